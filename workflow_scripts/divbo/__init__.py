@@ -1,0 +1,1 @@
+"""DivBO and its companions: searches that make good ensembles. Knows nothing of Snakemake."""

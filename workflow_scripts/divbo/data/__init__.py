@@ -1,0 +1,1 @@
+"""Fetching, normalising and splitting of data sets."""

@@ -1,0 +1,1 @@
+"""Post-hoc ensembles, one file each; the file name is the name in the study."""

@@ -1,0 +1,1 @@
+"""Fitting one configuration under limits of time and memory."""

@@ -1,0 +1,1 @@
+"""Optimizers, one file each; the file name is the name in the study."""

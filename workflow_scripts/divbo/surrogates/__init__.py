@@ -1,0 +1,1 @@
+"""Surrogates of performance and of diversity, one file each."""
