@@ -2,9 +2,9 @@
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +26,19 @@ def atomic(path: str | Path) -> Iterator[Path]:
         If the system refuses the write (full disk, no permission): one line naming ``path``.
     """
     path = Path(path)
-    temporary = None
+    # The ending is kept, because numpy appends its own to a name without it.
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(6)}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The ending is kept, because numpy and others append their own to a name without it.
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
-        temporary = Path(name)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only the owner can read
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write '{path}': {reason}") from error
+        raise UserError(f"cannot write '{path}': {error.strerror or error}") from error
     finally:
-        if temporary is not None:
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
@@ -98,13 +91,6 @@ def write_parquet(path: str | Path, table: Any) -> None:
         table = pa.Table.from_pandas(table, preserve_index=False)
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
-
-
-def _umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
-    umask = os.umask(0o022)
-    os.umask(umask)
-    return umask
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,0 +1,270 @@
+"""Ensemble selection with replacement (Caruana et al., ICML 2004; Specification E.1).
+
+Every round adds the model that makes the error of the mean probability lowest, so a round has to
+know the error of (selected + a) for every model a. Two things make this cheap without changing a
+result:
+
+* A label that no model of the pool can turn any more, because the sum of the selected is too
+  clear, is counted once for all models; only the other samples are looked at model by model.
+* When a model joins the pool, the rounds before the first one that it wins stay as they are, so
+  only its own error in these rounds is computed (:func:`paths`).
+
+Errors are integer counts, and sums are float64 sums of float32 values, which are exact for
+probabilities above 2e-7 (24 bits, 7 more for up to 128 rounds); no tie hangs on rounding.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from pydantic import Field
+
+from divbo.ensembles.base import Ensemble, Members, Pool
+
+
+class Selection(Ensemble):
+    """Greedy selection with replacement from all evaluations so far.
+
+    Attributes
+    ----------
+    size
+        Rounds; every round selects one model, and equal ones more than once. Default 25 as in
+        the DivBO paper (its Table 10 has 100 too).
+    use_best
+        Keep only the shortest beginning of the selection that has the lowest error of all its
+        beginnings, as AutoGluon does. Default False: all rounds are kept, as in the DivBO paper
+        and in auto-sklearn.
+    """
+
+    size: int = Field(25, ge=1)
+    use_best: bool = False
+
+    def trace(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.trace`; equal to :func:`select` on every prefix."""
+        ok = ~np.isnan(pool.errors)
+        indices = np.flatnonzero(ok)
+        chosen = paths(pool.predictions[ok], pool.labels, pool.errors[ok], self.size, pool.seed)
+        result: list[Members | None] = []
+        members, counts = None, {}
+        for succeeded in ok:
+            if succeeded:
+                path, errors = next(chosen)
+                new = _counts(path, errors, self.use_best)
+                if new != counts:
+                    members, counts = _members(new, indices), new
+            result.append(members)
+        return result
+
+
+def select(
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    errors: np.ndarray,
+    size: int = 25,
+    seed: int = 0,
+    *,
+    use_best: bool = False,
+) -> Members:
+    """Select an ensemble from one pool of successful evaluations.
+
+    Ties: a model that is already selected, then the lower single error, then a random order of
+    the models, in which the place of a model depends on (seed, its index) only.
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities, float32, of shape (n, n_validation, n_columns), n at least 1, without
+        NaN. Two classes may have one column (the probability of class 1) or two, of which the
+        second is used, so both forms give the same ensemble: class 1 where the mean is above 0.5.
+    labels
+        Validation labels, int, of shape (n_validation,).
+    errors
+        Single validation errors in [0, 1], of shape (n,).
+    size, use_best
+        See :class:`Selection`.
+    seed
+        Of the random order of ties.
+
+    Returns
+    -------
+    members
+        Indices into ``predictions``; weights are multiples of 1 / size (without ``use_best``).
+    """
+    votes = _votes(predictions, labels)
+    rank = _rank(errors, len(labels), seed)
+    rounds: list[_Round] = []
+    _extend(rounds, votes, rank, len(rank), size)
+    path, trajectory = [r.winner for r in rounds], [r.errors for r in rounds]
+    return _members(_counts(path, trajectory, use_best), np.arange(len(rank)))
+
+
+def paths(
+    predictions: np.ndarray, labels: np.ndarray, errors: np.ndarray, size: int, seed: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield, for every prefix of the pool, the selected indices and the errors round by round.
+
+    Parameters are those of :func:`select`; errors are counts of wrong labels.
+    """
+    if not len(predictions):
+        return
+    votes = _votes(predictions, labels)
+    rank = _rank(errors, len(labels), seed)
+    rounds: list[_Round] = []
+    for new in range(len(rank)):
+        model = votes.models(new, new + 1)
+        for number, old in enumerate(rounds):
+            wrong = int(old.count(model)[0])
+            key = _key(wrong, True, rank[new], len(rank))
+            if key < old.key:
+                rounds[number] = _Round(old.sums, old.count, new, wrong, int(key))
+                del rounds[number + 1 :]
+                break
+        _extend(rounds, votes, rank, new + 1, size)
+        yield [r.winner for r in rounds], [r.errors for r in rounds]
+
+
+class _Round:
+    """One round: the sums before it, the counter of errors, its winner and the winner's key."""
+
+    __slots__ = ("count", "errors", "key", "sums", "winner")
+
+    def __init__(self, sums: np.ndarray, count: Callable, winner: int, errors: int, key: int):
+        self.sums, self.count = sums, count
+        self.winner, self.errors, self.key = winner, errors, key
+
+
+def _extend(rounds: list[_Round], votes, rank: np.ndarray, n: int, size: int) -> None:
+    """Append rounds until there are ``size``, choosing among the first ``n`` models."""
+    models = votes.models(0, n)
+    unselected = np.ones(n, dtype=bool)
+    unselected[[r.winner for r in rounds]] = False
+    while len(rounds) < size:
+        sums = votes.add(rounds[-1].sums, rounds[-1].winner) if rounds else votes.zero
+        count = votes.counter(sums, len(rounds) + 1)
+        wrong = count(models)
+        keys = _key(wrong, unselected, rank[:n], len(rank))
+        winner = int(keys.argmin())
+        unselected[winner] = False
+        rounds.append(_Round(sums, count, winner, int(wrong[winner]), int(keys[winner])))
+
+
+def _key(wrong, unselected, rank, n: int):
+    """Fold (errors, not yet selected, rank) into one integer that orders alike."""
+    return (wrong * 2 + unselected) * n + rank
+
+
+def _rank(errors: np.ndarray, n_samples: int, seed: int) -> np.ndarray:
+    """Rank models by single error, equal ones at random; int, of shape (n,), all different."""
+    counts = np.rint(np.asarray(errors, dtype=float) * n_samples)
+    # The first draws are the same however many follow, so a place depends on (seed, index) only.
+    order = np.lexsort((np.random.default_rng(seed).random(len(counts)), counts))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+def _counts(path: list[int], errors: list[int], use_best: bool) -> dict[int, int]:
+    """Count how often each model is selected, by ascending index."""
+    kept = path[: int(np.argmin(errors)) + 1] if use_best else path
+    return {i: kept.count(i) for i in sorted(set(kept))}
+
+
+def _members(counts: dict[int, int], indices: np.ndarray) -> Members:
+    """Turn the counts of models, numbered as in ``indices``, into an ensemble."""
+    weights = np.array(list(counts.values()))
+    return Members(indices[list(counts)], weights / weights.sum())
+
+
+def _votes(predictions: np.ndarray, labels: np.ndarray):
+    """Choose the form in which sums and errors are computed."""
+    if predictions.shape[2] > 2:
+        return _ManyClasses(predictions, labels)
+    return _TwoClasses(predictions[:, :, -1], labels)
+
+
+class _TwoClasses:
+    """Sums and errors of two classes from the probability of class 1, of shape (n, n_samples)."""
+
+    def __init__(self, predictions: np.ndarray, labels: np.ndarray):
+        self.by_sample = np.array(predictions.T, dtype=np.float32, order="C")
+        self.low, self.high = self.by_sample.min(axis=1), self.by_sample.max(axis=1)
+        self.is_one = np.asarray(labels) == 1
+        self.zero = np.zeros(len(labels))
+
+    def models(self, start: int, stop: int) -> np.ndarray:
+        return self.by_sample[:, start:stop]
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        return sums + self.by_sample[:, winner]
+
+    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from models to their errors in round ``number`` (from 1).
+
+        A label is 1 if sums + p > number / 2, that is if p is above a limit, and a float32 is
+        above the limit just if it is above the largest float32 that is not above the limit.
+        """
+        exact = number / 2 - sums
+        limit = exact.astype(np.float32)
+        limit = np.where(limit > exact, np.nextafter(limit, np.float32(-np.inf)), limit)
+        always_one = limit < self.low
+        is_open = ~always_one & (limit < self.high)
+        settled = np.count_nonzero((always_one != self.is_one) & ~is_open)
+        rows = np.flatnonzero(is_open)
+        limit, is_one = limit[rows, None], self.is_one[rows, None]
+
+        def count(models: np.ndarray) -> np.ndarray:
+            return settled + _column_counts((models[rows] > limit) != is_one)
+
+        return count
+
+
+class _ManyClasses:
+    """Sums and errors of three or more classes from predictions of shape (n, n_samples, C).
+
+    Samples are sorted by label, so that those whose label comes before or after a class (which
+    loses or wins a tie against it) are slices.
+    """
+
+    def __init__(self, predictions: np.ndarray, labels: np.ndarray):
+        order = np.argsort(labels, kind="stable")
+        self.labels = np.asarray(labels)[order]
+        self.by_class = np.array(predictions.transpose(2, 1, 0)[:, order], np.float32, order="C")
+        self.low, self.high = self.by_class.min(axis=2), self.by_class.max(axis=2)
+        self.zero = np.zeros(self.low.shape)
+
+    def models(self, start: int, stop: int) -> np.ndarray:
+        return self.by_class[:, :, start:stop]
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        return sums + self.by_class[:, :, winner]
+
+    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from models to their errors in a round (whatever its number).
+
+        Rounding is monotone, so bounds of the sums hold for the sums as they are computed.
+        """
+        samples = np.arange(len(self.labels))
+        low, high = sums + self.low, sums + self.high
+        right_low, right_high = low[self.labels, samples], high[self.labels, samples]
+        low[self.labels, samples] = high[self.labels, samples] = -np.inf  # only the others
+        always_wrong = low.max(axis=0) > right_high
+        is_open = ~always_wrong & (high.max(axis=0) >= right_low)
+        settled = np.count_nonzero(always_wrong)
+        rows = np.flatnonzero(is_open)
+        labels, sums = self.labels[rows], sums[:, rows, None]
+        edges = np.searchsorted(labels, np.arange(len(sums) + 1))
+
+        def count(models: np.ndarray) -> np.ndarray:
+            totals = sums + models[:, rows]
+            right = totals[labels, np.arange(len(rows))]
+            wrong = np.zeros(right.shape, dtype=bool)
+            for total, start, stop in zip(totals, edges[:-1], edges[1:], strict=True):
+                wrong[:start] |= total[:start] > right[:start]
+                wrong[stop:] |= total[stop:] >= right[stop:]
+            return settled + _column_counts(wrong)
+
+        return count
+
+
+def _column_counts(wrong: np.ndarray) -> np.ndarray:
+    """Count the true values in every column; int64."""
+    return np.count_nonzero(wrong, axis=0)
