@@ -86,11 +86,22 @@ def write_parquet(path: str | Path, table: Any) -> None:
     import pyarrow.parquet as pq
 
     if isinstance(table, Mapping):
-        table = pa.table(dict(table))
+        table = pa.table({name: _column(values) for name, values in table.items()})
     elif not isinstance(table, pa.Table):
         table = pa.Table.from_pandas(table, preserve_index=False)
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
+
+
+def _column(values: Any) -> Any:
+    """Wrap numbers without ``pyarrow.array``, which would import pandas to look at an array."""
+    import pyarrow as pa
+
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iuf":
+        return values
+    values = np.ascontiguousarray(values)
+    buffers = [None, pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
 def _sync_folder(folder: Path) -> None:

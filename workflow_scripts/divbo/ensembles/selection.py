@@ -14,6 +14,7 @@ probabilities above 2e-7 (24 bits, 7 more for up to 128 rounds); no tie hangs on
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 from pydantic import Field
@@ -110,7 +111,7 @@ def paths(
     rank = _rank(errors, len(labels), seed)
     rounds: list[_Round] = []
     for new in range(len(rank)):
-        model = votes.models(new, new + 1)
+        model = votes.models(new, new + 1).copy()
         for number, old in enumerate(rounds):
             wrong = int(old.count(model)[0])
             key = _key(wrong, True, rank[new], len(rank))
@@ -251,13 +252,14 @@ class _ManyClasses:
         settled = np.count_nonzero(always_wrong)
         rows = np.flatnonzero(is_open)
         labels, sums = self.labels[rows], sums[:, rows, None]
+        right_sums = sums[labels, np.arange(len(rows))]
         edges = np.searchsorted(labels, np.arange(len(sums) + 1))
 
         def count(models: np.ndarray) -> np.ndarray:
-            totals = sums + models[:, rows]
-            right = totals[labels, np.arange(len(rows))]
+            right = right_sums + models[labels, rows]
             wrong = np.zeros(right.shape, dtype=bool)
-            for total, start, stop in zip(totals, edges[:-1], edges[1:], strict=True):
+            for k, (start, stop) in enumerate(pairwise(edges)):
+                total = sums[k] + models[k, rows]
                 wrong[:start] |= total[:start] > right[:start]
                 wrong[stop:] |= total[stop:] >= right[stop:]
             return settled + _column_counts(wrong)

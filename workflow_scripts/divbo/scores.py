@@ -1,0 +1,184 @@
+"""The ensemble of every iteration of a finished search, with its validation and test error."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divbo import plugins
+from divbo.ensembles.base import Ensemble, Members, Pool
+from divbo.errors import UserError
+from divbo.files import write_parquet
+
+
+def build(settings: Any) -> Ensemble:
+    """Make the ensemble that ``settings`` describe, such as ``{"type": "selection", "size": 25}``.
+
+    Raises
+    ------
+    UserError
+        If the type is missing or unknown, or if a setting is unknown or out of its range.
+    """
+    from pydantic import ValidationError
+
+    if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
+        known = ", ".join(plugins.available("ensembles"))
+        raise UserError(f"ensemble settings need the key 'type', one of: {known}")
+    fields = {key: value for key, value in settings.items() if key != "type"}
+    ensemble = plugins.load("ensembles", settings["type"])
+    try:
+        return ensemble(**fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key, message = first["loc"][0], first["msg"]
+        if first["type"] == "extra_forbidden":
+            message = f"unknown; known: {', '.join(ensemble.model_fields) or 'none'}"
+        raise UserError(f"ensemble '{settings['type']}', setting '{key}': {message}") from None
+
+
+def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
+    """Read what the ensembles of a finished search need; nothing of the features is read.
+
+    Parameters
+    ----------
+    search, split
+        Folders of the search and of its split, with the files of ``docs/architecture.md``.
+    seed
+        The seed of the pool.
+
+    Returns
+    -------
+    pool
+        Its predictions are mapped from the file, not held in memory.
+    test_predictions
+        As the pool's predictions, of shape (n, n_test, n_columns); mapped too.
+    test_labels
+        Int, of shape (n_test,).
+
+    Raises
+    ------
+    UserError
+        If a file is missing or broken, or if two files do not belong together.
+    """
+    errors = _read_errors(search / "observations.parquet")
+    inputs = split / "inputs.npz"
+    with _opened(inputs) as archive:
+        if missing := {"y_validation", "classes"} - set(archive.files):
+            raise UserError(f"'{inputs}' has no array '{min(missing)}'")
+        labels, n_classes = archive["y_validation"], len(archive["classes"])
+    test_labels = _opened(split / "test_labels.npy")
+    predictions = []
+    for part, expected in (("validation", labels), ("test", test_labels)):
+        path = search / f"predictions-{part}.npy"
+        array = _opened(path, mmap_mode="r")
+        shape = (len(errors), len(expected), 1 if n_classes == 2 else n_classes)
+        if array.shape != shape:
+            raise UserError(
+                f"'{path}' has shape {array.shape}, but {shape} belongs to the evaluations in "
+                f"'{search}' and the {part} labels and classes in '{split}'"
+            )
+        predictions.append(array)
+    for index in np.flatnonzero(~np.isnan(errors)):
+        if np.isnan(predictions[0][index]).any():
+            raise UserError(
+                f"'{search}': evaluation {index + 1} has an error, but its validation "
+                "predictions are not numbers"
+            )
+    return Pool(predictions[0], labels, errors, seed), predictions[1], test_labels
+
+
+def score(
+    ensemble: Ensemble, pool: Pool, test_predictions: np.ndarray, test_labels: np.ndarray
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Trace an ensemble and take its errors wherever it changed.
+
+    Returns
+    -------
+    scores
+        Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
+        ``test_error`` (share of wrong labels, NaN until an evaluation has succeeded) and
+        ``members`` (unique ones), each of shape (n,).
+    members
+        Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
+        and ``weight``; rows only for iterations at which the ensemble changed.
+
+    Raises
+    ------
+    UserError
+        If the test predictions of a member are not numbers.
+    """
+    trace = ensemble.trace(pool)
+    result = np.full((len(trace), 2), np.nan)
+    sizes = np.zeros(len(trace), dtype=np.int64)
+    changes: list[tuple[int, Members]] = []
+    for i, members in enumerate(trace):
+        if i and members is trace[i - 1]:
+            result[i], sizes[i] = result[i - 1], sizes[i - 1]
+        elif members is not None:
+            for index in members.indices:
+                if np.isnan(test_predictions[index]).any():
+                    raise UserError(f"test predictions of evaluation {index + 1} are not numbers")
+            result[i] = (
+                np.mean(members.predict(pool.predictions) != pool.labels),
+                np.mean(members.predict(test_predictions) != test_labels),
+            )
+            sizes[i] = len(members.indices)
+            changes.append((i + 1, members))
+    scores = {
+        "iteration": np.arange(1, len(trace) + 1),
+        "validation_error": result[:, 0],
+        "test_error": result[:, 1],
+        "members": sizes,
+    }
+    lengths = [len(members.indices) for _, members in changes]
+    members = {
+        "iteration": np.repeat(np.array([i for i, _ in changes], dtype=np.int64), lengths),
+        "member": np.concatenate([np.empty(0, int), *(m.indices + 1 for _, m in changes)]),
+        "weight": np.concatenate([np.empty(0), *(m.weights for _, m in changes)]),
+    }
+    return scores, members
+
+
+def write(search: Path, split: Path, settings: Any, seed: int, output: Path) -> None:
+    """Write ``scores.parquet`` and ``members.parquet`` of a finished search to ``output``.
+
+    Parameters are those of :func:`build` and :func:`load`; raises what they and :func:`score`
+    raise, before anything is written.
+    """
+    ensemble = build(settings)
+    scores, members = score(ensemble, *load(search, split, seed))
+    write_parquet(output / "members.parquet", members)
+    write_parquet(output / "scores.parquet", scores)
+
+
+def _read_errors(path: Path) -> np.ndarray:
+    """Read the validation errors, NaN for failed evaluations, of shape (n,)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # A ParquetFile and lists, because read_table and to_numpy would import pandas.
+        with pq.ParquetFile(path) as file:
+            table = file.read(columns=["iteration", "error"])
+        iterations, errors = (table[name].to_pylist() for name in ("iteration", "error"))
+    except FileNotFoundError:
+        raise UserError(f"'{path}' does not exist; is the search finished?") from None
+    except (pa.ArrowInvalid, OSError, KeyError) as error:
+        raise UserError(f"cannot read '{path}': {_first_line(error)}") from None
+    if not np.array_equal(iterations, np.arange(1, len(iterations) + 1)):
+        raise UserError(f"'{path}': column 'iteration' must count 1, 2, ... {len(iterations)}")
+    return np.array(errors, dtype=float)  # None becomes NaN
+
+
+def _opened(path: Path, **options):
+    """Open an npy or npz file without pickle."""
+    try:
+        return np.load(path, allow_pickle=False, **options)
+    except FileNotFoundError:
+        raise UserError(f"'{path}' does not exist; are the split and the search made?") from None
+    except (ValueError, OSError, EOFError) as error:
+        raise UserError(f"cannot read '{path}': {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
