@@ -1,0 +1,43 @@
+"""Fetch one data set and write it in the form that every later step reads."""
+
+import argparse
+import json
+import logging
+from pathlib import Path
+
+from divbo.errors import run
+
+
+def main() -> None:
+    """Read ``--source``, write ``dataset.parquet`` and ``dataset.json`` into ``--output``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--source", required=True, type=json.loads, help='JSON, such as {"openml": 772}'
+    )
+    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
+    parser.add_argument(
+        "--openml", default="{}", type=json.loads, help="JSON: server, cache, tries"
+    )
+    arguments = parser.parse_args()
+
+    # The client warns through the root logger about matters that are nobody's concern here.
+    logging.getLogger().addHandler(logging.NullHandler())
+    progress = logging.getLogger("divbo")
+    progress.addHandler(logging.StreamHandler())
+    progress.setLevel(logging.INFO)
+
+    from divbo.data import normalise, sources
+
+    frame, description = normalise.normalise(sources.read(arguments.source, arguments.openml))
+    normalise.write(frame, description, arguments.output)
+    for note in description["notes"]:
+        progress.info("note: %s", note)
+    progress.info(
+        "%s: %d rows, %d features, %d classes",
+        *(description["name"], description["rows"], description["features"]),
+        len(description["classes"]),
+    )
+
+
+if __name__ == "__main__":
+    run(main)
