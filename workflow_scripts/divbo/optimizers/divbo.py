@@ -1,0 +1,128 @@
+"""Diversity-aware Bayesian optimization (DivBO paper, Algorithm 1)."""
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from divbo import plugins
+from divbo.acquisition import Candidates, descending_ranks
+from divbo.diversity import pairwise
+from divbo.history import History
+from divbo.optimizers.bo import BayesianOptimization
+
+
+class DivBO(BayesianOptimization):
+    """BO that also looks for configurations unlike the members of the current ensemble.
+
+    After every evaluation a temporary pool is built by ensemble selection. A second surrogate
+    predicts the diversity (Eq. 3) of each of BO's candidates to the members of the pool; its
+    acquisition is the expected diversity to the nearest member (Eq. 4). The candidate with the
+    lowest sum of ranks, R_performance + w * R_diversity, is suggested, where the weight
+    w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5): it is
+    0 at the beginning and never reaches beta / 2. Specification B.3, K.1 to K.6.
+    """
+
+    beta: float = Field(0.05, ge=0, description="Twice the limit of the weight of diversity.")
+    tau: float = Field(0.2, ge=0, description="How fast the weight of diversity grows.")
+    weight: float | None = Field(
+        None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
+    )
+    pool: int = Field(25, ge=1, description="Rounds of ensemble selection for the pool.")
+    surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
+    sampler: Literal["members", "normal"] = Field(
+        "members",
+        description="Samples of Eq. 4: each model's own prediction, or 20 normal draws.",
+    )
+
+    @field_validator("surrogate")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        """Refuse a surrogate that does not exist, or that is none of diversity."""
+        from divbo.errors import UserError
+        from divbo.surrogates.base import DiversitySurrogate
+
+        if not issubclass(plugins.load("surrogates", name), DiversitySurrogate):
+            raise UserError(
+                f"surrogate '{name}' predicts no diversity; lightgbm-pairs and forest-kernel do"
+            )
+        return name
+
+    @property
+    def modules(self) -> list[str]:
+        """The diversity surrogate's module."""
+        return [plugins.module_name("surrogates", self.surrogate)]
+
+    def rank(
+        self,
+        history: History,
+        candidates: Candidates,
+        improvement: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
+        """Weigh the ranks of expected improvement and of predicted diversity (Algorithm 1)."""
+        from divbo.ensembles.selection import select
+
+        members = select(
+            history.predictions,
+            history.labels,
+            history.errors[history.ok],
+            size=self.pool,
+            seed=int(rng.integers(2**31)),
+        ).indices
+        vectors = history.vectors[history.ok].astype(np.float32)
+        matrix = pairwise([history.observations[i].prediction for i in history.ok])
+        model = plugins.load("surrogates", self.surrogate)().fit(vectors, matrix, rng)
+        samples = model(candidates.vectors, vectors[members])
+        if self.sampler == "normal":
+            samples = normal_samples(samples, rng)
+        diversity = nearest(samples)
+        weight = self.weight
+        if weight is None:
+            weight = diversity_weight(len(history), self.beta, self.tau)
+        by_performance = descending_ranks(improvement)
+        by_diversity = descending_ranks(diversity)
+        columns = {
+            "diversity": diversity,
+            "rank_performance": by_performance,
+            "rank_diversity": by_diversity,
+        }
+        facts = {"weight": weight, "pool": len(members)}
+        return by_performance + weight * by_diversity, columns, facts
+
+
+def diversity_weight(observations: int, beta: float, tau: float) -> float:
+    """Weight of diversity after so many observations (Eq. 5), in [0, beta / 2)."""
+    return beta * (1 / (1 + float(np.exp(-tau * observations))) - 0.5)
+
+
+def nearest(samples: np.ndarray) -> np.ndarray:
+    """Diversity acquisition (Eq. 4): mean over the samples of the minimum over the pool.
+
+    Parameters
+    ----------
+    samples
+        Diversities of shape (n_samples, n_candidates, n_pool).
+    """
+    return samples.min(axis=2).mean(axis=0)
+
+
+def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
+    """Draw diversities, at least 0, from the mean and spread of the models.
+
+    The same standard normal numbers serve all candidates, so that noise moves no ranks
+    (Specification B.3).
+
+    Parameters
+    ----------
+    predictions
+        Of shape (n_models, n_candidates, n_pool).
+
+    Returns
+    -------
+    samples
+        Of shape (size, n_candidates, n_pool).
+    """
+    mean, std = predictions.mean(axis=0), predictions.std(axis=0)
+    noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)
+    return np.maximum(mean + noise * std, 0.0)

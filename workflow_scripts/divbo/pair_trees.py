@@ -1,0 +1,92 @@
+"""Predictions of boosted trees for every pair of two sets, without a row for each pair."""
+
+import numpy as np
+
+
+class PairTrees:
+    """The trees of a LightGBM model whose rows are pairs: one's columns, then the other's.
+
+    Each split looks at one half of the row only. So for each half alone the leaves that it may
+    end in are known, as bits of a word (QuickScorer, Lucchese et al. 2015), and a pair ends in the
+    one leaf that both halves may end in. 5000 candidates x 25 members cost 5025 passes through a
+    tree and one AND a pair, instead of 125 000 passes: a twentieth of the time of LightGBM's own
+    ``predict``, with the same result.
+
+    Parameters
+    ----------
+    text
+        The model, from ``Booster.model_to_string()``: numerical splits, no missing values, at
+        most 32 leaves a tree.
+    """
+
+    def __init__(self, text: str):
+        head, *blocks = text.split("\nTree=")
+        self.n_columns = int(_fields(head)["max_feature_idx"]) // 2 + 1
+        self.trees = [_Tree(_fields(block), self.n_columns) for block in blocks]
+
+    def predict(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Predict every pair, as the mean over its two orders.
+
+        Parameters
+        ----------
+        a, b
+            float32, of shapes (m, n_columns) and (p, n_columns); fastest where b is the shorter.
+
+        Returns
+        -------
+        predictions
+            float64, of shape (m, p).
+        """
+        a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
+        sums = np.zeros((2, b.shape[1], a.shape[1]))
+        for tree in self.trees:
+            for order in (0, 1):
+                words, which = np.unique(tree.reachable(b, 1 - order), return_inverse=True)
+                bits = words[:, None] & tree.reachable(a, order)
+                # Of each word one bit is left; its number is the exponent of the float.
+                leaves = bits.astype(np.float64).view(np.int64)
+                leaves >>= 52
+                leaves -= 1023
+                sums[order] += tree.value.take(leaves).take(which, axis=0)
+        return np.ascontiguousarray(sums.sum(axis=0).T) / 2
+
+
+class _Tree:
+    """One tree: for either half of a row, its splits and the leaves that each of them leaves."""
+
+    def __init__(self, fields: dict[str, str], n_columns: int):
+        self.value = _numbers(fields["leaf_value"], float)
+        self.all = np.uint32(2 ** len(self.value) - 1)
+        feature = _numbers(fields.get("split_feature", ""), int)
+        exact = _numbers(fields.get("threshold", ""), float)
+        # x <= t holds for a float32 x just if x <= the largest float32 that is not above t.
+        threshold = exact.astype(np.float32)
+        above = threshold > exact
+        threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
+        children = [_numbers(fields.get(f"{side}_child", ""), int) for side in ("left", "right")]
+        below = np.zeros((2, len(feature)), dtype=np.uint32)
+        # A split has a lower number than the splits below it; ~leaf stands for a leaf.
+        for node in range(len(feature) - 1, -1, -1):
+            for side, child in enumerate((children[0][node], children[1][node])):
+                below[side, node] = 1 << ~child if child < 0 else below[:, child].sum()
+        if_left, if_right = ~below[1], ~below[0]
+        self.halves = []
+        for half in (feature < n_columns, feature >= n_columns):
+            columns = (t[half, None] for t in (threshold, if_left, if_right))
+            self.halves.append((feature[half] % n_columns, *columns))
+
+    def reachable(self, columns: np.ndarray, half: int) -> np.ndarray:
+        """Leaves (bits) that each sample, as this half of a row, may end in: (n_samples,)."""
+        feature, threshold, if_left, if_right = self.halves[half]
+        words = np.where(columns.take(feature, axis=0) <= threshold, if_left, if_right)
+        return np.bitwise_and.reduce(words, axis=0, initial=self.all)
+
+
+def _fields(block: str) -> dict[str, str]:
+    """Read the lines ``name=value`` of a block of the model's text."""
+    return dict(line.split("=", 1) for line in block.split("\n") if "=" in line)
+
+
+def _numbers(text: str, kind: type) -> np.ndarray:
+    """Parse numbers that are separated by blanks."""
+    return np.array(text.split(), dtype=kind)
