@@ -44,6 +44,11 @@ class Optimizer(BaseModel, ABC):
         """The smallest budget that makes sense, such as the size of the initial design."""
         return 1
 
+    @property
+    def modules(self) -> list[str]:
+        """Modules that the optimizer loads by name, such as a surrogate of its settings."""
+        return []
+
     @abstractmethod
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Return the configuration to evaluate after ``history``.

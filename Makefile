@@ -1,0 +1,52 @@
+# make demo     install, and run the quickstart study (data that scikit-learn ships; no network)
+# make test     install, and run lint, format check and all tests
+# make status   how far a study is:         make status STUDY=studies/quickstart.yaml
+# make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
+# make lock     resolve envs/requirements.in again (needs uv)
+
+PYTHON ?= python3
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
+STUDY ?= config.yaml
+VENV := .venv
+RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+
+.PHONY: demo test status partial env schema format lock
+
+demo: env
+	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
+	@echo "The report is in $(CURDIR)/results/quickstart/report/index.html"
+
+test: env
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) snakefmt --check Snakefile rules
+	$(RUN) pytest -n $(CORES)
+
+status: env
+	@$(RUN) python workflow_scripts/status.py --study $(STUDY)
+
+partial: env
+	@$(RUN) python workflow_scripts/partial_report.py --study $(STUDY)
+
+env: $(VENV)/installed
+
+$(VENV)/installed: envs/requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"Python 3.11 or newer is needed; name one with: make $(MAKECMDGOALS) PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --requirement envs/requirements.lock
+	@touch $@
+
+schema: env
+	$(RUN) PYTHONPATH=workflow_scripts python -m divbo.study > schemas/study.schema.json
+
+format: env
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+	$(RUN) snakefmt Snakefile rules
+
+lock:
+	UV_PYTHON_DOWNLOADS=never uv pip compile --quiet --universal --generate-hashes \
+		--python-version 3.11 --custom-compile-command "make lock" \
+		envs/requirements.in --output-file envs/requirements.lock

@@ -1,0 +1,34 @@
+# DivBO and its baselines as a workflow: fetch -> split -> search -> ensemble -> report.
+#
+#   snakemake --cores 64                                           the study of config.yaml
+#   snakemake --cores 2 --configfile studies/quickstart.yaml       another study instead
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+include: "rules/common.smk"
+include: "rules/data.smk"
+include: "rules/search.smk"
+include: "rules/ensemble.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        RESULTS / "report/index.html",
+
+
+onstart:
+    lock_results()
+
+
+onsuccess:
+    print(f"\nThe report: {RESULTS / 'report/index.html'}")
+
+
+onerror:
+    print(f"\nSomething failed; what is finished stays. The logs: {RESULTS / 'logs'}/")
+    print("Run the same command again: it continues where it stopped.")

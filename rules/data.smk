@@ -1,0 +1,53 @@
+rule fetch:
+    input:
+        lambda w: TASKS.source_files(w.source),
+    output:
+        parquet="results/data/{source}/dataset.parquet",
+        json="results/data/{source}/dataset.json",
+    params:
+        source=lambda w: TASKS.source(w.source),
+        folder=subpath(output.json, parent=True),
+        code=lambda w: code_version("fetch"),
+    log:
+        "results/data/{source}/fetch.log",
+    benchmark:
+        "results/data/{source}/fetch.tsv"
+    conda:
+        "../envs/divbo.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+        downloads=lambda w: int(w.source.startswith("openml-")),
+    shell:
+        "{PYTHON} {SCRIPTS}/fetch.py --source {params.source:q} --output {params.folder} 2> {log}"
+
+
+rule split:
+    input:
+        # The rows go by dataset.json, which holds their checksum: a file that was written again
+        # with the same content starts nothing.
+        json=lambda w: f"results/data/{TASKS.source_key(w.dataset)}/dataset.json",
+        parquet=lambda w: ancient(f"results/data/{TASKS.source_key(w.dataset)}/dataset.parquet"),
+    output:
+        inputs=RESULTS / "splits/{dataset}/{split}/inputs.npz",
+        labels=RESULTS / "splits/{dataset}/{split}/test_labels.npy",
+        json=RESULTS / "splits/{dataset}/{split}/split.json",
+    params:
+        data=subpath(input.json, parent=True),
+        settings=lambda w: TASKS.split(w.split),
+        folder=subpath(output.json, parent=True),
+        code=lambda w: code_version("split"),
+    log:
+        RESULTS / "logs/split/{dataset}-{split}.log",
+    benchmark:
+        RESULTS / "benchmarks/split/{dataset}-{split}.tsv"
+    conda:
+        "../envs/divbo.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    shell:
+        "{PYTHON} {SCRIPTS}/split.py --dataset {params.data} --settings {params.settings:q}"
+        " --output {params.folder} 2> {log}"

@@ -1,0 +1,58 @@
+"""Code versions follow the code and its imports, and nothing else."""
+
+import textwrap
+
+import pytest
+
+from divbo import code_version as module
+from divbo.code_version import code_version, files
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A small library; returns a function that writes a file of it and forgets the caches."""
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+
+    def write(name: str, text: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        for function in (module._tree, module._code, module._imports, module._files_of):
+            function.cache_clear()
+
+    write("lib/__init__.py", "")
+    write("lib/a.py", "from lib import b\nimport lib.c\nx = 1\n")
+    write("lib/b.py", 'def f():\n    """Say."""\n    from lib.d import g\n    return g\n')
+    write("lib/c.py", "y = 2\n")
+    write("lib/d.py", "def g():\n    pass\n")
+    write("lib/other.py", "z = 3\n")
+    return write
+
+
+def test_follows_imports_wherever_they_stand(tree):
+    found = files("lib.a")
+    assert found == ["lib/__init__.py", "lib/a.py", "lib/b.py", "lib/c.py", "lib/d.py"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "same"),
+    [
+        ("lib/d.py", "def g():\n    return 1\n", False),
+        ("lib/d.py", "# why\ndef g( ):\n\n    pass\n", True),
+        ("lib/d.py", 'def g():\n    """New words."""\n    pass\n', True),
+        ("lib/b.py", 'def f():\n    """Other."""\n    from lib.d import (g,)\n    return g\n', True),
+        ("lib/b.py", 'def f():\n    """Say."""\n    from lib.d import g\n    return g()\n', False),
+        ("lib/other.py", "z = 4\n", True),
+        ("lib/a.py", "from lib import b\nimport lib.c\nx = '1'\n", False),
+    ],
+)
+def test_changes_with_the_code_only(tree, file, text, same):
+    before = code_version("lib.a")
+    tree(file, text)
+    assert (code_version("lib.a") == before) is same
+
+
+def test_a_removed_docstring_leaves_the_code(tree):
+    before = code_version("lib.d")
+    tree("lib/d.py", 'def g():\n    """Only words."""\n')
+    assert code_version("lib.d") == before

@@ -1,0 +1,178 @@
+"""The journal: what is appended is there after any cut, and nothing else is."""
+
+import json
+import multiprocessing
+import shutil
+
+import numpy as np
+import pytest
+
+from divbo.errors import UserError
+from divbo.search import journal as journals
+from divbo.search.journal import Journal, Record, differences
+
+FINGERPRINT = {"optimizer": {"optimizer": "bo", "initial": 5}, "seed": [0, 1], "data": "abc"}
+SHAPES = (4, 1), (3, 1)
+
+
+def record(i: int) -> Record:
+    rng = np.random.default_rng(i)
+    ok = i % 3 != 2
+    return Record(
+        configuration={"algorithm": "knn", "x": float(rng.random()), "n": i},
+        status="ok" if ok else "crash",
+        error=float(rng.random()) if ok else None,
+        suggest_seconds=0.1,
+        fit_seconds=1.5,
+        cpu_seconds=1.4,
+        error_type="" if ok else "ValueError",
+        message="" if ok else "naïve — line",
+        why={"origin": "random"},
+        validation=rng.random(SHAPES[0], dtype=np.float32) if ok else None,
+        test=rng.random(SHAPES[1], dtype=np.float32) if ok else None,
+    )
+
+
+def equal(a: Record, b: Record) -> bool:
+    for part in ("validation", "test"):
+        x, y = getattr(a, part), getattr(b, part)
+        if (x is None) != (y is None) or (x is not None and x.tobytes() != y.tobytes()):
+            return False
+    plain = [{k: v for k, v in vars(r).items() if k not in ("validation", "test")} for r in (a, b)]
+    return plain[0] == plain[1]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "journal"
+    with Journal(path, FINGERPRINT, SHAPES) as journal:
+        for i in range(6):
+            journal.append(record(i))
+    return path
+
+
+def read(folder) -> list[Record]:
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        return list(journal.records)
+
+
+def test_round_trip_is_exact(folder):
+    records = read(folder)
+    assert len(records) == 6
+    assert all(equal(r, record(i)) for i, r in enumerate(records))
+
+
+@pytest.mark.parametrize("file", ["journal.jsonl", "predictions.f32"])
+def test_cut_at_every_byte(folder, tmp_path, file):
+    """Whatever is left is a prefix, and the search goes on from there to the same journal."""
+    whole = {p.name: p.read_bytes() for p in folder.iterdir()}
+    counts = []
+    size = len(whole[file])
+    for cut in range(0, size, 1 if size < 300 else 17):
+        copy = tmp_path / f"cut-{cut}"
+        shutil.copytree(folder, copy)
+        (copy / file).write_bytes(whole[file][:cut])
+        with Journal(copy, FINGERPRINT, SHAPES) as journal:
+            counts.append(len(journal.records))
+            assert all(equal(r, record(i)) for i, r in enumerate(journal.records))
+            for i in range(len(journal.records), 6):
+                journal.append(record(i))
+        for name in ("journal.jsonl", "predictions.f32"):
+            assert (copy / name).read_bytes() == whole[name]
+        shutil.rmtree(copy)
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    assert max(counts) < 6
+
+
+@pytest.mark.parametrize("file", ["journal.jsonl", "predictions.f32"])
+@pytest.mark.parametrize("zeros", [1, 40, 10**6])
+def test_zeroed_tail(folder, file, zeros):
+    content = (folder / file).read_bytes()
+    zeros = min(zeros, len(content))
+    (folder / file).write_bytes(content[: len(content) - zeros] + b"\0" * zeros)
+    records = read(folder)
+    assert len(records) < 6
+    assert all(equal(r, record(i)) for i, r in enumerate(records))
+
+
+def test_a_flipped_byte_in_the_middle_drops_what_follows(folder):
+    lines = (folder / "journal.jsonl").read_bytes()
+    middle = len(lines) // 2
+    flipped = lines[:middle] + bytes([lines[middle] ^ 1]) + lines[middle + 1 :]
+    (folder / "journal.jsonl").write_bytes(flipped)
+    assert 0 < len(read(folder)) < 6
+
+
+def test_foreign_fingerprint_is_refused_and_nothing_is_touched(folder):
+    before = {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "lock"}
+    other = {**FINGERPRINT, "optimizer": {"optimizer": "bo", "initial": 10}}
+    with pytest.raises(UserError) as caught, Journal(folder, other, SHAPES):
+        pass
+    assert "optimizer.initial: 5 there, 10 here" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert before == {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "lock"}
+
+
+def test_a_torn_fingerprint_starts_anew(folder):
+    (folder / "fingerprint.json").write_text("{", encoding="utf-8")
+    assert read(folder) == []
+    assert json.loads((folder / "fingerprint.json").read_text()) == FINGERPRINT
+
+
+def test_differences_of_nested_keys():
+    assert differences({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2}) == [
+        "a.b: 1 there, 3 here"
+    ]
+    assert differences({"a": 1}, {}) == ["a: 1 there, None here"]
+
+
+def _hold(folder, ready, done):
+    with Journal(folder, FINGERPRINT, SHAPES):
+        ready.set()
+        done.wait(30)
+
+
+def test_second_writer_is_refused_and_a_dead_one_is_not(folder):
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    process = context.Process(target=_hold, args=(folder, ready, done))
+    process.start()
+    assert ready.wait(30)
+    with pytest.raises(UserError, match=f"process {process.pid} on "), Journal(
+        folder, FINGERPRINT, SHAPES
+    ):
+        pass
+    process.kill()
+    process.join()
+    assert len(read(folder)) == 6
+
+
+def test_full_disk_leaves_the_journal_as_it_was(folder, monkeypatch):
+    before = (folder / "journal.jsonl").read_bytes(), (folder / "predictions.f32").read_bytes()
+    write = journals.os.write
+
+    def full(file, data):
+        if len(data) > 30:
+            write(file, bytes(data)[:20])  # some of it goes through, as on a real disk
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        monkeypatch.setattr(journals.os, "write", full)
+        with pytest.raises(UserError, match="No space left on device"):
+            journal.append(record(6))
+        monkeypatch.undo()
+        assert len(journal.records) == 6
+    assert before == (
+        (folder / "journal.jsonl").read_bytes(),
+        (folder / "predictions.f32").read_bytes(),
+    )
+
+
+def test_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write"), Journal(
+        tmp_path / "file" / "journal", FINGERPRINT, SHAPES
+    ):
+        pass

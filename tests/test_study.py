@@ -1,0 +1,217 @@
+"""The study file: what is accepted, and the one line that each mistake gets."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from divbo import study
+from divbo.errors import UserError
+from divbo.tasks import Tasks
+
+ROOT = Path(__file__).parents[1]
+GOOD = {
+    "study": "s",
+    "datasets": {"wine": {"sklearn": "wine"}},
+    "searches": {"random": {"optimizer": "random"}, "bo": {"optimizer": "bo"}},
+    "ensembles": {"best": {"type": "best"}, "es": {"type": "selection", "size": 10}},
+    "methods": {
+        "RS": {"search": "random", "ensemble": "best"},
+        "BO-ES": {"search": "bo", "ensemble": "es"},
+    },
+}
+
+
+def changed(path: str, value) -> dict:
+    """The good study with one value replaced; a value of ... removes the key."""
+    content = copy.deepcopy(GOOD)
+    *parents, last = path.split("/")
+    node = content
+    for key in parents:
+        node = node.setdefault(key, {})
+    if value is ...:
+        del node[last]
+    else:
+        node[last] = value
+    return content
+
+
+def test_defaults_are_written_out():
+    checked = study.check(GOOD)
+    assert checked.budget.evaluations == 250
+    assert checked.limits.seconds == 300
+    assert checked.ensembles["es"] == {"type": "selection", "size": 10, "use_best": False}
+    assert checked.searches["bo"]["initial"] == 5
+    explicit = changed("searches/bo/initial", 5)
+    assert Tasks(study.check(explicit)).search("wine", "bo", 0) == Tasks(checked).search(
+        "wine", "bo", 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "key", "says"),
+    [
+        ("repaets", 3, "repaets", "did you mean 'repeats'?"),
+        ("budget", {"evaluation": 40}, "budget.evaluation", "did you mean 'evaluations'?"),
+        ("methods/RS/serach", "x", "methods.RS.serach", "did you mean 'search'?"),
+        ("searches/bo/inital", 5, "searches.bo.inital", "did you mean 'initial'?"),
+        ("ensembles/es/sise", 5, "ensembles.es.sise", "did you mean 'size'?"),
+        ("searches/bo/optimizer", "divob", "searches.bo.optimizer", "did you mean 'divbo'?"),
+        ("searches/bo/optimizer", ..., "searches.bo", "needs 'optimizer:'"),
+        ("ensembles/es/type", "selecton", "ensembles.es.type", "did you mean 'selection'?"),
+        ("space", "divb", "space", "did you mean 'divbo'?"),
+        ("repeats", 0, "repeats", "greater than or equal to 1; found 0"),
+        ("repeats", "three", "repeats", "valid integer; found 'three'"),
+        ("repeats", 2.5, "repeats", "valid integer"),
+        ("repeats", True, "repeats", "valid integer; found True"),
+        ("budget", {"evaluations": 3}, "budget.evaluations", "below what search 'bo' needs"),
+        ("limits", {"seconds": 0}, "limits.seconds", "greater than 0; found 0"),
+        ("split", {"train": 0.7}, "split", "is 1.1; it must be 1"),
+        ("split", {"resample": "always"}, "split.resample", "'never' or 'per-repeat'"),
+        ("methods/RS/search", "randon", "methods.RS.search", "did you mean 'random'?"),
+        ("methods/RS/ensemble", "es-25", "methods.RS.ensemble", "'es-25' is not among ensembles"),
+        ("methods/X", {"search": "bo", "ensemble": "es"}, "methods.X", "ensemble as 'BO-ES'"),
+        ("report", {"reference": "DivBO"}, "report.reference", "'DivBO' is not among methods"),
+        ("datasets", {}, "datasets", "is empty"),
+        ("datasets", ..., "datasets", "is missing"),
+        ("datasets/wine", {}, "datasets.wine", "exactly one of openml, file, sklearn"),
+        ("datasets/wine/openml", 187, "datasets.wine", "found openml and sklearn"),
+        ("datasets/wine/sklearn", "mnist", "datasets.wine.sklearn", "'digits'"),
+        ("datasets/wine/target", "x", "datasets.wine.target", "goes with 'file:' only"),
+        ("datasets/x", {"openml": -3}, "datasets.x.openml", "greater than or equal to 1"),
+        ("datasets/x", {"openml": 3, "md5": "zz"}, "datasets.x.md5", "match pattern"),
+        ("datasets/x", {"file": "none.csv", "target": "y"}, "datasets.x.file", "no file 'none"),
+        ("datasets/x", {"file": "none.csv"}, "datasets.x.target", "is missing"),
+    ],
+)
+def test_each_mistake_gets_one_line(path, value, key, says):
+    with pytest.raises(UserError) as caught:
+        study.check(changed(path, value), "study.yaml")
+    message = str(caught.value)
+    assert message.startswith(f"study.yaml: {key}:"), message
+    assert says in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "", "x" * 65, "-x", ".x", "a/b", "ü", "a\n"])
+@pytest.mark.parametrize("section", ["study", "datasets", "searches", "ensembles", "methods"])
+def test_names_that_are_no_folder_names(section, name):
+    content = copy.deepcopy(GOOD)
+    if section == "study":
+        content["study"] = name
+    else:
+        content[section][name] = next(iter(content[section].values()))
+    with pytest.raises(UserError, match="is no name for a folder"):
+        study.check(content)
+
+
+def test_every_mistake_is_named_at_once():
+    content = changed("repeats", 0)
+    content["methodes"] = {}
+    with pytest.raises(UserError) as caught:
+        study.check(content, "f")
+    assert str(caught.value).count("\nerror: f: ") == 1
+
+
+def test_target_of_a_csv_file(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("a,lable\n1,x\n", encoding="utf-8")
+    with pytest.raises(UserError, match="has no column 'label'; did you mean 'lable'"):
+        study.check(changed("datasets/x", {"file": str(file), "target": "label"}))
+    study.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+
+
+def test_one_source_with_two_pins():
+    content = changed("datasets", {"a": {"openml": 44}, "b": {"openml": 44, "version": 1}})
+    with pytest.raises(UserError, match=r"datasets\.b: the same source as 'a', pinned otherwise"):
+        study.check(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [1", "line 1: not valid YAML"),
+        ("- a\n", "a study is a mapping"),
+        ("", "a study is a mapping"),
+        ("study: s\nstudy: t\n", "line 2: key 'study' is written twice"),
+        ("methods:\n  A: {search: x}\n  A: {search: y}\n", "line 3: key 'A' is written twice"),
+        ("x: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
+    ],
+)
+def test_files_that_are_no_study(tmp_path, text, says):
+    file = tmp_path / "s.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        study.load(file)
+    assert says in str(caught.value)
+    assert str(file) in str(caught.value)
+
+
+def test_missing_file_and_binary_file(tmp_path):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        study.load(tmp_path / "no.yaml")
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="not UTF-8"):
+        study.load(tmp_path / "b.yaml")
+
+
+def test_overrides_replace_key_by_key(tmp_path):
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump({**GOOD, "limits": {"seconds": 5, "memory_mb": 1000}}))
+    loaded = study.load(file, {"repeats": 2, "limits": {"seconds": 7}})
+    assert (loaded.repeats, loaded.limits.seconds, loaded.limits.memory_mb) == (2, 7, 1000)
+
+
+@pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])
+def test_studies_of_the_repository_are_valid(file, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    study.load(file)
+
+
+def test_the_paper_study():
+    loaded = study.load(ROOT / "config.yaml")
+    assert len(loaded.datasets) == 15
+    assert (loaded.repeats, loaded.budget.evaluations) == (10, 250)
+    assert (loaded.searches["divbo"]["beta"], loaded.searches["divbo"]["tau"]) == (0.05, 0.2)
+    assert loaded.split.model_dump(include={"train", "validation", "test", "resample"}) == {
+        "train": 0.6,
+        "validation": 0.2,
+        "test": 0.2,
+        "resample": "never",
+    }
+
+
+def test_schema_is_up_to_date():
+    stored = json.loads((ROOT / "schemas/study.schema.json").read_text(encoding="utf-8"))
+    assert stored == study.schema(), "run: make schema"
+
+
+def test_schema_agrees_with_the_model():
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(study.schema())
+    assert validator.is_valid(GOOD)
+    for path, value in [
+        ("repaets", 3),
+        ("searches/bo/inital", 5),
+        ("searches/bo/optimizer", "divob"),
+        ("repeats", 0),
+        ("split", {"resample": "always"}),
+    ]:
+        assert not validator.is_valid(changed(path, value))
+
+
+def test_slices_change_only_with_their_part_of_the_study():
+    before = Tasks(study.check(GOOD))
+    more = copy.deepcopy(GOOD)
+    more["datasets"]["iris"] = {"sklearn": "iris"}
+    more["searches"]["bo2"] = {"optimizer": "bo", "initial": 7}
+    more["repeats"] = 11
+    after = Tasks(study.check(more))
+    assert before.search("wine", "bo", 3) == after.search("wine", "bo", 3)
+    assert before.ensemble("es") == after.ensemble("es")
+    assert before.split("fixed") == after.split("fixed")
+    assert before.report() != after.report()
+    assert after.search("wine", "bo2", 3) != after.search("wine", "bo", 3)

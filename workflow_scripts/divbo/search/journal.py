@@ -1,0 +1,243 @@
+"""The journal of a search: every evaluation is on disk before the next one starts.
+
+A journal is a folder with four files:
+
+- ``fingerprint.json``: what the search is (code, settings, data, seed).
+- ``journal.jsonl``: one line an evaluation, ``<crc32 of the rest> <JSON>``.
+- ``predictions.f32``: the predictions of the successful evaluations, validation then test, one
+  after the other; a line of the journal holds the checksum of its own.
+- ``lock``: locked while a process writes; names its host and process.
+
+An evaluation is committed by its line, written and synced after its predictions. Whatever is torn
+at the end (a cut line, zeroed bytes, predictions that are too short) is dropped on opening, with
+all that follows it: the optimizer suggests the same configurations again.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divbo.errors import UserError
+from divbo.files import write_json
+from divbo.history import OK
+
+
+@dataclass(frozen=True)
+class Record:
+    """One evaluation as it is stored.
+
+    Attributes
+    ----------
+    configuration
+        Active hyperparameters by name.
+    status
+        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid``.
+    error
+        Validation error; None unless the status is ``ok``.
+    suggest_seconds, fit_seconds, cpu_seconds
+        Wall seconds to suggest; wall seconds and CPU seconds to fit and predict.
+    error_type, message
+        What went wrong; empty for ``ok``.
+    why
+        What the optimizer said of its choice.
+    validation, test
+        Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
+        class 1) for two classes, else one a class; None unless the status is ``ok``.
+    """
+
+    configuration: dict[str, Any]
+    status: str
+    error: float | None
+    suggest_seconds: float
+    fit_seconds: float
+    cpu_seconds: float
+    error_type: str
+    message: str
+    why: dict[str, Any]
+    validation: np.ndarray | None
+    test: np.ndarray | None
+
+
+class Journal:
+    """The evaluations of one search on disk; a context manager that holds the journal's lock.
+
+    Parameters
+    ----------
+    folder
+        Made where it is missing.
+    fingerprint
+        What the search is, as JSON values.
+    shapes
+        Shapes (n_samples, n_columns) of the validation and of the test predictions.
+
+    Raises
+    ------
+    UserError
+        On entering: if the journal belongs to another search (the message says what differs), if
+        another process is writing, or if the folder cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        fingerprint: dict[str, Any],
+        shapes: tuple[tuple[int, int], tuple[int, int]],
+    ):
+        self.folder = Path(folder)
+        self.fingerprint = json.loads(json.dumps(fingerprint))
+        self.shapes = shapes
+        self.records: list[Record] = []
+
+    def __enter__(self) -> "Journal":
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = lock(self.folder / "lock", f"the search in '{self.folder}'")
+            self._check_fingerprint()
+            self._lines = self._open("journal.jsonl")
+            self._arrays = self._open("predictions.f32")
+            self._read()
+        except OSError as error:
+            raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+        return self
+
+    def __exit__(self, *exception) -> None:
+        for file in (self._lines, self._arrays):
+            os.close(file)
+        self._lock.close()
+
+    def append(self, record: Record) -> None:
+        """Store one evaluation; on return it outlasts a crash of the machine.
+
+        Raises
+        ------
+        UserError
+            If the disk is full or the folder cannot be written; nothing half-written stays.
+        """
+        content = asdict(record)
+        validation, test = content.pop("validation"), content.pop("test")
+        data = b""
+        if record.status == OK:
+            data = b"".join(np.ascontiguousarray(a, dtype="<f4").tobytes()
+                            for a in (validation, test))  # fmt: skip
+        content["predictions_crc32"] = zlib.crc32(data)
+        text = json.dumps(content, allow_nan=False, ensure_ascii=False)
+        line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
+        sizes = os.fstat(self._arrays).st_size, os.fstat(self._lines).st_size
+        try:
+            for file, content_ in ((self._arrays, data), (self._lines, line)):
+                _write_all(file, content_)
+                os.fsync(file)
+        except OSError as error:
+            os.ftruncate(self._arrays, sizes[0])
+            os.ftruncate(self._lines, sizes[1])
+            raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+        self.records.append(record)
+
+    def _open(self, name: str) -> int:
+        return os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+
+    def _check_fingerprint(self) -> None:
+        path = self.folder / "fingerprint.json"
+        found = read_fingerprint(path)
+        if found is None:
+            for name in ("journal.jsonl", "predictions.f32"):
+                (self.folder / name).unlink(missing_ok=True)
+            write_json(path, self.fingerprint)
+        elif found != self.fingerprint:
+            changes = "; ".join(differences(found, self.fingerprint))
+            raise UserError(
+                f"the journal '{self.folder}' belongs to another search ({changes}); "
+                "remove the folder to start anew"
+            )
+
+    def _read(self) -> None:
+        """Read every whole record, and cut off what follows the last of them."""
+        with (self.folder / "journal.jsonl").open("rb") as lines:
+            text = lines.read()
+        end = position = 0
+        with (self.folder / "predictions.f32").open("rb") as arrays:
+            for line in text.splitlines(keepends=True):
+                record, size = self._record(line, arrays)
+                if record is None:
+                    break
+                self.records.append(record)
+                end += len(line)
+                position += size
+        os.ftruncate(self._lines, end)
+        os.ftruncate(self._arrays, position)
+
+    def _record(self, line: bytes, arrays) -> tuple[Record | None, int]:
+        crc, _, text = line.rstrip(b"\n").partition(b" ")
+        if not line.endswith(b"\n") or crc != f"{zlib.crc32(text):08x}".encode():
+            return None, 0
+        content = json.loads(text)
+        size = sum(4 * rows * columns for rows, columns in self.shapes)
+        size = size if content["status"] == OK else 0
+        data = arrays.read(size)
+        if len(data) != size or zlib.crc32(data) != content.pop("predictions_crc32"):
+            return None, 0
+        validation = test = None
+        if size:
+            flat = np.frombuffer(data, dtype="<f4").astype(np.float32)
+            split = self.shapes[0][0] * self.shapes[0][1]
+            validation, test = flat[:split].reshape(self.shapes[0]), flat[split:].reshape(
+                self.shapes[1]
+            )
+        return Record(**content, validation=validation, test=test), size
+
+
+def read_fingerprint(path: Path) -> dict[str, Any] | None:
+    """Read a fingerprint file; None where there is none, or only a torn one."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
+    """Say key by key how two fingerprints differ: ``settings.beta: 0.05 there, 0.1 here``."""
+    lines = []
+    for key in sorted({*old, *new}):
+        a, b = old.get(key), new.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            lines += differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            lines.append(f"{prefix}{key}: {a} there, {b} here")
+    return lines
+
+
+def lock(path: Path, what: str):
+    """Lock a file for this process alone, until it is closed or the process ends.
+
+    Raises
+    ------
+    UserError
+        If another process holds it: names that process and its host.
+    """
+    file = path.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read().strip() or "another process"
+        file.close()
+        raise UserError(
+            f"{what} is being written by {holder}; wait for it, or end it first"
+        ) from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+    file.flush()
+    return file
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]

@@ -1,0 +1,73 @@
+"""How far a search is: a line in its log, and a file for the status table."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from divbo.files import write_json
+from divbo.history import OK
+from divbo.search.journal import Record
+
+
+class Progress:
+    """Report after every evaluation; see :func:`divbo.search.loop.run`.
+
+    Parameters
+    ----------
+    folder
+        Where ``progress.json`` goes.
+    task
+        The search's task; ``dataset``, ``search``, ``repeat`` and ``evaluations`` are used.
+    resumed
+        Evaluations that were in the journal at the start.
+    """
+
+    def __init__(self, folder: Path, task: dict[str, Any], resumed: int):
+        self.path = Path(folder) / "progress.json"
+        self.name = f"{task['dataset']} {task['search']} repeat {task['repeat']}"
+        self.budget = task["evaluations"]
+        self.resumed = min(resumed, self.budget)
+        if self.resumed:
+            self._say(f"{self.name}: continues after {self.resumed} evaluations")
+
+    def __call__(self, records: list[Record]) -> None:
+        """Report on the evaluations so far."""
+        state = summary(records, self.budget)
+        write_json(self.path, {**state, "updated": time.time()})
+        best = "none" if state["best_error"] is None else f"{state['best_error']:.4f}"
+        last = records[-1]
+        failed = f"{state['failed']} failed, " if state["failed"] else ""
+        self._say(
+            f"{self.name}: {len(records)}/{self.budget}, best error {best}, {failed}"
+            f"last {last.status} in {last.fit_seconds:.1f} s, "
+            f"{duration(state['seconds_left'])} left"
+        )
+
+    @staticmethod
+    def _say(text: str) -> None:
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def summary(records: list[Record], budget: int) -> dict[str, Any]:
+    """Count a search's evaluations and failures, and guess the seconds that are left."""
+    seconds = [r.suggest_seconds + r.fit_seconds for r in records]
+    errors = [r.error for r in records if r.status == OK]
+    mean = sum(seconds) / len(seconds) if seconds else 0.0
+    return {
+        "evaluations": len(records),
+        "budget": budget,
+        "best_error": min(errors, default=None),
+        "failed": len(records) - len(errors),
+        "seconds": sum(seconds),
+        "seconds_left": mean * max(0, budget - len(records)),
+    }
+
+
+def duration(seconds: float) -> str:
+    """Write seconds for a reader: ``45 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

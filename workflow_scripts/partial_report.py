@@ -1,0 +1,32 @@
+"""Write a report on what a study has finished so far, into results/<study>/partial-report/.
+
+    python workflow_scripts/partial_report.py --study studies/quickstart.yaml
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from divbo import errors, study
+from divbo.tasks import Tasks
+
+
+def main() -> None:
+    """Report on whatever is there; nothing is run for it."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
+    arguments = parser.parse_args()
+    loaded = study.load(arguments.study)
+    results = Path("results") / loaded.study
+    output = results / "partial-report"
+    script = Path(__file__).with_name("report.py")
+    command = [sys.executable, script, "--study", Tasks(loaded).report()]
+    ended = subprocess.run([*command, "--results", results, "--output", output], check=False)
+    if ended.returncode:
+        sys.exit(ended.returncode)
+    print(f"Report on what is finished: {output / 'index.html'}")
+
+
+if __name__ == "__main__":
+    errors.run(main)

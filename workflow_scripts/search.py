@@ -1,0 +1,154 @@
+"""Run one search (data set, search, repeat), or continue it from its journal.
+
+By hand, with the arguments that `snakemake -n -p` prints:
+
+    python workflow_scripts/search.py --task '{"dataset": "wine", ...}' \
+        --split results/quickstart/splits/wine/fixed \
+        --checkpoints results/quickstart/checkpoints/wine/divbo/0 \
+        --output results/quickstart/searches/wine/divbo/0
+"""
+
+import argparse
+import hashlib
+import json
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from divbo import errors, files, plugins, provenance, study
+from divbo.code_version import code_version
+from divbo.data.split import load_inputs
+from divbo.evaluation.evaluator import Evaluator
+from divbo.history import OK
+from divbo.search.journal import Journal, Record
+from divbo.search.loop import run
+from divbo.search.progress import Progress
+
+
+def main() -> None:
+    """Search, then write the declared outputs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--task", type=json.loads, required=True,
+                        help="JSON: dataset, search, repeat, seed, space, limits, evaluations, "
+                        "optimizer (its name and settings)")  # fmt: skip
+    parser.add_argument("--split", type=Path, required=True, help="folder of the split")
+    parser.add_argument("--checkpoints", type=Path, required=True,
+                        help="folder for the journals of this search")  # fmt: skip
+    parser.add_argument("--output", type=Path, required=True, help="folder for the results")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
+    arguments = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, _stop)
+
+    task = arguments.task
+    space_module = plugins.module_name("space", task["space"])
+    space = plugins.load("space", task["space"])()
+    optimizer = study.optimizer(task["optimizer"])
+    inputs = load_inputs(arguments.split / "inputs.npz")
+    print_ = fingerprint(task, arguments.split)
+    columns = len(inputs.classes) if len(inputs.classes) > 2 else 1
+    shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
+    folder = arguments.checkpoints / short(print_)
+    evaluator = Evaluator(
+        space_module,
+        arguments.split / "inputs.npz",
+        seconds=task["limits"]["seconds"],
+        memory_mb=task["limits"]["memory_mb"],
+        threads=arguments.threads,
+    )
+    started = provenance.now()
+    with Journal(folder, print_, shapes) as journal, evaluator:
+        progress = Progress(arguments.checkpoints, task, len(journal.records))
+        records = run(
+            optimizer,
+            space,
+            inputs.y_validation,
+            evaluator,
+            journal,
+            budget=task["evaluations"],
+            seed=(task["seed"], task["repeat"]),
+            progress=progress,
+        )
+        progress(records)
+    write(arguments.output, records, list(space.configspace), shapes)
+    seconds = [r.suggest_seconds + r.fit_seconds for r in records]
+    manifest = {
+        **{key: task[key] for key in ("dataset", "search", "repeat", "seed", "space", "limits")},
+        "settings": task["optimizer"],
+        "evaluations": len(records),
+        "best_error": min((r.error for r in records if r.status == OK), default=None),
+        "status": dict(sorted(Counter(r.status for r in records).items())),
+        "fingerprint": print_,
+        **provenance.commit(),
+        "versions": provenance.versions(),
+        "machine": provenance.machine(),
+        "threads": arguments.threads,
+        "started": started,
+        "finished": provenance.now(),
+        "resumed_after": progress.resumed,
+        "wall_seconds": sum(seconds),
+        "suggest_seconds": sum(r.suggest_seconds for r in records),
+        "cpu_seconds": sum(r.cpu_seconds for r in records),
+    }
+    files.write_json(arguments.output / "search.json", manifest)
+
+
+def fingerprint(task: dict, split: Path) -> dict:
+    """Say what a search is: two searches with equal fingerprints are the same search."""
+    name = task["optimizer"]["optimizer"]
+    optimizer = plugins.module_name("optimizers", name)
+    space = plugins.module_name("space", task["space"])
+    used = study.optimizer(task["optimizer"]).modules
+    return {
+        "optimizer": task["optimizer"],
+        "space": task["space"],
+        "limits": task["limits"],
+        "seed": [task["seed"], task["repeat"]],
+        "data": json.loads((split / "split.json").read_text(encoding="utf-8"))["checksum"],
+        "code": {
+            "optimizer": code_version(optimizer, *used),
+            "evaluation": code_version(space, "divbo.evaluation.worker"),
+        },
+        "versions": provenance.versions(),
+    }
+
+
+def short(fingerprint: dict) -> str:
+    """Name the folder of a fingerprint: 12 hexadecimal digits."""
+    text = json.dumps(fingerprint, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def write(output: Path, records: list[Record], hyperparameters: list[str], shapes) -> None:
+    """Write the observations and the predictions of a finished search."""
+    columns = {"iteration": np.arange(1, len(records) + 1)}
+    columns["status"] = [r.status for r in records]
+    columns["error"] = np.array([np.nan if r.error is None else r.error for r in records])
+    for key in ("suggest_seconds", "fit_seconds", "cpu_seconds"):
+        columns[key] = np.array([getattr(r, key) for r in records])
+    for key in ("error_type", "message"):
+        columns[key] = [getattr(r, key) for r in records]
+    columns["why"] = [json.dumps(r.why, ensure_ascii=False) for r in records]
+    for name in hyperparameters:
+        columns[f"config.{name}"] = [r.configuration.get(name) for r in records]
+    files.write_parquet(output / "observations.parquet", columns)
+    for part, shape in zip(("validation", "test"), shapes, strict=True):
+        predictions = np.full((len(records), *shape), np.nan, dtype=np.float32)
+        for i, record in enumerate(records):
+            if record.status == OK:
+                predictions[i] = getattr(record, part)
+        files.write_npy(output / f"predictions-{part}.npy", predictions)
+
+
+def _stop(number, frame) -> None:
+    """End at once: what is in the journal stays, the evaluation under way is dropped."""
+    name = signal.Signals(number).name
+    print(f"stopped by {name}; the next start continues from the journal", file=sys.stderr)
+    sys.exit(128 + number)
+
+
+if __name__ == "__main__":
+    errors.run(main)

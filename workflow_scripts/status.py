@@ -1,0 +1,118 @@
+"""Print how far a study is: one row a search, also while it runs, here or on a cluster.
+
+    python workflow_scripts/status.py --study studies/quickstart.yaml
+"""
+
+import argparse
+import fcntl
+import json
+from pathlib import Path
+
+from divbo import errors, study
+from divbo.search.progress import duration
+from divbo.study import Study
+
+HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
+
+
+def main() -> None:
+    """Print the table of the study's searches and a line that adds them up."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
+    arguments = parser.parse_args()
+    loaded = study.load(arguments.study)
+    root = Path("results") / loaded.study
+    states = [state(root, loaded, *name) for name in searches(loaded)]
+    rows = [HEADER, *(row(s) for s in states)]
+    widths = [max(len(r[i]) for r in rows) for i in range(len(HEADER))]
+    for cells in rows:
+        print("  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
+    print(f"\n{total(states)}")
+    report = root / "report" / "index.html"
+    if report.exists():
+        print(f"Report: {report}")
+
+
+def searches(loaded: Study) -> list[tuple[str, str, int]]:
+    """List the searches of a study: data set, search, repeat."""
+    return [
+        (dataset, search, repeat)
+        for dataset in loaded.datasets
+        for search in loaded.used("search")
+        for repeat in range(loaded.repeats)
+    ]
+
+
+def state(root: Path, loaded: Study, dataset: str, search: str, repeat: int) -> dict:
+    """Read what is known of a search: from its manifest if it is finished, else its progress."""
+    part = Path(dataset) / search / str(repeat)
+    budget = loaded.budget.evaluations
+    result = {"dataset": dataset, "search": search, "repeat": repeat, "budget": budget}
+    progress = _read(root / "checkpoints" / part / "progress.json")
+    manifest = _read(root / "searches" / part / "search.json")
+    if manifest is not None and manifest["evaluations"] == budget:
+        failed = budget - manifest["status"].get("ok", 0)
+        return {**manifest, **result, "failed": failed, "seconds": manifest["wall_seconds"],
+                "state": "done"}  # fmt: skip
+    if progress is None:
+        return {**result, "state": "waiting", "evaluations": 0, "failed": 0, "seconds": 0.0}
+    result = {**progress, **result}
+    if any(_held(p) for p in (root / "checkpoints" / part).glob("*/lock")):
+        result["state"] = "running"
+    else:
+        result["state"] = "stopped"
+    return result
+
+
+def row(state: dict) -> tuple[str, ...]:
+    """Write a search's state as the cells of :data:`HEADER`."""
+    best = state.get("best_error")
+    mean = state["seconds"] / state["evaluations"] if state["evaluations"] else None
+    left = max(0, state["budget"] - state["evaluations"])
+    return (
+        state["dataset"],
+        state["search"],
+        str(state["repeat"]),
+        state["state"],
+        f"{state['evaluations']}/{state['budget']}",
+        "" if best is None else f"{best:.4f}",
+        str(state["failed"] or ""),
+        "" if mean is None or state["state"] == "done" else duration(mean * left),
+    )
+
+
+def total(states: list[dict]) -> str:
+    """Add the searches up, and guess how long the rest takes with those that run now."""
+    counts = {s: sum(x["state"] == s for x in states) for s in
+              ("done", "running", "stopped", "waiting")}  # fmt: skip
+    done = sum(min(s["evaluations"], s["budget"]) for s in states)
+    budget = sum(s["budget"] for s in states)
+    text = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+    line = f"{len(states)} searches: {text}; {done}/{budget} evaluations"
+    if done and done < budget:
+        seconds = sum(s["seconds"] for s in states) / done * (budget - done)
+        line += f"; about {duration(seconds)} of work left"
+        if counts["running"]:
+            line += f", {duration(seconds / counts['running'])} at the present pace"
+    return line
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _held(path: Path) -> bool:
+    """Say whether a process holds the lock of a journal."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+if __name__ == "__main__":
+    errors.run(main)
