@@ -1,0 +1,68 @@
+"""Error over iterations, and how much sooner the reference gets there (Figure 4; F.11)."""
+
+import numpy as np
+import pandas as pd
+
+
+def deliverable(scores: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Error of what a method would deliver at each iteration, in column ``value``.
+
+    For ``validation_error`` the best observed so far (running minimum, Specification E.4); for
+    ``test_error`` that of the current ensemble. NaN before the first success.
+    """
+    keys = ["method", "dataset", "repeat"]
+    frame = scores[[*keys, "iteration", column]].rename(columns={column: "value"})
+    if column == "validation_error":
+        frame = frame.sort_values([*keys, "iteration"])
+        frame["value"] = frame.groupby(keys, observed=True)["value"].cummin()
+    return frame
+
+
+def error_curves(scores: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Mean and standard deviation over repeats at every iteration.
+
+    Returns
+    -------
+    curves
+        Columns ``dataset``, ``method``, ``iteration``, ``mean``, ``std`` (divisor n - 1; NaN for
+        one repeat), ``repeats``. The mean is NaN while some repeat has no model yet.
+    """
+    frame = deliverable(scores, column)
+    groups = frame.groupby(["dataset", "method", "iteration"], observed=True)["value"]
+    curves = groups.agg(["mean", "std", "count", "size"]).reset_index()
+    incomplete = curves["count"] < curves["size"]
+    curves.loc[incomplete, ["mean", "std"]] = np.nan
+    return curves.drop(columns="count").rename(columns={"size": "repeats"})
+
+
+def speed_up(curves: pd.DataFrame, reference: str) -> pd.DataFrame:
+    """How many times fewer iterations the reference needs for a method's final validation error.
+
+    Speed-up = T / first iteration at which the reference's mean best-observed validation error is
+    at most the method's at the last iteration T (Specification F.11).
+
+    Parameters
+    ----------
+    curves
+        Of :func:`error_curves` for ``validation_error``.
+    reference
+        Name of the reference method.
+
+    Returns
+    -------
+    speed_up
+        Columns ``dataset``, ``method``, ``iteration`` and ``speed_up``; both NaN where the
+        reference never gets there.
+    """
+    rows = []
+    for dataset, group in curves.groupby("dataset", observed=True, sort=False):
+        wide = group.pivot(index="iteration", columns="method", values="mean")
+        if reference not in wide:
+            continue
+        mine = wide[reference].round(12)
+        for method in wide.columns.drop(reference):
+            target = round(wide[method].iloc[-1], 12)
+            reached = mine.index[mine <= target]
+            first = float(reached[0]) if len(reached) else np.nan
+            rows.append((dataset, method, first, wide.index[-1] / first))
+    return pd.DataFrame(rows, columns=["dataset", "method", "iteration", "speed_up"])

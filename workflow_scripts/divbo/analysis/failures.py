@@ -1,0 +1,67 @@
+"""Failed evaluations by cause."""
+
+import pandas as pd
+
+FAILED = ("timeout", "memory", "crash", "invalid")
+
+
+def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Count evaluations by status within each value of ``column`` (such as ``dataset``).
+
+    Returns
+    -------
+    table
+        Index: values of the column, most failures first where they are not in the study's order.
+        ``evaluations``, one column a status that failed, ``failed``, and ``share``.
+    """
+    known = observations.dropna(subset=column)
+    table = pd.crosstab(known[column], known["status"])
+    table = table.reindex(index=known[column].unique())
+    evaluations = table.sum(axis=1)
+    table = table.reindex(columns=FAILED, fill_value=0)
+    table.insert(0, "evaluations", evaluations)
+    table["failed"] = table[list(FAILED)].sum(axis=1)
+    table["share"] = table["failed"] / table["evaluations"]
+    table.columns.name = None
+    return table
+
+
+def causes(observations: pd.DataFrame) -> pd.DataFrame:
+    """Count failures by status and error type, with the commonest message of each.
+
+    Returns
+    -------
+    table
+        Columns ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (how many
+        are concerned), ``message``; most failures first.
+    """
+    columns = ["status", "error_type", "failures", "datasets", "algorithms", "message"]
+    failed = observations[observations["status"] != "ok"]
+    if failed.empty:
+        return pd.DataFrame(columns=columns)
+    failed = failed.assign(
+        error_type=failed["error_type"].fillna("").replace("", "–"),
+        message=failed["message"].fillna(""),
+    )
+    groups = failed.groupby(["status", "error_type"])
+    table = groups.agg(
+        failures=("status", "size"),
+        datasets=("dataset", "nunique"),
+        algorithms=("algorithm", "nunique"),
+        message=("message", _commonest),
+    ).reset_index()
+    order = ["failures", "status", "error_type"]
+    return table.sort_values(order, ascending=[False, True, True], ignore_index=True)[columns]
+
+
+def _commonest(messages: pd.Series) -> str:
+    counts = messages.value_counts()
+    return min(counts.index[counts == counts.max()])
+
+
+def without_model(scores: pd.DataFrame) -> pd.DataFrame:
+    """Runs that never had a model: ``method``, ``dataset``, ``repeat``."""
+    keys = ["method", "dataset", "repeat"]
+    last = scores[scores["iteration"] == scores["iteration"].max()]
+    lost = last.loc[last["test_error"].isna() | last["validation_error"].isna(), keys]
+    return lost.reset_index(drop=True)

@@ -1,0 +1,52 @@
+"""How the results were made: the study's settings, and what the manifests of the searches say."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+#: Keys of ``search.json`` that say where a search ran and with what.
+FACTS = {"commit": "git commit", "dirty": "uncommitted changes", "machine": "", "versions": ""}
+
+
+def settings(study: Mapping[str, Any]) -> pd.DataFrame:
+    """Flatten the study's settings into rows ``key``, ``value`` (nested keys joined by a dot)."""
+    rows: list[tuple[str, str]] = []
+
+    def walk(key: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for name, inner in value.items():
+                walk(f"{key}.{name}" if key else str(name), inner)
+        elif isinstance(value, list | tuple):
+            rows.append((key, ", ".join(map(str, value))))
+        elif value is not None:
+            rows.append((key, str(value)))
+
+    walk("", study)
+    return pd.DataFrame(rows, columns=["key", "value"])
+
+
+def origins(manifests: pd.DataFrame) -> pd.DataFrame:
+    """Collect what the searches ran with: rows ``what``, ``value``, ``searches`` (how many).
+
+    More than one value of the same thing means that the searches are not alike.
+    """
+    rows: list[tuple[str, str]] = []
+    for manifest in manifests.to_dict("records"):
+        for key, label in FACTS.items():
+            value = manifest.get(key)
+            facts = value.items() if isinstance(value, Mapping) else [(label, value)]
+            rows += [(name, _text(v)) for name, v in facts if isinstance(v, str | int | bool)]
+    frame = pd.DataFrame(rows, columns=["what", "value"])
+    return frame.groupby(["what", "value"], sort=False).size().rename("searches").reset_index()
+
+
+def period(manifests: pd.DataFrame) -> tuple[str, str] | None:
+    """Return when the first search started and the last one finished, as the manifests say it."""
+    if not {"started", "finished"} <= set(manifests.columns):
+        return None
+    return manifests["started"].dropna().min(), manifests["finished"].dropna().max()
+
+
+def _text(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,225 @@
+"""The tables of the report, one function a question: numbers in, a :class:`Table` out."""
+
+import numpy as np
+import pandas as pd
+
+from divbo.analysis import failures, ranks
+from divbo.analysis.load import Results
+from divbo.analysis.ranks import Comparison
+from divbo.analysis.times import duration
+from divbo.analysis.verdict import Verdict, p_value
+from divbo.analysis.wilcoxon import counts
+from divbo.report.tables import Cell, Table, cells
+
+
+def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
+    """Average rank, mean error and distance to the leader, one row a method."""
+    table = verdict.summary
+    leader = table.index[0]
+    rows = []
+    for method, row in table.iterrows():
+        against = ["", "", ""]
+        if method != leader:
+            against = [
+                f"{100 * row['difference']:+.2f}".replace("-", "−"),
+                f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
+                p_value(row["p_holm"]),
+            ]
+        interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "–"
+        first = f"{100 * row['first']:.0f} %" if np.isfinite(row["first"]) else "–"
+        text = [method, f"{row['rank']:.2f}", interval, first, f"{100 * row['error']:.2f}"]
+        best = bool(np.isclose(row["rank"], table["rank"].min()))
+        size = f"{sizes[method]:.1f}" if method in sizes else "–"
+        line = cells(*text, *against, size)
+        line[1] = Cell(text[1], best)
+        rows.append(line)
+    columns = ["method", "average rank", "95 % interval", "first in", "mean test error, %"]
+    columns += ["difference, points", "leader lower / equal / higher", "p (Holm)", "members"]
+    notes = [
+        "Average rank: the methods are ranked by their mean test error on each data set (1 = "
+        "lowest, ties share), then averaged over data sets. First in: share of the bootstrap "
+        "resamples in which the method comes first.",
+        f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
+        "Wilcoxon signed-rank over the mean errors of the data sets, Holm-adjusted. Members: "
+        "unique members of the final ensemble, on average.",
+    ]
+    scope = f"{len(compared.datasets)} data sets, {compared.runs} runs a method"
+    data = table.rename_axis("method").reset_index()
+    return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
+
+
+def error_table(results: Results, compared: Comparison) -> Table:
+    """Test error in percent, mean ± standard deviation; data sets × methods (Table 1)."""
+    final = ranks.final_errors(compared)
+    mean = ranks.means(final)
+    groups = final.groupby(level="dataset", sort=False)
+    std, size = groups.std(), groups.size()
+    majority = results.datasets.set_index("dataset")["majority_error"]
+    rows = []
+    for dataset in compared.datasets:
+        values = mean.loc[dataset]
+        best = values.round(ranks.DIGITS) == values.round(ranks.DIGITS).min()
+        row = cells(dataset)
+        for method in compared.methods:
+            spread = std.loc[dataset, method]
+            text = f"{100 * values[method]:.2f}"
+            text += f" ± {100 * spread:.2f}" if np.isfinite(spread) else ""
+            row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
+        rows.append([*row, *cells(_percent(majority[dataset]), size[dataset])])
+    average = ranks.mean_error_ranks(final).mean()
+    lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
+    foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
+    data = pd.concat({"mean": mean, "std": std}, axis=1).stack(level=1, future_stack=True)
+    data = data.rename_axis(["dataset", "method"]).reset_index()
+    data["repeats"] = data["dataset"].map(size)
+    data["majority_error"] = data["dataset"].map(majority)
+    rows.append([*cells("average rank"), *foot, *cells("", "")])
+    notes = [
+        "Test error of the deliverable: error on the held-out test part of what the method would "
+        "hand over after its last evaluation (its ensemble, or its best model). ± is the standard "
+        "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included.",
+        "Majority: error of always answering with the most frequent class; a method near it has "
+        "learnt nothing, and differences between methods there are noise.",
+    ]
+    return Table(
+        "test-error",
+        "Test error in percent, mean ± standard deviation over repeats",
+        ["data set", *compared.methods, "majority", "repeats"],
+        rows,
+        data,
+        notes,
+        foot=1,
+    )
+
+
+def wilcoxon_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
+    """Count the data sets where the reference is better, same or worse (Table 2)."""
+    parts = {name: counts(frame) for name, frame in tests.items()}
+    methods = next(iter(parts.values())).index
+    rows = []
+    for method in methods:
+        numbers = [part.loc[method, o] for part in parts.values() for o in part.columns]
+        rows.append(cells(f"{reference} against {method}", *numbers))
+    columns = ["", *(f"{name} {o}" for name in parts for o in ("better", "same", "worse"))]
+    data = pd.concat(tests, names=["part"]).reset_index("part").reset_index(drop=True)
+    notes = [
+        f"Better: on so many data sets {reference} has the lower mean error and the difference is "
+        "significant (Wilcoxon signed-rank over the paired repeats, two-sided, p ≤ 0.05, zero "
+        "differences dropped, no adjustment for multiple tests). Same: not significant. The CSV "
+        "holds the p-values.",
+        "Validation error is that on which ensembles and searches were chosen, so it is "
+        "optimistic; the test error beside it is the one to go by.",
+    ]
+    caption = f"Data sets on which {reference} is better, the same or worse than each method"
+    return Table("wilcoxon", caption, columns, rows, data, notes)
+
+
+def speed_table(speed: pd.DataFrame, reference: str) -> Table:
+    """How many times fewer iterations the reference needs (F.11)."""
+    wide = speed.pivot(index="dataset", columns="method", values="speed_up")
+    wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
+    rows = [cells(d, *map(_times, row)) for d, row in zip(wide.index, wide.to_numpy(), strict=True)]
+    median = wide.fillna(0).median()
+    foot = [_times(v if v >= 1 else np.nan) for v in median]
+    rows.append(cells("median", *foot))
+    notes = [
+        "Iterations of the whole budget divided by the iteration at which the mean best-observed "
+        f"validation error of {reference} first is as low as that of the other method at the end. "
+        "< 1: it does not get there within the budget."
+    ]
+    caption = f"Speed-up of {reference}: how much sooner it reaches a method's final error"
+    columns = ["data set", *wide.columns]
+    return Table("speed-up", caption, columns, rows, speed, notes, foot=1)
+
+
+def time_table(times: pd.DataFrame) -> Table:
+    """Where the searches' time went."""
+    rows = []
+    for search, row in times.iterrows():
+        spent = duration(row["fit"]), duration(row["suggest"])
+        share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
+        hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
+        rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
+    columns = ["search", "runs", "fitting a run", "suggesting a run", "share outside fitting"]
+    columns += ["all runs", "CPU of the evaluations"]
+    notes = [
+        "Fitting: wall clock to fit pipelines and to predict. Suggesting: everything the optimizer "
+        "does between two evaluations. Methods that share a search share its time."
+    ]
+    data = times.rename_axis("search").reset_index()
+    return Table("time", "Time spent by each search", columns, rows, data, notes)
+
+
+def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Table:
+    """Failed evaluations by status within each data set, search or algorithm."""
+    table = failures.by(observations, column)
+    rows = []
+    for name, row in table.iterrows():
+        numbers = [f"{row[c]:,.0f}" for c in ("evaluations", *failures.FAILED, "failed")]
+        rows.append(cells(name, *numbers, f"{100 * row['share']:.1f} %"))
+    columns = [heading, "evaluations", *failures.FAILED, "failed", "share"]
+    caption = f"Failed evaluations by {heading}"
+    return Table(
+        f"failures-by-{column}", caption, columns, rows, table.rename_axis(column).reset_index()
+    )
+
+
+def cause_table(observations: pd.DataFrame) -> Table:
+    """Failures by status and error type."""
+    table = failures.causes(observations)
+    rows = []
+    for row in table.to_dict("records"):
+        message = " ".join(row["message"].split())
+        message = message if len(message) <= 160 else message[:159] + "…"
+        numbers = (f"{row['failures']:,}", row["datasets"], row["algorithms"])
+        rows.append(cells(row["status"], row["error_type"], *numbers, message))
+    columns = ["status", "error", "failures", "data sets", "algorithms", "commonest message"]
+    return Table("failures-by-cause", "Failures by cause", columns, rows, table, wide=True)
+
+
+def missing_table(missing: pd.DataFrame) -> Table:
+    """What could not be read, repeats of the same thing in one row."""
+    keys = ["stage", "dataset", "search", "ensemble", "reason"]
+    groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
+    rows = []
+    for (stage, dataset, search, ensemble, reason), group in groups:
+        repeats = _spans(sorted(set(group["repeat"].dropna())))
+        rows.append(cells(stage, dataset, search, ensemble, repeats, reason))
+    columns = ["stage", "data set", "search", "ensemble", "repeats", "why"]
+    return Table("missing", "Results that are not there", columns, rows, missing, wide=True)
+
+
+def progress_table(results: Results) -> Table:
+    """Finished runs, data sets × methods."""
+    seen = results.scores.drop_duplicates(["method", "dataset", "repeat"])
+    table = pd.crosstab(seen["dataset"], seen["method"])
+    table = table.reindex(index=results.study["datasets"], columns=results.methods, fill_value=0)
+    rows = [cells(d, *row) for d, row in zip(table.index, table.to_numpy(), strict=True)]
+    caption = f"Finished runs, of {results.study['repeats']} each"
+    data = table.rename_axis("dataset").reset_index()
+    return Table("progress", caption, ["data set", *results.methods], rows, data)
+
+
+def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> Table:
+    """Show a frame of texts as it is."""
+    rows = [cells(*row) for row in frame.itertuples(index=False)]
+    return Table(name, caption, headings, rows, frame, wide=True)
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.2f}" if np.isfinite(error) else "–"
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}×" if np.isfinite(value) else "< 1"
+
+
+def _spans(numbers: list[int]) -> str:
+    """Write ``0, 2–4`` for 0, 2, 3, 4."""
+    spans: list[list[int]] = []
+    for n in numbers:
+        if spans and spans[-1][1] == n - 1:
+            spans[-1][1] = n
+        else:
+            spans.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)

@@ -1,0 +1,293 @@
+"""Figures of the report: matplotlib without a display, the same bytes for the same numbers."""
+
+import base64
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from divbo import files
+
+#: Colours that people with colour-blindness tell apart (Okabe & Ito; Tol's muted set); the
+#: reference method has the first one to itself. Marker and dashes differ as well.
+REFERENCE = "#D55E00"
+COLOURS = ("#0072B2", "#009E73", "#AA4499", "#56B4E9", "#B8860B", "#332288", "#117733", "#882255")
+DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+MARKERS = "osD^vPX<>*hp"
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.5,
+    "lines.markersize": 4,
+    "svg.hashsalt": "divbo",
+    "text.parse_math": False,
+}
+#: Points along a curve: more cannot be seen, and would make the page large.
+POINTS = 100
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as the page shows it.
+
+    Attributes
+    ----------
+    name
+        Stem of the files.
+    title
+        What it shows, as a caption.
+    alt
+        The same for those who do not see it.
+    source
+        SVG as a data address.
+    """
+
+    name: str
+    title: str
+    alt: str
+    source: str
+
+
+def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
+    """Give every name a colour, dashes and a marker; the reference is drawn thicker."""
+    table, place = {}, 0
+    for name in names:
+        if name == reference:
+            look = {"color": REFERENCE, "linestyle": "solid", "marker": "o", "zorder": 5}
+            table[name] = look | {"linewidth": 2.2}
+            continue
+        table[name] = {
+            "color": COLOURS[place % len(COLOURS)],
+            "linestyle": DASHES[(place + 1) % len(DASHES)],
+            "marker": MARKERS[(place + 1) % len(MARKERS)],
+            "linewidth": 1.3,
+            "zorder": 3,
+        }
+        place += 1
+    return table
+
+
+def publish(
+    figure: Figure, name: str, data: pd.DataFrame, folder: Path, key: dict | None = None, **texts
+) -> Drawing:
+    """Write ``<name>.svg``, ``.png`` and ``.csv`` into ``folder``; return what the page needs.
+
+    With ``key`` (looks by method) the files get a legend, and the page, which has its own, does
+    not.
+    """
+    shown = svg = _svg(figure)
+    if key:
+        svg = _svg(_with_legend(figure, key))
+    with files.atomic(folder / f"{name}.svg") as temporary:
+        temporary.write_bytes(svg)
+    with files.atomic(folder / f"{name}.png") as temporary, mpl.rc_context(STYLE):
+        figure.savefig(temporary, format="png", dpi=200, metadata={"Software": None})
+    with files.atomic(folder / f"{name}.csv") as temporary:
+        data.to_csv(temporary, index=False, lineterminator="\n")
+    return Drawing(name, source=address(shown), **texts)
+
+
+def address(svg: bytes) -> str:
+    """Return an SVG as a data address."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def _svg(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    empty = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format="svg", metadata=empty)
+    # Two decimals of a point are a 100th of a dot of the screen, and a third of the bytes.
+    text = re.sub(r"(?<= )-?\d+\.\d{3,}", _short, buffer.getvalue().decode("utf-8"))
+    return text.encode("utf-8")
+
+
+def _short(match: re.Match) -> str:
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def legend(look: dict[str, dict]) -> dict[str, str]:
+    """Draw a sample of each line, as data addresses."""
+    samples = {}
+    for name, style in look.items():
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(0.5, 0.14))
+            axes = figure.add_axes((0, 0, 1, 1))
+            axes.axis("off")
+            axes.plot([0.05, 0.5, 0.95], [0.5] * 3, markevery=[1], **style)
+            axes.set(xlim=(0, 1), ylim=(0, 1))
+        samples[name] = address(_svg(figure))
+    return samples
+
+
+def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
+    """Draw average ranks with their intervals, best at the top."""
+    n = len(summary)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 0.8 + 0.26 * n), layout="constrained")
+        axes = figure.subplots()
+        for place, (name, row) in enumerate(summary.iterrows()):
+            style = look[name]
+            y = n - place
+            if np.isfinite(row["low"]):
+                axes.plot([row["low"], row["high"]], [y, y], color=style["color"], linewidth=1.6)
+            axes.plot(row["rank"], y, color=style["color"], marker=style["marker"], markersize=7)
+        axes.set(xlim=(0.8, n + 0.2), xlabel="average rank in test error (1 = lowest error)")
+        axes.set_yticks(range(n, 0, -1), summary.index)
+        axes.grid(axis="y", visible=False)
+    return figure
+
+
+def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
+    """Draw average ranks over iterations, the names at the lines' ends."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        axes = figure.subplots()
+        wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
+        for place, name in enumerate(methods):
+            _line(axes, wide[name], look[name], place, len(methods))
+        axes.set(
+            xlabel="iteration",
+            ylabel="average rank (1 = lowest error)",
+            xlim=(wide.index[0], wide.index[-1]),
+            ylim=(wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3)),
+        )
+        _names(axes, wide.iloc[-1], look)
+    return figure
+
+
+def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
+    """Write names beside the right end of the lines, moved apart where they would overlap."""
+    low, high = sorted(axes.get_ylim())
+    gap = (high - low) / 26
+    ends = ends.sort_values(kind="stable")
+    places = ends.to_numpy(copy=True)
+    for _ in range(200):
+        short = np.clip(gap - np.diff(places), 0, None)
+        if not short.any():
+            break
+        places[:-1] -= short / 2
+        places[1:] += short / 2
+    x = axes.get_xlim()[1]
+    for name, y, place in zip(ends.index, ends, places, strict=True):
+        axes.annotate(
+            name,
+            (x, y),
+            xytext=(1.03, place),
+            textcoords=("axes fraction", "data"),
+            color=look[name]["color"],
+            va="center",
+            fontweight="bold" if look[name]["linewidth"] > 2 else "normal",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": look[name]["color"], "linewidth": 0.5},
+        )
+
+
+def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str) -> Figure:
+    """Draw one data set's errors over iterations: mean as a line, standard deviation shaded.
+
+    The vertical axis starts to count after a tenth of the iterations, since the first ones are so
+    much worse that nothing else could be seen.
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.6, 2.6), layout="constrained")
+        axes = figure.subplots()
+        wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
+        spread = 100 * curves.pivot(index="iteration", columns="method", values="std")
+        for place, name in enumerate(m for m in methods if m in wide):
+            mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
+            style = look[name]
+            if std.any():
+                shade = {"color": style["color"], "alpha": 0.1, "linewidth": 0}
+                axes.fill_between(mean.index, mean - std, mean + std, **shade)
+            _line(axes, wide[name], style, place, len(methods))
+        late = wide.iloc[min(len(wide) // 10, len(wide) - 1) :]
+        low = np.nanmin((wide - spread.fillna(0)).to_numpy(), initial=100)
+        high = np.nanmax(late.to_numpy(), initial=-1)
+        if high >= low:
+            margin = 0.06 * (high - low) or 0.5
+            axes.set_ylim(max(low - margin, -0.5), high + margin)
+        axes.set(xlabel="iteration", ylabel=f"{part} error, %", xlim=(0, wide.index[-1]))
+    return figure
+
+
+def _line(axes, values: pd.Series, style: dict, place: int, lines: int) -> None:
+    """Draw a curve with few markers, shifted from line to line so that they do not pile up."""
+    thin = _thin(values)
+    step = max(1, len(thin) // 6)
+    start = min(place * step // max(1, lines), len(thin) - 1)
+    axes.plot(thin.index, thin, markevery=(start, step), **style)
+
+
+def _thin(values: pd.Series) -> pd.Series:
+    """Keep at most about :data:`POINTS` points, the first and the last among them."""
+    if len(values) <= POINTS:
+        return values
+    return values.iloc[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]
+
+
+def time_bars(times: pd.DataFrame) -> Figure:
+    """Draw mean minutes a run, fitting and suggesting stacked."""
+    n = len(times)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 1.0 + 0.3 * n), layout="constrained")
+        axes = figure.subplots()
+        y = np.arange(n, 0, -1)
+        fit, suggest = times["fit"] / 60, times["suggest"] / 60
+        axes.barh(y, fit, 0.62, color="#0072B2", label="fitting and predicting")
+        look = {"color": "#F0A860", "hatch": "////", "edgecolor": "#8A4B00", "linewidth": 0.5}
+        axes.barh(y, suggest, 0.62, left=fit, label="suggesting", **look)
+        axes.set_yticks(y, times.index)
+        axes.set_xlabel("minutes a run (mean)")
+        axes.grid(axis="y", visible=False)
+        figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    return figure
+
+
+def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:
+    """Draw the median seconds that a search needs to suggest, over iterations (logarithmic)."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+        axes = figure.subplots()
+        wide = curves.pivot(index="iteration", columns="search", values="seconds")
+        wide = wide.where(wide > 0)
+        for place, name in enumerate(s for s in searches if s in wide):
+            _line(axes, wide[name], look[name], place, len(searches))
+        if wide.notna().any(axis=None):
+            axes.set_yscale("log")
+        axes.set(xlabel="iteration", ylabel="seconds to suggest (median)")
+        handles = [Line2D([], [], **look[s], label=s) for s in searches if s in wide]
+        figure.legend(handles=handles, loc="outside right upper", frameon=False)
+    return figure
+
+
+def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
+    """Add a legend below a panel, so that its file can be read alone."""
+    columns = 4
+    lines = -(-len(look) // columns)
+    with mpl.rc_context(STYLE):
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.14 * lines)
+        figure.legend(
+            handles=[Line2D([], [], **style, label=name) for name, style in look.items()],
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=5.5,
+            columnspacing=1.0,
+            handlelength=2.6,
+            labelspacing=0.3,
+        )
+    return figure

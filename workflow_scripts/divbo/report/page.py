@@ -1,0 +1,235 @@
+"""The report of a study: one page that holds everything, tables and figures as files beside it."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from divbo import files
+from divbo.analysis import curves, failures, origins, ranks, times, wilcoxon
+from divbo.analysis.load import Results, load
+from divbo.analysis.ranks import Comparison
+from divbo.analysis.verdict import verdict
+from divbo.report import contents, figures, tables
+
+HERE = Path(__file__).parent
+PARTS = {"validation_error": "validation", "test_error": "test"}
+
+
+def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
+    """Write ``index.html``, ``tables/`` and ``figures/`` of a study into ``output``.
+
+    Parameters
+    ----------
+    study
+        The study, as :func:`divbo.analysis.load.load` takes it.
+    results
+        Folder of the study's results; it may be incomplete, empty or absent.
+    output
+        Folder of the report.
+
+    Returns
+    -------
+    page
+        Path of ``index.html``.
+    """
+    report = _Report(load(study, results), Path(output))
+    context = report.context()
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = Markup((HERE / "style.css").read_text(encoding="utf-8"))  # our own file, not a user's
+    page = environment.get_template("template.html").render(context, style=style)
+    index = Path(output) / "index.html"
+    with files.atomic(index) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return index
+
+
+class _Report:
+    """Draws and tabulates one set of results, and writes the files on the way."""
+
+    def __init__(self, results: Results, output: Path):
+        self.results = results
+        self.output = output
+        self.compared = ranks.comparison(results.scores, results.methods)
+        reference = results.reference
+        methods = self.compared.methods
+        self.reference = reference if reference in methods else (methods or [reference])[-1]
+        self.look = figures.styles(results.methods, results.reference)
+
+    def context(self) -> dict[str, Any]:
+        """Everything that the template shows."""
+        results, compared = self.results, self.compared
+        answer = verdict(compared, results.reference, results.resampled)
+        manifests = results.manifests
+        return {
+            "study": results.study,
+            "command": _command(results.study),
+            "answer": answer,
+            "compared": compared,
+            "reference": self.reference,
+            "wanted": results.reference,
+            "combinations": len(results.study["datasets"]) * results.study["repeats"],
+            "expected": results.expected,
+            "lost": results.missing["stage"].value_counts().to_dict(),
+            "without_model": failures.without_model(results.scores),
+            "legend": figures.legend({m: self.look[m] for m in compared.methods}),
+            "period": origins.period(manifests),
+            "searches": len(manifests),
+            "hours": results.observations[["fit_seconds", "suggest_seconds"]].sum().sum() / 3600,
+            **self._tables(answer),
+            **self._figures(answer),
+        }
+
+    def _tables(self, answer) -> dict[str, Any]:
+        results, compared = self.results, self.compared
+        found: dict[str, tables.Table] = {}
+        several = len(compared.methods) > 1
+        if compared.methods:
+            found["summary"] = contents.summary(answer, compared, _sizes(compared))
+            found["errors"] = contents.error_table(results, compared)
+        if several:
+            tests = {
+                part: wilcoxon.compare(ranks.final_errors(compared, column), self.reference)
+                for column, part in reversed(PARTS.items())
+            }
+            found["wilcoxon"] = contents.wilcoxon_table(tests, self.reference)
+            speed = curves.speed_up(
+                curves.error_curves(compared.scores, "validation_error"), self.reference
+            )
+            found["speed"] = contents.speed_table(speed, self.reference)
+        observations = results.observations
+        if len(observations):
+            found["time"] = contents.time_table(times.time_spent(observations))
+            found["causes"] = contents.cause_table(observations)
+            for column, heading in (("dataset", "data set"), ("search", "search")):
+                found[column] = contents.failure_table(observations, column, heading)
+            if observations["algorithm"].notna().any():
+                found["algorithm"] = contents.failure_table(
+                    observations.sort_values("algorithm", kind="stable"), "algorithm", "algorithm"
+                )
+        if len(results.missing):
+            found["missing"] = contents.missing_table(results.missing)
+        found["progress"] = contents.progress_table(results)
+        found["settings"] = contents.plain(
+            "settings", "Settings of the study", origins.settings(results.study), ["key", "value"]
+        )
+        if len(results.manifests):
+            found["origins"] = contents.plain(
+                "origins",
+                "What the searches ran with",
+                origins.origins(results.manifests),
+                ["what", "value", "searches"],
+            )
+        for table in found.values():
+            tables.write(table, self.output / "tables")
+        return {"tables": found}
+
+    def _figures(self, answer) -> dict[str, Any]:
+        results, compared = self.results, self.compared
+        methods, look = compared.methods, self.look
+        found: dict[str, Any] = {"panels": {}}
+        if len(methods) > 1:
+            found["intervals"] = self._publish(
+                figures.intervals(answer.summary, look),
+                "average-rank",
+                answer.summary.rename_axis("method").reset_index(),
+                "Average rank in test error; the bar is the 95 % bootstrap interval",
+                "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
+            )
+            for column, part in PARTS.items():
+                found[f"ranks_{part}"] = self._ranks(column, part)
+        for column, part in PARTS.items():
+            found["panels"][part] = self._panels(column, part) if methods else []
+        observations = results.observations
+        if len(observations):
+            spent = times.time_spent(observations)
+            found["time"] = self._publish(
+                figures.time_bars(spent),
+                "time",
+                spent.rename_axis("search").reset_index(),
+                "Mean time of a run, by search",
+                "; ".join(
+                    f"{s}: fitting {times.duration(r['fit'])}, suggesting "
+                    f"{times.duration(r['suggest'])}"
+                    for s, r in spent.iterrows()
+                ),
+            )
+            growth = times.suggest_curves(observations)
+            searches = list(spent.index)
+            found["suggest"] = self._publish(
+                figures.suggest_lines(growth, searches, figures.styles(searches)),
+                "time-to-suggest",
+                growth,
+                "Time to suggest the next configuration, as the search goes on",
+                f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
+            )
+        return {"figures": found}
+
+    def _ranks(self, column: str, part: str) -> figures.Drawing:
+        data = ranks.rank_curves(self.compared, column)
+        last = data[data["iteration"] == data["iteration"].max()].sort_values("rank", kind="stable")
+        ends = ", ".join(f"{m} {r:.2f}" for m, r in zip(last["method"], last["rank"], strict=True))
+        return self._publish(
+            figures.rank_lines(data, self.compared.methods, self.look),
+            f"rank-{part}",
+            data,
+            f"Average rank in {part} error over iterations",
+            f"At the last iteration: {ends}",
+        )
+
+    def _panels(self, column: str, part: str) -> list[tuple[str, figures.Drawing]]:
+        """Draw the error curves of each data set."""
+        data = curves.error_curves(self.compared.scores, column)
+        key = {m: self.look[m] for m in self.compared.methods}
+        found = []
+        datasets = self.compared.datasets
+        for dataset, name in zip(datasets, _stems(datasets), strict=True):
+            mine = data[data["dataset"] == dataset].drop(columns="dataset")
+            last = mine[mine["iteration"] == mine["iteration"].max()]
+            ends = (f"{r.method} {100 * r.mean:.2f} %" for r in last.itertuples())
+            drawing = self._publish(
+                figures.error_panel(mine, self.compared.methods, self.look, part),
+                f"{part}-error-{name}",
+                mine,
+                f"{dataset}: {part} error over iterations",
+                f"At the last iteration: {', '.join(ends)}",
+                key=key,
+            )
+            found.append((dataset, drawing))
+        return found
+
+    def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
+        folder = self.output / "figures"
+        return figures.publish(figure, name, data, folder, title=title, alt=alt, **options)
+
+
+def _sizes(compared: Comparison) -> pd.Series:
+    """Mean number of unique members of the final ensemble, by method."""
+    last = compared.scores[compared.scores["iteration"] == compared.scores["iteration"].max()]
+    return last.groupby("method", observed=True)["members"].mean()
+
+
+def _stems(names: list[str]) -> list[str]:
+    """Make file names of names: the unusual characters replaced, all different."""
+    stems: list[str] = []
+    for name in names:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+        stems.append(stem if stem not in stems else f"{stem}-{len(stems)}")
+    return stems
+
+
+def _command(study: Mapping[str, Any]) -> str:
+    """Say how the rest of the study is run."""
+    file = study.get("file")
+    default = not file or Path(str(file)).name == "config.yaml"
+    return "snakemake --cores all" + ("" if default else f" --configfile {file}")

@@ -1,0 +1,51 @@
+"""Write the report of a study from what exists of its results.
+
+By hand, with the arguments that `snakemake -n -p` prints:
+
+    python workflow_scripts/report.py --study '{"study": "quickstart", ...}' \
+        --results results/quickstart --output results/quickstart/report
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from divbo import errors
+
+
+def main() -> None:
+    """Read the results, write the page, its tables and its figures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--study", required=True,
+                        help="JSON of the study: study, datasets, searches, ensembles, methods, "
+                        "repeats, budget, ...")  # fmt: skip
+    parser.add_argument("--results", type=Path, required=True, help="folder of its results")
+    parser.add_argument("--output", type=Path, required=True, help="folder for the report")
+    arguments = parser.parse_args()
+
+    from divbo.report import page
+
+    print(page.write(parse(arguments.study), arguments.results, arguments.output))
+
+
+def parse(text: str) -> dict:
+    """Read the study from JSON.
+
+    Raises
+    ------
+    UserError
+        If it is no JSON, or lacks a key that the report needs.
+    """
+    try:
+        study = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise errors.UserError(f"--study: not valid JSON: {error}") from None
+    needed = ("study", "datasets", "searches", "ensembles", "methods", "repeats", "budget")
+    lacking = [key for key in needed if key not in study] if isinstance(study, dict) else needed
+    if lacking:
+        raise errors.UserError(f"--study: key '{lacking[0]}' is missing")
+    return study
+
+
+if __name__ == "__main__":
+    errors.run(main)
