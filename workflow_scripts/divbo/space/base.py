@@ -1,20 +1,73 @@
 """What a configuration space is to the optimizers, and to the worker that fits pipelines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from ConfigSpace import Configuration, ConfigurationSpace
+from ConfigSpace import ConfigurationSpace
+
+from divbo.columns import Column
+from divbo.errors import UserError
 
 __all__ = ["Configuration", "Space"]
+
+NEIGHBOURS = 4  # Gaussian neighbours of a numeric hyperparameter
+SPREAD = 0.2  # their standard deviation in unit scale
+
+
+class Configuration(Mapping[str, Any]):
+    """The active hyperparameters by name: immutable, hashable, equal if the values are equal.
+
+    Values are plain ``bool``, ``int``, ``float`` or ``str``, so that ``dict(configuration)`` is
+    JSON and :meth:`Space.configuration` makes the same configuration of it again.
+
+    Attributes
+    ----------
+    point
+        The configuration as a row of numbers, of shape (n_hyperparameters,); see :class:`Space`.
+    """
+
+    __slots__ = ("_hash", "_values", "point")
+
+    def __init__(self, values: dict[str, Any], point: np.ndarray):
+        self._values = values
+        self._hash: int | None = None
+        self.point = point
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and self._values == other._values
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._values.items()))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Configuration({self._values})"
 
 
 class Space(ABC):
     """A conditional configuration space together with the pipelines that it describes.
 
     A space lives in a file of its own, ``space/<name>.py``, which defines one public subclass.
+    Its hyperparameters are ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
+
+    Many configurations at a time are *points*: float64 of shape (n, n_hyperparameters), one
+    column a hyperparameter in the order of :attr:`columns`, holding a number's position in unit
+    scale, the index of a category, or NaN where the hyperparameter is inactive. A point is
+    computed from the values alone and gives them back exactly, because numbers are rounded to
+    eight digits: configurations that went through a file keep their encoding to the last bit.
     """
 
     @abstractmethod
@@ -45,21 +98,200 @@ class Space(ABC):
         """The ConfigSpace object of :meth:`define`, made once."""
         return self.define()
 
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The hyperparameters in ConfigSpace's order (parents come before their children)."""
+        return [Column.of(hyperparameter) for hyperparameter in self.configspace.values()]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of every hyperparameter in a point."""
+        return {column.name: i for i, column in enumerate(self.columns)}
+
     def configuration(self, values: Mapping[str, Any]) -> Configuration:
-        """Make the configuration that has these active values (as read from a journal)."""
-        raise NotImplementedError
+        """Make the configuration that has these active values (as read from a journal).
 
-    def sample(self, size: int, rng: np.random.Generator) -> list[Configuration]:
-        """Draw ``size`` configurations uniformly from the conditional space."""
-        raise NotImplementedError
+        Raises
+        ------
+        UserError
+            If a name is unknown, a value is outside its domain, an active hyperparameter is
+            missing or an inactive one given, or the combination is forbidden.
+        """
+        point = np.full((1, len(self.columns)), np.nan)
+        for name, value in values.items():
+            if name not in self.index:
+                raise UserError(f"the space has no hyperparameter '{name}'")
+            point[0, self.index[name]] = self.columns[self.index[name]].entry(value)
+        legal = np.where(np.isnan(point), self._defaults, point)
+        self._deactivate(legal)
+        for i in np.flatnonzero(np.isnan(legal[0]) != np.isnan(point[0]))[:1]:
+            what = "is inactive and must not be given" if np.isnan(legal[0, i]) else "is missing"
+            raise UserError(f"hyperparameter '{self.columns[i].name}' {what}")
+        if self._forbidden(point)[0]:
+            raise UserError(f"the space forbids this combination: {dict(values)}")
+        return self.at(point)[0]
 
-    def neighbours(self, configuration: Configuration, rng: np.random.Generator) -> list:
-        """Return legal configurations that differ in one hyperparameter (specification C.4)."""
-        raise NotImplementedError
+    def sample(
+        self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
+    ) -> list[Configuration]:
+        """Draw ``size`` configurations uniformly from the conditional space.
+
+        Every hyperparameter is drawn uniformly (numbers in their own scale), inactive ones are
+        dropped, forbidden combinations are drawn again. ``fixed`` gives values that are not
+        drawn, such as ``{"algorithm": "knn"}``.
+        """
+        return self.at(self.sample_points(size, rng, fixed))
+
+    def neighbours(
+        self, configuration: Configuration, rng: np.random.Generator
+    ) -> list[Configuration]:
+        """Return legal configurations that differ in one hyperparameter (Specification C.4).
+
+        Of a categorical (and of a number with at most five values) every other value; of any
+        other number four draws from a Gaussian around it, truncated to the domain, of standard
+        deviation 0.2 in unit scale (fewer if draws fall on one integer). Hyperparameters that
+        become active get their default, those that become inactive are dropped.
+        """
+        return self.at(self.neighbour_points([configuration], rng)[0])
 
     def encode(self, configurations: Sequence[Configuration]) -> np.ndarray:
         """Encode as unit-scale numbers, categoricals one-hot, inactive values as their default.
 
         Specification B.2 and C.3. Returns float64 of shape (n, n_columns).
         """
-        raise NotImplementedError
+        return self.encode_points(self.points(configurations))
+
+    def points(self, configurations: Sequence[Configuration]) -> np.ndarray:
+        """Stack the points of configurations, of shape (n, n_hyperparameters)."""
+        return np.array([c.point for c in configurations]).reshape(-1, len(self.columns))
+
+    def at(self, points: np.ndarray) -> list[Configuration]:
+        """Make the configurations of legal points, such as :meth:`sample_points` returns."""
+        values: list[dict[str, Any]] = [{} for _ in points]
+        for i, column in enumerate(self.columns):
+            rows = np.flatnonzero(~np.isnan(points[:, i]))
+            for row, value in zip(rows.tolist(), column.values(points[rows, i]), strict=True):
+                values[row][column.name] = value
+        return [Configuration(v, p) for v, p in zip(values, points.copy(), strict=True)]
+
+    def sample_points(
+        self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
+    ) -> np.ndarray:
+        """As :meth:`sample`, but return points, of shape (size, n_hyperparameters)."""
+        given = [(self.index[name], value) for name, value in (fixed or {}).items()]
+        entries = {i: self.columns[i].entry(value) for i, value in given}
+        points = np.empty((0, len(self.columns)))
+        while len(points) < size:
+            drawn = rng.random((size - len(points), len(self.columns)))
+            for i, column in enumerate(self.columns):
+                drawn[:, i] = entries[i] if i in entries else column.draw(drawn[:, i])
+            self._deactivate(drawn)
+            points = np.concatenate([points, drawn[~self._forbidden(drawn)]])
+        return points
+
+    def neighbour_points(
+        self,
+        configurations: Sequence[Configuration],
+        rng: np.random.Generator,
+        fixed: Sequence[str] = (),
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the neighbours of many configurations at once, as :meth:`neighbours` does.
+
+        Parameters
+        ----------
+        configurations
+            The centres, n of them.
+        rng
+            Generator of the Gaussian draws.
+        fixed
+            Names of hyperparameters that keep their value.
+
+        Returns
+        -------
+        points
+            The neighbours, of shape (n_neighbours, n_hyperparameters), centre by centre.
+        centres
+            Index of the configuration each is a neighbour of, int, ascending, (n_neighbours,).
+        """
+        old = self.points(configurations)
+        rows, columns, entries = [], [], []
+        for i, column in enumerate(self.columns):
+            active = np.flatnonzero(~np.isnan(old[:, i]))
+            if column.name in fixed or not len(active):
+                continue
+            row, entry = column.neighbours(old[active, i], NEIGHBOURS, SPREAD, rng)
+            rows.append(active[row])
+            columns.append(np.full(len(row), i))
+            entries.append(entry)
+        if not rows:
+            return old[:0], np.empty(0, dtype=int)
+        centres = np.concatenate(rows)
+        points = np.where(np.isnan(old), self._defaults, old)[centres]
+        points[np.arange(len(points)), np.concatenate(columns)] = np.concatenate(entries)
+        self._deactivate(points)
+        legal = np.flatnonzero(~self._forbidden(points))
+        order = legal[np.argsort(centres[legal], kind="stable")]
+        return points[order], centres[order]
+
+    def encode_points(self, points: np.ndarray) -> np.ndarray:
+        """As :meth:`encode`, of points."""
+        filled = np.where(np.isnan(points), self._defaults, points)
+        widths = np.array([c.width for c in self.columns])
+        starts = np.cumsum(widths) - widths
+        categorical = np.array([c.categorical for c in self.columns])
+        encoded = np.zeros((len(points), widths.sum()))
+        encoded[:, starts[~categorical]] = filled[:, ~categorical]
+        hot = starts[categorical] + filled[:, categorical].astype(int)
+        np.put_along_axis(encoded, hot, 1.0, axis=1)
+        return encoded
+
+    @cached_property
+    def _defaults(self) -> np.ndarray:
+        return np.array([column.default for column in self.columns])
+
+    @cached_property
+    def _conditions(self) -> list[tuple[int, Any]]:
+        parents = self.configspace.parent_conditions_of
+        return [(i, c) for i, column in enumerate(self.columns) for c in parents[column.name]]
+
+    def _vectors(self, points: np.ndarray) -> np.ndarray:
+        """ConfigSpace's own vectors, a column a point: what its conditions and clauses read."""
+        vectors = points.T.copy()
+        for i in self._numeric_parents:
+            column, active = self.columns[i], ~np.isnan(vectors[i])
+            hyperparameter = self.configspace[column.name]
+            values = column.values(vectors[i, active])
+            vectors[i, active] = [hyperparameter.to_vector(v) for v in values]
+        return vectors
+
+    @cached_property
+    def _numeric_parents(self) -> list[int]:
+        """Numbers that conditions or clauses depend on; ConfigSpace scales them in its own way."""
+        names = {p.name for parents in self.configspace.parents_of.values() for p in parents}
+        for clause in self.configspace.forbidden_clauses:
+            names |= set(_names_in(clause))
+        return [i for i, c in enumerate(self.columns) if c.name in names and not c.categorical]
+
+    def _deactivate(self, points: np.ndarray) -> None:
+        """Set what is inactive to NaN, in place; parents before children."""
+        vectors = self._vectors(points)
+        for i, condition in self._conditions:
+            inactive = ~condition.satisfied_by_vector_array(vectors)
+            vectors[i, inactive] = np.nan
+            points[inactive, i] = np.nan
+
+    def _forbidden(self, points: np.ndarray) -> np.ndarray:
+        vectors = self._vectors(points)
+        forbidden = np.zeros(len(points), dtype=bool)
+        for clause in self.configspace.forbidden_clauses:
+            forbidden |= clause.is_forbidden_vector_array(vectors)
+        return forbidden
+
+
+def _names_in(clause) -> Iterator[str]:
+    """Names of the hyperparameters in a forbidden clause, relation or conjunction of clauses."""
+    for part in getattr(clause, "components", ()):
+        yield from _names_in(part)
+    for attribute in ("hyperparameter", "left", "right"):
+        if hasattr(clause, attribute):
+            yield getattr(clause, attribute).name

@@ -1,0 +1,134 @@
+"""What an operator of a pipeline is, and how operators make a configuration space."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ConfigSpace import (
+    Categorical,
+    ConfigurationSpace,
+    ForbiddenAndConjunction,
+    ForbiddenEqualsClause,
+    InCondition,
+)
+
+SEED = 1  # random_state of every estimator: an evaluation is a function of its configuration
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a builder may know of the training data of its step.
+
+    Attributes
+    ----------
+    X
+        Features as they reach the step, float64, of shape (n_samples, n_features).
+    y
+        Labels, int, of shape (n_samples,).
+    categorical
+        Bool, of shape (n_features,): one-hot columns and categorical codes.
+    threads
+        How many threads the estimator may start.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    categorical: np.ndarray
+    threads: int = 1
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes among the labels."""
+        return len(np.unique(self.y))
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A rescaler, preprocessor or classifier with its hyperparameters.
+
+    Attributes
+    ----------
+    name
+        Its value of the choice node, and the prefix of its hyperparameters (``lda:shrinkage``).
+    build
+        ``build(values, data)`` makes the unfitted estimator, with the values by their short
+        names; None stands for "leave the data as they are".
+    hyperparameters
+        ConfigSpace hyperparameters under their short names.
+    conditions
+        Child to (parent, values of the parent under which the child is active).
+    forbidden
+        Combinations of values that are no configuration.
+    """
+
+    name: str
+    build: Callable[[Mapping[str, Any], Data], Any]
+    hyperparameters: tuple
+    conditions: Mapping[str, tuple[str, Sequence]]
+    forbidden: Sequence[Mapping[str, Any]]
+
+    def space(self) -> ConfigurationSpace:
+        """Return the hyperparameters, conditions and clauses of this operator alone."""
+        space = ConfigurationSpace()
+        space.add(*self.hyperparameters)
+        for child, (parent, values) in self.conditions.items():
+            space.add(InCondition(space[child], space[parent], list(values)))
+        for clause in self.forbidden:
+            parts = [ForbiddenEqualsClause(space[k], v) for k, v in clause.items()]
+            space.add(ForbiddenAndConjunction(*parts))
+        return space
+
+
+def operator(*hyperparameters, conditions=None, forbidden=()) -> Callable[[Callable], Operator]:
+    """Make the decorated builder an :class:`Operator` of the builder's name."""
+
+    def make(build: Callable) -> Operator:
+        name = build.__name__.rstrip("_")
+        return Operator(name, build, hyperparameters, conditions or {}, tuple(forbidden))
+
+    return make
+
+
+def joint_space(stages: Mapping[str, Sequence[Operator]]) -> ConfigurationSpace:
+    """Join operators into one space, with a choice node for every stage.
+
+    Parameters
+    ----------
+    stages
+        Name of the choice node (``algorithm``, ``rescaler``, ``preprocessor``) to its operators;
+        the first one is the default.
+    """
+    space = ConfigurationSpace()
+    for stage, operators in stages.items():
+        names = [o.name for o in operators]
+        choice = Categorical(stage, names, default=names[0])
+        space.add(choice)
+        for o in operators:
+            parent = {"parent": choice, "value": o.name}
+            if o.hyperparameters:
+                space.add_configuration_space(o.name, o.space(), ":", parent)
+    return space
+
+
+def pipeline_steps(
+    stages: Mapping[str, Sequence[Operator]], values: Mapping[str, Any]
+) -> list[tuple[Operator, dict[str, Any]]]:
+    """Return the chosen operator of every stage with its values by short names."""
+    steps = []
+    for stage, operators in stages.items():
+        chosen = next(o for o in operators if o.name == values[stage])
+        prefix = f"{chosen.name}:"
+        own = {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
+        steps.append((chosen, own))
+    return steps
