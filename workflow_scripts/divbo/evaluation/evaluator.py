@@ -1,0 +1,216 @@
+"""Evaluating one configuration after another in a worker process, under limits (parent side)."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divbo.errors import UserError
+from divbo.evaluation.process import WorkerProcess
+from divbo.evaluation.worker import MIB, is_out_of_memory
+
+START_SECONDS = 300
+#: A worker that is killed from outside is no fault of the configuration: it gets a second try.
+TRIES = 2
+
+
+class WorkerError(RuntimeError):
+    """The worker cannot do its work at all: an error of the search, of no configuration."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of one configuration.
+
+    Attributes
+    ----------
+    status
+        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (predictions that are none).
+    validation, test
+        Class probabilities, float32, of shapes (n_validation, n_classes) and (n_test, n_classes);
+        None unless the status is ``ok``.
+    fit_seconds
+        Wall-clock seconds to build, fit and predict.
+    cpu_seconds
+        CPU seconds of the worker and its children meanwhile.
+    error_type, message
+        Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
+    """
+
+    status: str
+    validation: np.ndarray | None
+    test: np.ndarray | None
+    fit_seconds: float
+    cpu_seconds: float
+    error_type: str | None
+    message: str | None
+
+
+class _LimitError(Exception):
+    """An evaluation has gone beyond a limit: status, name of the error, message."""
+
+
+class Evaluator:
+    """Fits configurations in a worker process that is killed when it goes beyond a limit.
+
+    The worker lives on from evaluation to evaluation and is replaced when it has died, was killed,
+    or keeps memory, children or threads of an evaluation. It dies with the thread that called
+    :meth:`evaluate` first. It gets the training set and the features of the other two; labels of
+    the validation and test sets never reach it. Use as a context manager.
+
+    Parameters
+    ----------
+    space_module
+        Module of the space, such as ``divbo.space.divbo``; found on ``PYTHONPATH`` as well.
+    inputs
+        ``inputs.npz`` of a split.
+    seconds
+        CPU seconds of the worker's process tree that an evaluation may take for each of its
+        threads: a busy machine does not turn an evaluation into a time-out. Code that waits
+        instead of working ends after 2 * seconds + 1 of wall-clock time.
+    memory_mb
+        Resident memory of the worker's process tree in MiB, interpreter and data included. What
+        the worker itself allocates beyond that fails with MemoryError (RLIMIT_DATA, on Linux);
+        its children are caught by watching.
+    threads
+        Threads of BLAS and OpenMP, and those that the space may give to a learner.
+    """
+
+    def __init__(
+        self, space_module: str, inputs: Path, seconds: float, memory_mb: int, threads: int
+    ):
+        self._settings = {
+            "space": space_module,
+            "inputs": str(Path(inputs).resolve()),
+            "memory_mb": memory_mb,
+            "threads": threads,
+        }
+        self._seconds, self._memory, self._threads = seconds, memory_mb * MIB, threads
+        self._worker: WorkerProcess | None = None
+        self._id = 0
+
+    def __enter__(self) -> "Evaluator":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the worker and all that it has started."""
+        if self._worker:
+            worker, self._worker = self._worker, None
+            worker.kill()
+
+    def evaluate(self, values: Mapping[str, Any]) -> Evaluation:
+        """Fit the pipeline of a configuration on the training set and predict the other two.
+
+        The result depends on the configuration alone: every evaluation starts from the same
+        global random state, working directory, environment and data.
+
+        Raises
+        ------
+        UserError
+            If the memory limit is too low for the worker itself.
+        WorkerError
+            If the worker does not start. Whatever a configuration does is a result instead.
+        """
+        self._id += 1
+        request = json.dumps({"id": self._id, "values": dict(values)}, default=lambda v: v.item())
+        try:
+            for last in (*[False] * (TRIES - 1), True):
+                self._worker = self._worker or self._start()
+                result = self._attempt(self._worker, request.encode(), last)
+                if result:
+                    return result
+                self.close()
+        except BaseException:  # an interrupt: the worker is in the middle of something
+            self.close()
+            raise
+        raise WorkerError(f"the worker died {TRIES} times before it took an evaluation")
+
+    def _start(self) -> WorkerProcess:
+        self._worker = worker = WorkerProcess(self._settings)
+        end = time.monotonic() + START_SECONDS
+
+        def check() -> None:
+            if time.monotonic() > end:
+                raise WorkerError(f"the worker has not started within {START_SECONDS} s")
+
+        try:
+            ready, _ = worker.receive(check)
+        except EOFError:
+            cause = worker.cause_of_death()[1]
+            raise WorkerError(f"the worker did not start: {cause}\n{worker.stderr}") from None
+        if ready["resident_mb"] * MIB > self._memory:
+            needed = int(ready["resident_mb"])
+            raise UserError(
+                f"limits.memory_mb: {self._settings['memory_mb']} is too little: the worker takes "
+                f"{needed} before it fits anything; give at least {2 * needed}"
+            )
+        rows = ready["n_validation"], ready["n_test"]
+        self._shapes = [(n, ready["n_classes"]) for n in rows]
+        return worker
+
+    def _attempt(self, worker: WorkerProcess, request: bytes, last: bool) -> Evaluation | None:
+        """Evaluate; None if the worker has died of something that is not the configuration."""
+        start = time.monotonic()
+        worker.begin()
+
+        def failure(status: str, error_type: str, message: str) -> Evaluation:
+            seconds = time.monotonic() - start
+            self.close()
+            return Evaluation(status, None, None, seconds, worker.cpu, error_type, message)
+
+        def check() -> None:
+            memory = worker.watch()
+            self._check_time(time.monotonic() - start, worker.cpu)
+            if memory > self._memory and (memory := worker.shared_out_memory()) > self._memory:
+                text = f"{memory // MIB} MiB resident, {self._memory // MIB} allowed"
+                raise _LimitError("memory", "MemoryError", text)
+
+        try:
+            worker.send(request)
+        except BrokenPipeError:
+            return None
+        try:
+            header, body = worker.receive(check, self._id, sum(r * c for r, c in self._shapes) * 4)
+            cpu = max(header["cpu_seconds"], worker.cpu)
+            self._check_time(header["fit_seconds"], cpu)
+        except _LimitError as limit:
+            return failure(*limit.args)
+        except EOFError:
+            error_type, message = worker.cause_of_death()
+            if error_type == "SIGKILL" and not last:
+                return None
+            lacking = error_type != "SIGKILL" and is_out_of_memory(worker.stderr)
+            return failure("memory" if lacking else "crash", error_type, message)
+        except ValueError:
+            return failure("crash", "ProtocolError", "the learner wrote to the worker's own pipe")
+        if header["replace"]:
+            self.close()
+        validation = test = None
+        if header["status"] == "ok":
+            flat, (first, second) = np.frombuffer(body, dtype=np.float32), self._shapes
+            cut = first[0] * first[1]
+            validation, test = flat[:cut].reshape(first), flat[cut:].reshape(second)
+        return Evaluation(
+            header["status"],
+            validation,
+            test,
+            header["fit_seconds"],
+            cpu,
+            header["error_type"],
+            header["message"],
+        )
+
+    def _check_time(self, wall: float, cpu: float) -> None:
+        if cpu > self._seconds * self._threads:
+            text = f"more than {self._seconds:g} s of CPU time a thread"
+            raise _LimitError("timeout", "TimeoutError", text)
+        if wall > 2 * self._seconds + 1:
+            text = f"more than {2 * self._seconds + 1:g} s by the clock"
+            raise _LimitError("timeout", "TimeoutError", text)
