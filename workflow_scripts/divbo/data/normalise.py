@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SMALLEST_CLASS = 3  # one row each for training, validation and test
 # More distinct numbers than these are taken for a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
+DATES = ("date", "time", "period", "interval")  # how pandas calls what is no feature
 
 
 def normalise(raw: Raw) -> tuple["pd.DataFrame", dict[str, Any]]:
@@ -123,12 +124,11 @@ def _typed(column, what: str, notes: list[str]) -> "tuple[str, pd.Series] | None
         raise UserError(f"{what} holds complex numbers; only real ones can be used")
     if pd.api.types.is_numeric_dtype(dtype):
         return "numeric", _finite(column, notes)
-    if pd.api.types.is_string_dtype(dtype) and not pd.api.types.is_object_dtype(dtype):
+    plain = pd.api.types.is_object_dtype(dtype)
+    if pd.api.types.is_string_dtype(dtype) and not plain:
         return "categorical", _text(column)
     kind = pd.api.types.infer_dtype(values, skipna=True)
-    if not pd.api.types.is_object_dtype(dtype) or kind.startswith(
-        ("date", "time", "period", "interval")
-    ):
+    if not plain or kind.startswith(DATES):
         notes.append(f"column '{column.name}' left out: {kind} values are no features")
         return None
     if kind == "boolean":
@@ -147,8 +147,9 @@ def _typed(column, what: str, notes: list[str]) -> "tuple[str, pd.Series] | None
 
 
 def _finite(column, notes: list[str]) -> "pd.Series":
-    values = column.astype("Float64" if column.dtype != object else "float64")
-    values = values.astype("float64")
+    import pandas as pd
+
+    values = pd.Series(column.to_numpy("float64", na_value=np.nan), index=column.index)
     infinite = int(np.isinf(values).sum())
     if infinite:
         notes.append(f"column '{column.name}': {infinite} infinite values taken for missing")

@@ -193,20 +193,25 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
 
     with _readable(path, "CSV", "it must be UTF-8 text, separated by commas"):
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            header = next(csv.reader(stream, skipinitialspace=True), [])
-        if not header:
-            raise UserError(f"file: '{path}' is empty")
-        _check_names(path, header)
+            rows = csv.reader(stream, skipinitialspace=True, strict=True)
+            header = next(rows, [])
+            if not header:
+                raise UserError(f"file: '{path}' is empty")
+            _check_names(path, header)
+            for row in rows:  # pandas would cut or fill up such rows without a word
+                if row and len(row) != len(header):
+                    raise UserError(
+                        f"file: line {rows.line_num} of '{path}' has {len(row)} fields, "
+                        f"the header has {len(header)}"
+                    )
         return pd.read_csv(
             path,
             dtype={target: "str"},
             encoding="utf-8-sig",
-            float_precision="round_trip",
             index_col=False,
             keep_default_na=False,
             low_memory=False,
             na_values=MISSING,
-            on_bad_lines="error",
             skipinitialspace=True,
         )
 
