@@ -1,5 +1,7 @@
 """The ensemble of every iteration of a finished search, with its validation and test error."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +64,16 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     """
     errors = _read_errors(search / "observations.parquet")
     inputs = split / "inputs.npz"
-    with _opened(inputs) as archive:
+    with _reading(inputs), np.load(inputs, allow_pickle=False) as archive:
         if missing := {"y_validation", "classes"} - set(archive.files):
             raise UserError(f"'{inputs}' has no array '{min(missing)}'")
         labels, n_classes = archive["y_validation"], len(archive["classes"])
-    test_labels = _opened(split / "test_labels.npy")
+    with _reading(split / "test_labels.npy") as path:
+        test_labels = np.load(path, allow_pickle=False)
     predictions = []
     for part, expected in (("validation", labels), ("test", test_labels)):
-        path = search / f"predictions-{part}.npy"
-        array = _opened(path, mmap_mode="r")
+        with _reading(search / f"predictions-{part}.npy") as path:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
         shape = (len(errors), len(expected), 1 if n_classes == 2 else n_classes)
         if array.shape != shape:
             raise UserError(
@@ -153,32 +156,28 @@ def write(search: Path, split: Path, settings: Any, seed: int, output: Path) -> 
 
 def _read_errors(path: Path) -> np.ndarray:
     """Read the validation errors, NaN for failed evaluations, of shape (n,)."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        # A ParquetFile and lists, because read_table and to_numpy would import pandas.
-        with pq.ParquetFile(path) as file:
-            table = file.read(columns=["iteration", "error"])
+    # A ParquetFile and lists, because read_table and to_numpy would import pandas.
+    with _reading(path), pq.ParquetFile(path) as file:
+        table = file.read(columns=["iteration", "error"])
         iterations, errors = (table[name].to_pylist() for name in ("iteration", "error"))
-    except FileNotFoundError:
-        raise UserError(f"'{path}' does not exist; is the search finished?") from None
-    except (pa.ArrowInvalid, OSError, KeyError) as error:
-        raise UserError(f"cannot read '{path}': {_first_line(error)}") from None
     if not np.array_equal(iterations, np.arange(1, len(iterations) + 1)):
         raise UserError(f"'{path}': column 'iteration' must count 1, 2, ... {len(iterations)}")
     return np.array(errors, dtype=float)  # None becomes NaN
 
 
-def _opened(path: Path, **options):
-    """Open an npy or npz file without pickle."""
+@contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Turn what a missing or broken file raises in the block into one line."""
+    from zipfile import BadZipFile
+    from zlib import error as BadStream
+
     try:
-        return np.load(path, allow_pickle=False, **options)
+        yield path
     except FileNotFoundError:
-        raise UserError(f"'{path}' does not exist; are the split and the search made?") from None
-    except (ValueError, OSError, EOFError) as error:
-        raise UserError(f"cannot read '{path}': {_first_line(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"'{path}' does not exist; are the split and the search done?") from None
+    # pyarrow.ArrowInvalid is a ValueError; a missing column is a KeyError.
+    except (ValueError, KeyError, OSError, EOFError, BadZipFile, BadStream) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise UserError(f"cannot read '{path}': {lines[0]}") from None

@@ -1,0 +1,87 @@
+"""Time the ensemble selection of all prefixes of a pool against selecting anew for each of them.
+
+Run as ``OMP_NUM_THREADS=1 PYTHONPATH=workflow_scripts python benchmarks/selection.py``; a pool of
+250 synthetic models, half of them near the best, so that errors tie as in a search. ``plain`` is
+one call over whole arrays per round (argmax of sums + candidates), with nothing remembered and
+nothing left out; it is timed on every tenth prefix and scaled, ``select`` on every prefix.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from divbo.ensembles.base import Members, Pool, expand
+from divbo.ensembles.selection import Selection, select
+
+
+def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:
+    rng = np.random.default_rng([n_samples, n_classes])
+    labels = rng.integers(0, n_classes, n_samples)
+    common = rng.normal(size=(n_samples, n_classes)) + 1.2 * np.eye(n_classes)[labels]
+    predictions = np.empty((n, n_samples, n_classes), dtype=np.float32)
+    for i in range(n):
+        noise = rng.choice([0.3, 1, 2]) * rng.normal(size=common.shape)
+        odds = np.exp((common + noise) * rng.choice([0.5, 2, 4]))
+        predictions[i] = odds / odds.sum(axis=1, keepdims=True)
+    if n_classes == 2:
+        predictions = predictions[:, :, 1:].copy()
+    single = Members(np.array([0]), np.array([1.0]))
+    errors = np.array([np.mean(single.predict(p[None]) != labels) for p in predictions])
+    return Pool(predictions, labels, errors, 0)
+
+
+def plain(predictions: np.ndarray, pool: Pool, size: int) -> list[int]:
+    n = len(predictions)
+    priority = np.random.default_rng(pool.seed).random(n)
+    counts = np.rint(pool.errors[:n] * len(pool.labels))
+    total, selected, path = np.zeros(predictions.shape[1:]), np.zeros(n, dtype=bool), []
+    for _ in range(size):
+        wrong = ((total + predictions).argmax(axis=2) != pool.labels).sum(axis=1)
+        path.append(int(np.lexsort((priority, counts, ~selected, wrong))[0]))
+        selected[path[-1]] = True
+        total += predictions[path[-1]]
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=int, default=250)
+    parser.add_argument("--samples", type=int, nargs="+", default=[436, 4000])
+    parser.add_argument("--classes", type=int, nargs="+", default=[2, 6])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[25, 100])
+    parser.add_argument("--plain", action="store_true", help="time plain loops too (minutes)")
+    options = parser.parse_args()
+    print("samples classes size changes  trace s  select/trace" + "  plain/trace" * options.plain)
+    for n_samples in options.samples:
+        for n_classes in options.classes:
+            pool = make_pool(options.models, n_samples, n_classes)
+            for size in options.sizes:
+                start = time.perf_counter()
+                trace = Selection(size=size).trace(pool)
+                traced = time.perf_counter() - start
+                start = time.perf_counter()
+                for t, members in enumerate(trace, 1):
+                    arguments = pool.predictions[:t], pool.labels, pool.errors[:t]
+                    expected = select(*arguments, size, pool.seed)
+                    assert np.array_equal(members.indices, expected.indices)
+                    assert np.array_equal(members.weights, expected.weights)
+                selecting = time.perf_counter() - start
+                line = f"{n_samples:7d} {n_classes:7d} {size:4d} {len(set(map(id, trace))):7d}"
+                line += f" {traced:8.3f} {selecting / traced:13.1f}"
+                if options.plain:
+                    line += f" {time_plain(pool, trace, size) / traced:12.1f}"
+                print(line, flush=True)
+
+
+def time_plain(pool: Pool, trace: list[Members], size: int, step: int = 10) -> float:
+    probabilities = expand(pool.predictions.astype(float))
+    start = time.perf_counter()
+    for t in range(step, len(trace) + 1, step):
+        path = plain(probabilities[:t], pool, size)
+        assert trace[t - 1].indices.tolist() == sorted(set(path))
+    return (time.perf_counter() - start) * step
+
+
+if __name__ == "__main__":
+    main()

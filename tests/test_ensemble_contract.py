@@ -1,0 +1,115 @@
+"""What every file in ``ensembles/`` keeps to; a new ensemble is tested here by being there."""
+
+import numpy as np
+import pytest
+
+from divbo import plugins, scores
+from divbo.ensembles.base import Pool
+
+NAMES = plugins.available("ensembles")
+FAILED = [0, 1, 7, 8, 20, 29]
+
+
+def make_pool(n_classes, n=30, n_samples=80, seed=0):
+    """Models of mixed quality in coarse steps (so that they tie), a few of which failed."""
+    rng = np.random.default_rng([seed, n_classes])
+    labels = rng.integers(0, n_classes, n_samples)
+    votes = rng.integers(0, 5, (n, n_samples, n_classes)) + 1
+    votes = votes + rng.integers(0, 5, (n, 1, 1)) * np.eye(n_classes, dtype=int)[labels]
+    predictions = (votes / votes.sum(axis=2, keepdims=True)).astype(np.float32)
+    errors = (predictions.argmax(axis=2) != labels).mean(axis=1)
+    if n_classes == 2:
+        predictions = predictions[:, :, 1:]
+    failed = [i for i in FAILED if i < n]
+    predictions[failed] = errors[failed] = np.nan
+    for array in (predictions, labels, errors):
+        array.flags.writeable = False
+    return Pool(predictions, labels, errors, seed)
+
+
+@pytest.fixture(params=NAMES)
+def ensemble(request):
+    return plugins.load("ensembles", request.param)()
+
+
+@pytest.fixture(params=[2, 3])
+def pool(request):
+    return make_pool(request.param)
+
+
+def plain(trace, rename=None):
+    rename = np.arange(1000) if rename is None else rename
+    return [m and (rename[m.indices].tolist(), m.weights.tolist()) for m in trace]
+
+
+def test_the_two_ensembles_of_the_paper_are_there():
+    assert {"best", "selection"} <= set(NAMES)
+
+
+def test_pure_and_deterministic(ensemble, pool):
+    """The pool is read-only, so a write into it would raise."""
+    copy = Pool(pool.predictions.copy(), pool.labels.copy(), pool.errors.copy(), pool.seed)
+    first = plain(ensemble.trace(pool))
+    assert plain(ensemble.trace(copy)) == first
+    assert plain(ensemble.trace(pool)) == first
+
+
+def test_valid_members(ensemble, pool):
+    trace = ensemble.trace(pool)
+    assert len(trace) == len(pool.errors)
+    for t, members in enumerate(trace):
+        ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))
+        if not len(ok):
+            assert members is None
+            continue
+        assert members.indices.dtype.kind == "i" and members.weights.dtype.kind == "f"
+        assert len(members.indices) == len(members.weights) >= 1
+        assert (np.diff(members.indices) > 0).all()
+        assert set(members.indices) <= set(ok)
+        assert (members.weights > 0).all()
+        assert members.weights.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool):
+    whole = plain(ensemble.trace(pool))
+    for n in (1, 2, 3, 9, 15, 29):
+        prefix = Pool(pool.predictions[:n], pool.labels, pool.errors[:n], pool.seed)
+        assert plain(ensemble.trace(prefix)) == whole[:n]
+
+
+def test_same_object_just_where_nothing_changed(ensemble, pool):
+    trace = ensemble.trace(pool)
+    contents = plain(trace)
+    same = [a is b for a, b in zip(trace[1:], trace[:-1], strict=True)]
+    assert same == [a == b for a, b in zip(contents[1:], contents[:-1], strict=True)]
+    assert 2 < sum(same) < len(same)
+
+
+def test_failed_evaluations_change_nothing(ensemble, pool):
+    ok = np.flatnonzero(~np.isnan(pool.errors))
+    without = ensemble.trace(Pool(pool.predictions[ok], pool.labels, pool.errors[ok], pool.seed))
+    trace = ensemble.trace(pool)
+    assert plain([trace[i] for i in ok]) == plain(without, ok)
+    assert all(trace[i] is trace[i - 1] for i in FAILED if i > 1)
+
+
+def test_no_success_no_ensemble(ensemble):
+    predictions = np.full((3, 5, 1), np.nan, dtype=np.float32)
+    pool = Pool(predictions, np.array([0, 1, 0, 1, 1]), np.full(3, np.nan), 0)
+    assert ensemble.trace(pool) == [None] * 3
+    nothing = Pool(predictions[:0], pool.labels, pool.errors[:0], 0)
+    assert ensemble.trace(nothing) == []
+
+
+def test_the_test_set_has_no_influence(ensemble, pool):
+    rng = np.random.default_rng(1)
+    shape = (len(pool.errors), 50, pool.predictions.shape[2])
+    results = []
+    for _ in range(2):
+        table, members = scores.score(ensemble, pool, rng.random(shape), rng.integers(0, 2, 50))
+        results.append((table["test_error"], table["validation_error"], members))
+    (test, validation, members), (other_test, other_validation, other_members) = results
+    assert not np.array_equal(test, other_test, equal_nan=True)
+    assert np.array_equal(validation, other_validation, equal_nan=True)
+    for column, values in members.items():
+        assert np.array_equal(values, other_members[column])

@@ -1,0 +1,329 @@
+"""Ensemble selection: against exact arithmetic in plain loops, and against hand computation."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from divbo.ensembles.base import Members, Pool, expand
+from divbo.ensembles.selection import Selection, paths, select
+
+
+def exact_errors(chosen, predictions, labels):
+    """Count wrong labels of the mean of ``chosen``, in exact arithmetic."""
+    wrong = 0
+    for sample, label in enumerate(labels):
+        sums = [
+            sum(Fraction(float(p)) for p in ps)
+            for ps in zip(*(predictions[i][sample] for i in chosen), strict=True)
+        ]
+        if len(sums) == 1:
+            predicted = int(sums[0] > Fraction(len(chosen), 2))
+        else:
+            predicted = sums.index(max(sums))
+        wrong += predicted != label
+    return wrong
+
+
+def exact_selection(predictions, labels, errors, size, seed):
+    """Select in plain loops: the indices and the errors of all rounds (Specification E.1)."""
+    priority = np.random.default_rng(seed).random(len(predictions))
+    path, trajectory = [], []
+    for _ in range(size):
+        best = None
+        for i in range(len(predictions)):
+            wrong = exact_errors([*path, i], predictions, labels)
+            key = (wrong, i not in path, round(errors[i] * len(labels)), priority[i])
+            if best is None or key < best:
+                best, winner = key, i
+        path.append(winner)
+        trajectory.append(best[0])
+    return path, trajectory
+
+
+def members_of(path):
+    indices = sorted(set(path))
+    return indices, [path.count(i) / len(path) for i in indices]
+
+
+def single_errors(predictions, labels):
+    return [exact_errors([i], predictions, labels) / len(labels) for i in range(len(predictions))]
+
+
+@st.composite
+def pools(draw):
+    """Small pools in which nearly everything ties, with failed evaluations in between."""
+    n_classes = draw(st.integers(2, 4))
+    n_samples = draw(st.integers(1, 7))
+    n = draw(st.integers(1, 8))
+    if n_classes == 2:
+        row = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 0.1, 0.3, 0.7, 0.9]).map(lambda p: [p])
+    else:
+        cuts = st.lists(st.integers(0, 4), min_size=n_classes - 1, max_size=n_classes - 1)
+        row = cuts.map(lambda c: (np.diff([0, *sorted(c), 4]) / 4).tolist())
+    matrix = st.lists(row, min_size=n_samples, max_size=n_samples)
+    predictions = np.array(draw(st.lists(matrix, min_size=n, max_size=n)), dtype=np.float32)
+    label = st.integers(0, n_classes - 1)
+    labels = np.array(draw(st.lists(label, min_size=n_samples, max_size=n_samples)))
+    errors = np.array(single_errors(predictions, labels))
+    failed = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    predictions[failed] = errors[failed] = np.nan
+    return Pool(predictions, labels, errors, draw(st.integers(0, 3)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(pools(), st.integers(1, 9), st.booleans())
+def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best):
+    trace = Selection(size=size, use_best=use_best).trace(pool)
+    assert len(trace) == len(pool.errors)
+    for t, members in enumerate(trace):
+        ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))
+        if not len(ok):
+            assert members is None
+            continue
+        path, errors = exact_selection(
+            pool.predictions[ok], pool.labels, pool.errors[ok], size, pool.seed
+        )
+        if use_best:
+            path = path[: errors.index(min(errors)) + 1]
+        indices, weights = members_of(path)
+        assert members.indices.tolist() == ok[indices].tolist()
+        assert members.weights == pytest.approx(weights, abs=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(pools(), st.integers(1, 9))
+def test_paths_and_their_errors_equal_exact_selection(pool, size):
+    ok = ~np.isnan(pool.errors)
+    arguments = pool.predictions[ok], pool.labels, pool.errors[ok]
+    found = list(paths(*arguments, size, pool.seed))
+    assert len(found) == ok.sum()
+    for n, (path, errors) in enumerate(found, 1):
+        prefix = (a[:n] if a is not pool.labels else a for a in arguments)
+        assert (path, errors) == exact_selection(*prefix, size, pool.seed)
+
+
+def noisy_pool(seed, n, n_samples, n_classes):
+    """A pool of realistic, confident models that share part of their mistakes."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_classes, n_samples)
+    common = rng.normal(size=(n_samples, n_classes)) + np.eye(n_classes)[labels]
+    noise = rng.normal(size=(n, n_samples, n_classes)) * rng.choice([0.3, 1, 2], (n, 1, 1))
+    odds = np.exp((common + noise) * rng.choice([0.5, 2, 8], (n, 1, 1)))
+    predictions = (odds / odds.sum(axis=2, keepdims=True)).astype(np.float32)
+    if n_classes == 2:
+        predictions = predictions[:, :, 1:]
+    single = Members(np.array([0]), np.array([1.0]))
+    errors = [np.mean(single.predict(p[None]) != labels) for p in predictions]
+    return Pool(predictions, labels, np.array(errors), seed)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("size", [25, 100])
+def test_trace_equals_select_on_realistic_pools(n_classes, size):
+    pool = noisy_pool(n_classes, 60, 150, n_classes)
+    trace = Selection(size=size).trace(pool)
+    for t, members in enumerate(trace, 1):
+        expected = select(pool.predictions[:t], pool.labels, pool.errors[:t], size, pool.seed)
+        assert members.indices.tolist() == expected.indices.tolist()
+        assert members.weights.tolist() == expected.weights.tolist()
+    assert 5 < len(set(map(id, trace))) < 60  # some iterations change it, and some do not
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_select_equals_loops_in_float64_on_a_realistic_pool(n_classes):
+    """All candidates of a round at once, by argmax over whole arrays, nothing left out."""
+    pool = noisy_pool(7, 40, 300, n_classes)
+    probabilities = expand(pool.predictions.astype(float))
+    priority = np.random.default_rng(7).random(40)
+    total, path = np.zeros(probabilities.shape[1:]), []
+    for _ in range(30):
+        wrong = ((total + probabilities).argmax(axis=2) != pool.labels).sum(axis=1)
+        keys = [(wrong[i], i not in path, pool.errors[i], priority[i]) for i in range(40)]
+        path.append(keys.index(min(keys)))
+        total += probabilities[path[-1]]
+    members = select(pool.predictions, pool.labels, pool.errors, 30, 7)
+    indices, weights = members_of(path)
+    assert members.indices.tolist() == indices
+    assert members.weights == pytest.approx(weights, abs=1e-15)
+
+
+# Sixteenths of the probability of class 1 for three models on four samples.
+A, B, C = [14, 14, 4, 6], [4, 10, 14, 10], [6, 6, 10, 2]
+HAND = np.array([A, B, C], dtype=np.float32)[:, :, None] / 16
+HAND_LABELS = np.array([1, 1, 1, 0])
+HAND_ERRORS = np.array([0.25, 0.5, 0.5])
+
+
+def test_trajectory_computed_by_hand():
+    """Sums of the selected, to be above 8, 16, 24, 32, 40 for class 1 (a tie is class 0).
+
+    1. A errs once, B and C twice: A.
+    2. AA 28 28 8 12 errs once; AB 18 24 18 16 never; AC 20 20 14 8 once: B.
+    3. ABA 32 38 22 22 errs once, ABB 22 34 32 26 twice, ABC 24 30 28 18 once: A, as selected.
+    4. ABAA 46 52 26 28 errs once; ABAB 36 48 36 32 never; ABAC 38 44 32 24 once: B.
+    5. ABABA 50 62 40 38 errs once, ABABB 40 58 50 42 twice, ABABC 42 54 46 34 never: C.
+    """
+    *_, (path, errors) = paths(HAND, HAND_LABELS, HAND_ERRORS, 5, seed=0)
+    assert path == [0, 1, 0, 1, 2]
+    assert errors == [1, 0, 1, 0, 0]
+    members = select(HAND, HAND_LABELS, HAND_ERRORS, 5, 0)
+    assert members.indices.tolist() == [0, 1, 2]
+    assert members.weights.tolist() == [0.4, 0.4, 0.2]
+    best = select(HAND, HAND_LABELS, HAND_ERRORS, 5, 0, use_best=True)
+    assert (best.indices.tolist(), best.weights.tolist()) == ([0, 1], [0.5, 0.5])
+
+
+def test_hand_computed_pool_as_a_trace_with_failures():
+    predictions = np.full((6, 4, 1), np.nan, dtype=np.float32)
+    errors = np.full(6, np.nan)
+    predictions[[1, 2, 4]], errors[[1, 2, 4]] = HAND, HAND_ERRORS
+    trace = Selection(size=5).trace(Pool(predictions, HAND_LABELS, errors, 0))
+    assert trace[0] is None
+    assert (trace[1].indices.tolist(), trace[1].weights.tolist()) == ([1], [1.0])
+    # With A and B alone: A, B, A, B, and A errs less than B in round five.
+    assert (trace[2].indices.tolist(), trace[2].weights.tolist()) == ([1, 2], [0.6, 0.4])
+    assert trace[3] is trace[2]
+    assert (trace[4].indices.tolist(), trace[4].weights.tolist()) == ([1, 2, 4], [0.4, 0.4, 0.2])
+    assert trace[5] is trace[4]
+
+
+def test_exact_ties_of_three_classes_go_to_the_first():
+    """Two opposite models tie between classes 0 and 2, which is right for label 0 only."""
+    predictions = np.array([[[1, 0, 0]] * 2, [[0, 0, 1]] * 2], dtype=np.float32)
+    for true, wrong in (([0, 2], 1), ([0, 0], 0), ([2, 2], 0), ([1, 1], 2)):
+        labels = np.array(true)
+        errors = np.array(single_errors(predictions, labels))
+        *_, (path, errors) = paths(predictions, labels, errors, 2, 0)
+        assert errors[-1] == wrong
+        assert exact_errors(path, predictions, labels) == wrong
+
+
+def test_selected_model_wins_a_tie_over_one_with_a_lower_single_error():
+    """Model 0 is the best alone; given it, 1 helps; 2 is better alone than 1."""
+    p = np.array([[1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0, 0]])
+    predictions = p[:, :, None].astype(np.float32)
+    labels = np.ones(7, dtype=int)
+    errors = np.array([3, 4, 4]) / 7
+    # Round 2: every mean of two opposite models ties and is class 0 where they differ, so only
+    # 00 errs as little as 3 times.
+    *_, (path, _) = paths(predictions, labels, errors, 4, 0)
+    assert path == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("claimed", [[0.75, 0.25], [0.25, 0.75]])
+def test_lower_single_error_breaks_a_tie_between_new_models(claimed):
+    """Equal predictions, so only the errors that are handed over can decide."""
+    predictions = np.tile(HAND[:1], (2, 1, 1))
+    members = select(predictions, HAND_LABELS, np.array(claimed), 5, 0)
+    assert members.indices.tolist() == [int(np.argmin(claimed))]
+
+
+def test_random_ties_depend_on_the_seed_and_are_uniform():
+    predictions = np.tile(HAND[:1], (4, 1, 1))
+    errors = np.full(4, 0.25)
+    winners = [int(select(predictions, HAND_LABELS, errors, 1, s).indices[0]) for s in range(400)]
+    counts = np.bincount(winners, minlength=4)
+    assert counts.sum() == 400 and (counts > 60).all() and (counts < 140).all()
+
+
+def test_no_float_error_breaks_a_tie_of_errors():
+    """0.3 and 1 - 0.7 differ as floats, and mean the same three samples of ten."""
+    predictions = np.tile(np.float32([0.9] * 7 + [0.2] * 3)[None, :, None], (2, 1, 1))
+    labels = np.ones(10, dtype=int)
+    for errors in ([0.3, 1 - 0.7], [1 - 0.7, 0.3]):
+        winners = {
+            int(select(predictions, labels, np.array(errors), 1, seed).indices[0])
+            for seed in range(20)
+        }
+        assert winners == {0, 1}
+
+
+def test_one_and_two_columns_give_the_same_ensemble():
+    pool = noisy_pool(3, 30, 101, 2)
+    one = select(pool.predictions, pool.labels, pool.errors, 25, 5)
+    two = select(expand(pool.predictions), pool.labels, pool.errors, 25, 5)
+    assert one.indices.tolist() == two.indices.tolist()
+    assert one.weights.tolist() == two.weights.tolist()
+
+
+def test_a_single_model_and_a_single_round():
+    pool = noisy_pool(4, 20, 100, 3)
+    alone = select(pool.predictions[:1], pool.labels, pool.errors[:1], 25, 0)
+    assert (alone.indices.tolist(), alone.weights.tolist()) == ([0], [1.0])
+    first = select(pool.predictions, pool.labels, pool.errors, 1, 0)
+    assert pool.errors[first.indices[0]] == pool.errors.min()
+
+
+def test_weak_models_make_a_perfect_ensemble():
+    """Each errs on a third of its own, and the others are surer than it is there."""
+    labels = np.ones(12, dtype=int)
+    predictions = np.full((3, 12, 1), 0.9, dtype=np.float32)
+    for i in range(3):
+        predictions[i, 4 * i : 4 * i + 4] = 0.2
+    members = select(predictions, labels, np.full(3, 4 / 12), 25, 0)
+    assert len(members.indices) > 1
+    assert np.array_equal(members.predict(predictions), labels)
+
+
+def test_a_plateau_keeps_the_best_model_because_selected_ones_win_ties():
+    """The best errs surely on three samples, so no one model can better it, though two could."""
+    labels = np.ones(12, dtype=int)
+    predictions = np.full((3, 12, 1), 0.9, dtype=np.float32)
+    predictions[0, :3] = 0.0
+    predictions[1, 4:8] = predictions[2, 8:12] = 0.4
+    errors = np.array([3, 4, 4]) / 12
+    assert exact_errors([0, 1], predictions, labels) == exact_errors([0], predictions, labels)
+    assert exact_errors([0, 1, 2], predictions, labels) == 0
+    members = select(predictions, labels, errors, 25, 0)
+    assert members.indices.tolist() == [0]
+
+
+def test_golden_pool():
+    """A pool of a fixed seed; the numbers are those of the loops above, written down."""
+    pool = noisy_pool(11, 12, 60, 3)
+    path, errors = exact_selection(pool.predictions, pool.labels, pool.errors, 10, 11)
+    assert path == GOLDEN_PATH
+    assert errors == GOLDEN_ERRORS
+    assert list(paths(pool.predictions, pool.labels, pool.errors, 10, 11))[-1] == (path, errors)
+
+
+GOLDEN_PATH = [9, 9, 2, 9, 1, 10, 10, 0, 9, 2]
+GOLDEN_ERRORS = [22, 22, 20, 19, 16, 16, 17, 17, 17, 18]
+
+
+def test_settings_are_checked():
+    assert Selection().size == 25 and not Selection().use_best
+    with pytest.raises(ValidationError):
+        Selection(size=0)
+    with pytest.raises(ValidationError):
+        Selection(rounds=25)
+
+
+def test_members_predict_ties_to_the_first_class():
+    """Seven times 1/7 of the class's votes: the mean is 0.5 but for rounding."""
+    predictions = np.array([[[0.0]], [[1.0]]], dtype=np.float32)
+    for size in range(2, 60, 2):
+        weights = np.array([size // 2, size // 2]) / size
+        assert Members(np.array([0, 1]), weights).predict(predictions).tolist() == [0]
+        two = Members(np.array([0, 1]), weights).predict(expand(predictions))
+        assert two.tolist() == [0]
+    rng = np.random.default_rng(0)
+    for _ in range(300):  # opposite models of weights k/50 each: no rounding may decide
+        counts = rng.integers(1, 9, 3)
+        weights = np.array([*counts, counts.sum()]) / (2 * counts.sum())
+        votes = np.array([1, 1, 1, 0], dtype=np.float32)[:, None, None]
+        assert Members(np.arange(4), weights).predict(votes).tolist() == [0]
+        assert Members(np.arange(4), weights).predict(1 - votes).tolist() == [0]
+        assert Members(np.arange(4), weights).predict(expand(votes)).tolist() == [0]
+
+
+def test_expand():
+    one = np.array([[0.25], [1.0]], dtype=np.float32)
+    assert expand(one).tolist() == [[0.75, 0.25], [0.0, 1.0]]
+    assert expand(one).dtype == np.float32
+    three = np.eye(3)
+    assert expand(three) is three
