@@ -1,5 +1,6 @@
 """What an operator of a pipeline is, and how operators make a configuration space."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,7 @@ class Operator:
     def space(self) -> ConfigurationSpace:
         """Return the hyperparameters, conditions and clauses of this operator alone."""
         space = ConfigurationSpace()
-        space.add(*self.hyperparameters)
+        space.add(*copy.deepcopy(self.hyperparameters))  # joining spaces renames them in place
         for child, (parent, values) in self.conditions.items():
             space.add(InCondition(space[child], space[parent], list(values)))
         for clause in self.forbidden:

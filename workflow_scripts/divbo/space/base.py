@@ -250,9 +250,18 @@ class Space(ABC):
         return np.array([column.default for column in self.columns])
 
     @cached_property
-    def _conditions(self) -> list[tuple[int, Any]]:
-        parents = self.configspace.parent_conditions_of
-        return [(i, c) for i, column in enumerate(self.columns) for c in parents[column.name]]
+    def _conditions(self) -> list[tuple[Any, list[int]]]:
+        """Conditions with all children that depend on the same; parents before children."""
+        groups: list[tuple[Any, list[int]]] = []
+        for i, column in enumerate(self.columns):
+            for condition in self.configspace.parent_conditions_of[column.name]:
+                for known, children in groups:
+                    if condition.equivalent_condition_on_parent(known):
+                        children.append(i)
+                        break
+                else:
+                    groups.append((condition, [i]))
+        return groups
 
     def _vectors(self, points: np.ndarray) -> np.ndarray:
         """ConfigSpace's own vectors, a column a point: what its conditions and clauses read."""
@@ -275,10 +284,10 @@ class Space(ABC):
     def _deactivate(self, points: np.ndarray) -> None:
         """Set what is inactive to NaN, in place; parents before children."""
         vectors = self._vectors(points)
-        for i, condition in self._conditions:
-            inactive = ~condition.satisfied_by_vector_array(vectors)
-            vectors[i, inactive] = np.nan
-            points[inactive, i] = np.nan
+        for condition, children in self._conditions:
+            inactive = np.flatnonzero(~condition.satisfied_by_vector_array(vectors))
+            vectors[np.ix_(children, inactive)] = np.nan
+            points[np.ix_(inactive, children)] = np.nan
 
     def _forbidden(self, points: np.ndarray) -> np.ndarray:
         vectors = self._vectors(points)

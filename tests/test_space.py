@@ -1,0 +1,624 @@
+"""The configuration space: what is in it, sampling, encoding, neighbours."""
+
+import json
+import math
+import time
+from typing import ClassVar
+
+import ConfigSpace
+import numpy as np
+import pytest
+from ConfigSpace import (
+    Categorical,
+    ConfigurationSpace,
+    Float,
+    ForbiddenGreaterThanRelation,
+    GreaterThanCondition,
+    InCondition,
+    Integer,
+    OrdinalHyperparameter,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from divbo import plugins
+from divbo.errors import UserError
+from divbo.space.base import Space
+from divbo.space.divbo import Divbo
+from divbo.space.divbo_small import DivboSmall
+
+# Tables 6 and 7 of the paper: hyperparameters of every operator.
+TABLE_6 = {
+    "adaboost": 4,
+    "random_forest": 5,
+    "extra_trees": 5,
+    "gradient_boosting": 7,
+    "knn": 2,
+    "lda": 4,
+    "qda": 1,
+    "logistic_regression": 4,
+    "liblinear_svc": 5,
+    "libsvm_svc": 7,
+    "lightgbm": 6,
+}
+RESCALERS = {"none": 0, "minmax": 0, "normalizer": 0, "standard": 0, "quantile": 2, "robust": 2}
+PREPROCESSORS = {
+    "none": 0,
+    "cross_features": 1,
+    "fast_ica": 4,
+    "feature_agglomeration": 4,
+    "kernel_pca": 5,
+    "kitchen_sinks": 2,
+    "lda_decomposer": 1,
+    "nystroem": 5,
+    "pca": 2,
+    "polynomial": 2,
+    "random_trees_embedding": 5,
+    "svd": 1,
+    "select_percentile": 2,
+    "select_generic_univariate": 3,
+    "extra_trees_selector": 5,
+    "liblinear_selector": 5,
+}
+
+# Specification A.1 and A.2, written down a second time: domain = default.
+DOMAINS = """
+adaboost:n_estimators I[50,500] = 50
+adaboost:learning_rate logU[0.01,2] = 0.1
+adaboost:algorithm {SAMME.R,SAMME} = SAMME.R
+adaboost:max_depth I[2,8] = 3
+random_forest:criterion {gini,entropy} = gini
+random_forest:max_features U[0,1] = 0.5
+random_forest:min_samples_split I[2,20] = 2
+random_forest:min_samples_leaf I[1,20] = 1
+random_forest:bootstrap {True,False} = True
+extra_trees:criterion {gini,entropy} = gini
+extra_trees:max_features U[0,1] = 0.5
+extra_trees:min_samples_split I[2,20] = 2
+extra_trees:min_samples_leaf I[1,20] = 1
+extra_trees:bootstrap {True,False} = False
+gradient_boosting:learning_rate logU[0.01,1] = 0.1
+gradient_boosting:max_depth I[1,8] = 3
+gradient_boosting:criterion {friedman_mse,mse} = mse
+gradient_boosting:min_samples_split I[2,20] = 2
+gradient_boosting:min_samples_leaf I[1,20] = 1
+gradient_boosting:subsample U[0.01,1] = 1
+gradient_boosting:max_features U[0.1,1] = 1
+knn:n_neighbors logI[1,100] = 1
+knn:weights {uniform,distance} = uniform
+lda:shrinkage {none,auto,manual} = none
+lda:shrinkage_factor U[0,1] = 0.5
+lda:n_components I[1,250] = 1
+lda:tol logU[1e-05,0.1] = 0.0001
+qda:reg_param U[0,1] = 0
+logistic_regression:C logU[0.03125,10] = 1
+logistic_regression:tol logU[1e-06,0.01] = 0.0001
+logistic_regression:penalty {l1,l2} = l2
+logistic_regression:solver {liblinear,saga} = liblinear
+liblinear_svc:penalty {l1,l2} = l2
+liblinear_svc:loss {hinge,squared_hinge} = squared_hinge
+liblinear_svc:dual {True,False} = True
+liblinear_svc:tol logU[1e-05,0.1] = 0.0001
+liblinear_svc:C logU[0.03125,32768] = 1
+libsvm_svc:C logU[0.03125,32768] = 1
+libsvm_svc:kernel {rbf,poly,sigmoid} = rbf
+libsvm_svc:degree I[2,5] = 3
+libsvm_svc:gamma logU[3.05176e-05,8] = 0.1
+libsvm_svc:coef0 U[-1,1] = 0
+libsvm_svc:shrinking {True,False} = True
+libsvm_svc:tol logU[1e-05,0.1] = 0.001
+lightgbm:n_estimators O[100,150,200,250,300,350,400,450,500,550,600,650,700,750,800,850,900,950,1000] = 500
+lightgbm:num_leaves I[31,2047] = 128
+lightgbm:learning_rate logU[0.001,0.3] = 0.1
+lightgbm:min_child_samples I[5,30] = 20
+lightgbm:subsample O[0.7,0.8,0.9,1.0] = 1
+lightgbm:colsample_bytree O[0.7,0.8,0.9,1.0] = 1
+quantile:n_quantiles I[10,2000] = 1000
+quantile:output_distribution {uniform,normal} = uniform
+robust:q_min U[0.001,0.3] = 0.25
+robust:q_max U[0.7,0.999] = 0.75
+cross_features:random_state I[1,100000] = 1
+fast_ica:algorithm {parallel,deflation} = parallel
+fast_ica:whiten {False,True} = False
+fast_ica:fun {logcosh,exp,cube} = logcosh
+fast_ica:n_components I[10,2000] = 100
+feature_agglomeration:n_clusters I[2,400] = 25
+feature_agglomeration:affinity {euclidean,manhattan,cosine} = euclidean
+feature_agglomeration:linkage {ward,complete,average} = ward
+feature_agglomeration:pooling_func {mean,median,max} = mean
+kernel_pca:n_components I[10,2000] = 100
+kernel_pca:kernel {poly,rbf,sigmoid,cosine} = rbf
+kernel_pca:gamma logU[3.05176e-05,8] = 1
+kernel_pca:degree I[2,5] = 3
+kernel_pca:coef0 U[-1,1] = 0
+kitchen_sinks:gamma logU[3.05176e-05,8] = 1
+kitchen_sinks:n_components logI[50,5000] = 100
+lda_decomposer:shrinkage {none,auto} = none
+nystroem:kernel {poly,rbf,sigmoid,cosine,chi2} = rbf
+nystroem:n_components logI[50,5000] = 100
+nystroem:gamma logU[3.05176e-05,8] = 0.1
+nystroem:degree I[2,5] = 3
+nystroem:coef0 U[-1,1] = 0
+pca:keep_variance U[0.5,0.9999] = 0.9999
+pca:whiten {False,True} = False
+polynomial:degree I[2,3] = 2
+polynomial:interaction_only {False,True} = False
+random_trees_embedding:n_estimators I[10,100] = 10
+random_trees_embedding:max_depth I[2,10] = 5
+random_trees_embedding:min_samples_split I[2,20] = 2
+random_trees_embedding:min_samples_leaf I[1,20] = 1
+random_trees_embedding:bootstrap {True,False} = True
+svd:target_dim I[10,256] = 128
+select_percentile:percentile U[5,99] = 50
+select_percentile:score_func {chi2,f_classif,mutual_info} = chi2
+select_generic_univariate:alpha U[0.01,0.5] = 0.1
+select_generic_univariate:score_func {chi2,f_classif} = chi2
+select_generic_univariate:mode {fpr,fdr,fwe} = fpr
+extra_trees_selector:criterion {gini,entropy} = gini
+extra_trees_selector:max_features O[0.0,0.05,0.1,0.15,0.2,0.25,0.3,0.35,0.4,0.45,0.5,0.55,0.6,0.65,0.7,0.75,0.8,0.85,0.9,0.95,1.0] = 0.5
+extra_trees_selector:min_samples_split I[2,20] = 2
+extra_trees_selector:min_samples_leaf I[1,20] = 1
+extra_trees_selector:bootstrap {True,False} = False
+liblinear_selector:penalty {l1,l2} = l1
+liblinear_selector:loss {hinge,squared_hinge} = squared_hinge
+liblinear_selector:dual {True,False} = False
+liblinear_selector:tol logU[1e-05,0.1] = 0.0001
+liblinear_selector:C logU[0.03125,32768] = 1
+"""  # noqa: E501
+
+# Child: parent and the values under which it is active; all others hang on their operator alone.
+CONDITIONS = {
+    "lda:shrinkage_factor": ("lda:shrinkage", {"manual"}),
+    "libsvm_svc:degree": ("libsvm_svc:kernel", {"poly"}),
+    "libsvm_svc:coef0": ("libsvm_svc:kernel", {"poly", "sigmoid"}),
+    "fast_ica:n_components": ("fast_ica:whiten", {True}),
+    "kernel_pca:gamma": ("kernel_pca:kernel", {"poly", "rbf"}),
+    "kernel_pca:degree": ("kernel_pca:kernel", {"poly"}),
+    "kernel_pca:coef0": ("kernel_pca:kernel", {"poly", "sigmoid"}),
+    "nystroem:gamma": ("nystroem:kernel", {"poly", "rbf", "sigmoid", "chi2"}),
+    "nystroem:degree": ("nystroem:kernel", {"poly"}),
+    "nystroem:coef0": ("nystroem:kernel", {"poly", "sigmoid"}),
+}
+
+
+class Made(Space):
+    """A space whose points are easily computed by hand."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        space.add(
+            Categorical("a", ["x", "y", "z"], default="y"),
+            Float("b", (1e-4, 1.0), log=True, default=0.01),
+            Integer("c", (0, 10), default=5),
+            OrdinalHyperparameter("d", [0.7, 0.8, 0.9, 1.0], default_value=1.0),
+            Float("e", (-1.0, 3.0), default=0.0),
+        )
+        space.add(InCondition(space["b"], space["a"], ["x"]))
+        space.add(GreaterThanCondition(space["e"], space["c"], 4))
+        return space
+
+    def pipeline(self, values, categorical, threads):
+        raise AssertionError("not needed")
+
+
+class Related(Space):
+    """A space with a relation between numbers."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        space.add(Integer("low", (0, 20)), Integer("high", (0, 20), default=20))
+        space.add(ForbiddenGreaterThanRelation(space["low"], space["high"]))
+        return space
+
+    pipeline: ClassVar = None
+
+
+Related.__abstractmethods__ = frozenset()
+
+
+@pytest.fixture(scope="module")
+def space():
+    return Divbo()
+
+
+@pytest.fixture(scope="module")
+def drawn(space):
+    return space.sample(2000, np.random.default_rng(7))
+
+
+def legal(space, configuration):
+    """Whether ConfigSpace itself accepts the values: domains, active set, forbidden clauses."""
+    ConfigSpace.Configuration(space.configspace, values=dict(configuration))
+    return True
+
+
+def described(hyperparameter):
+    default = hyperparameter.default_value
+    if isinstance(hyperparameter, ConfigSpace.CategoricalHyperparameter):
+        return "{" + ",".join(map(str, hyperparameter.choices)) + "} = " + str(default)
+    if isinstance(hyperparameter, OrdinalHyperparameter):
+        return "O[" + ",".join(map(str, hyperparameter.sequence)) + f"] = {default:.12g}"
+    kind = "I" if isinstance(hyperparameter, ConfigSpace.UniformIntegerHyperparameter) else "U"
+    bounds = f"[{hyperparameter.lower:.6g},{hyperparameter.upper:.6g}]"
+    return "log" * hyperparameter.log + kind + bounds + f" = {default:.12g}"
+
+
+def test_operators_have_as_many_hyperparameters_as_the_tables(space):
+    names = list(space.configspace)
+    choices = {"algorithm": TABLE_6, "rescaler": RESCALERS, "preprocessor": PREPROCESSORS}
+    for node, table in choices.items():
+        assert set(space.configspace[node].choices) == set(table)
+        for operator, count in table.items():
+            own = [n for n in names if n.startswith(f"{operator}:")]
+            assert len(own) == count, operator
+    leaves = [n for n in names if ":" in n]
+    assert (sum(TABLE_6.values()), len(leaves), len(names)) == (50, 101, 104)
+
+
+def test_domains_and_defaults_are_those_of_the_specification(space):
+    expected = dict(line.split(" ", 1) for line in DOMAINS.strip().splitlines())
+    leaves = {n: described(h) for n, h in space.configspace.items() if ":" in n}
+    assert leaves == expected
+
+
+def test_conditions_are_those_of_the_specification(space):
+    nodes = dict.fromkeys(TABLE_6, "algorithm") | dict.fromkeys(RESCALERS, "rescaler")
+    nodes |= dict.fromkeys(PREPROCESSORS, "preprocessor")
+    for name in space.configspace:
+        conditions = space.configspace.parent_conditions_of[name]
+        if ":" not in name:
+            assert not conditions
+            continue
+        operator = name.split(":")[0]
+        (condition,) = conditions
+        values = set(getattr(condition, "values", None) or [condition.value])
+        found = (condition.parent.name, values)
+        assert found == CONDITIONS.get(name, (nodes[operator], {operator})), name
+
+
+def test_only_the_legal_triples_of_linear_svms_are_drawn(space):
+    for fixed in ({"algorithm": "liblinear_svc"}, {"preprocessor": "liblinear_selector"}):
+        prefix = next(iter(fixed.values()))
+        names = [f"{prefix}:{k}" for k in ("penalty", "loss", "dual")]
+        found = {
+            tuple(c[n] for n in names) for c in space.sample(300, np.random.default_rng(0), fixed)
+        }
+        assert found == {
+            ("l1", "squared_hinge", False),
+            ("l2", "hinge", True),
+            ("l2", "squared_hinge", True),
+            ("l2", "squared_hinge", False),
+        }
+
+
+def test_ward_goes_with_euclidean_only(space):
+    fixed = {"preprocessor": "feature_agglomeration"}
+    drawn = space.sample(300, np.random.default_rng(0), fixed)
+    pairs = {
+        (c["feature_agglomeration:linkage"], c["feature_agglomeration:affinity"]) for c in drawn
+    }
+    assert pairs == {("ward", "euclidean")} | {
+        (linkage, affinity)
+        for linkage in ("complete", "average")
+        for affinity in ("euclidean", "manhattan", "cosine")
+    }
+
+
+def test_parents_come_before_children(space):
+    names = list(space.configspace)
+    for child in names:
+        for parent in space.configspace.parents_of[child]:
+            assert names.index(parent.name) < names.index(child)
+
+
+def test_sampling_is_a_function_of_the_generator(space):
+    first = space.sample(50, np.random.default_rng([1, 2]))
+    space.sample(7, np.random.default_rng(3))
+    other = Divbo().sample(50, np.random.default_rng([1, 2]))
+    assert first == other
+    assert first != space.sample(50, np.random.default_rng([1, 3]))
+    assert space.encode(first).tobytes() == Divbo().encode(other).tobytes()
+
+
+def test_samples_are_legal_for_configspace(space, drawn):
+    assert all(legal(space, c) for c in drawn[:300])
+
+
+def test_samples_are_uniform(space, drawn):
+    for node in ("algorithm", "rescaler"):
+        choices = list(space.configspace[node].choices)
+        counts = np.bincount([choices.index(c[node]) for c in drawn], minlength=len(choices))
+        if node == "rescaler":
+            assert stats.chisquare(counts).pvalue > 1e-4
+            continue
+        # Half of what is drawn for the linear SVM is forbidden, and drawn again.
+        expected = np.array([0.5 if n == "liblinear_svc" else 1.0 for n in choices])
+        assert stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue > 1e-4
+    some = space.sample(1500, np.random.default_rng(1), {"algorithm": "libsvm_svc"})
+    log_c = np.log2([c["libsvm_svc:C"] for c in some])
+    assert stats.kstest(log_c, stats.uniform(-5, 20).cdf).pvalue > 1e-4
+    tolerance = np.log10([c["libsvm_svc:tol"] for c in some])
+    assert stats.kstest(tolerance, stats.uniform(-5, 4).cdf).pvalue > 1e-4
+    shrinking = [c["libsvm_svc:shrinking"] for c in some]
+    assert 0.4 < np.mean(shrinking) < 0.6
+    degrees = [c["libsvm_svc:degree"] for c in some if "libsvm_svc:degree" in c]
+    assert stats.chisquare(np.bincount(degrees)[2:]).pvalue > 1e-4
+    trees = space.sample(1900, np.random.default_rng(1), {"algorithm": "lightgbm"})
+    steps = np.bincount([c["lightgbm:n_estimators"] // 50 - 2 for c in trees], minlength=19)
+    assert len(steps) == 19
+    assert stats.chisquare(steps).pvalue > 1e-4
+
+
+def test_log_integers_are_uniform_in_the_logarithm(space):
+    some = space.sample(3000, np.random.default_rng(5), {"algorithm": "knn"})
+    found = np.bincount([c["knn:n_neighbors"] for c in some], minlength=101)[1:]
+    edges = np.log(np.arange(0.5, 101))
+    expected = np.diff(edges) / (edges[-1] - edges[0]) * len(some)
+    grouped = [np.add.reduceat(x, [0, 1, 2, 4, 8, 16, 32, 64]) for x in (found, expected)]
+    assert stats.chisquare(*grouped).pvalue > 1e-4
+
+
+def test_fixed_values_stay(space):
+    fixed = {"algorithm": "lda", "lda:shrinkage": "manual", "lda:tol": 0.01}
+    drawn = space.sample(20, np.random.default_rng(0), fixed)
+    assert all(fixed.items() <= dict(c).items() for c in drawn)
+    assert len({c["lda:shrinkage_factor"] for c in drawn}) == 20
+
+
+def test_values_are_plain_python(drawn):
+    types = {type(v) for c in drawn for v in c.values()}
+    assert types == {bool, int, float, str}
+
+
+def test_configurations_are_mappings(drawn):
+    c = drawn[0]
+    assert dict(c) == {name: c[name] for name in c}
+    assert len(c) == len(dict(c)) == len(list(c))
+    assert "nonsense" not in c
+    assert c.get("nonsense") is None
+
+
+SPACES = Divbo(), Divbo()  # configurations of one are read by the other
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_round_trip_through_json_keeps_every_bit(seed):
+    space, other = SPACES
+    drawn = other.sample(40, np.random.default_rng(seed))
+    neighbours = space.neighbours(drawn[0], np.random.default_rng(seed))
+    configurations = drawn + neighbours
+    again = [space.configuration(json.loads(json.dumps(dict(c)))) for c in configurations]
+    assert again == configurations
+    assert [hash(c) for c in again] == [hash(c) for c in configurations]
+    assert len({*again, *configurations}) == len(set(configurations))
+    batch = space.encode(configurations)
+    assert batch.tobytes() == space.encode(again).tobytes()
+    alone = np.concatenate([space.encode([c]) for c in again])
+    assert batch.tobytes() == alone.tobytes()
+
+
+def test_order_of_the_values_does_not_matter(space, drawn):
+    backwards = space.configuration(dict(reversed(list(drawn[0].items()))))
+    assert backwards == drawn[0]
+    assert hash(backwards) == hash(drawn[0])
+    assert list(backwards) == list(drawn[0])
+
+
+def test_bounds_and_numpy_scalars_round_trip(space):
+    hyperparameter = space.configspace["kitchen_sinks:gamma"]
+    for gamma in (hyperparameter.lower, np.float64(hyperparameter.upper), 0.1):
+        values = {
+            "rescaler": "none",
+            "preprocessor": "kitchen_sinks",
+            "algorithm": "qda",
+            "qda:reg_param": 0,
+            "kitchen_sinks:gamma": gamma,
+            "kitchen_sinks:n_components": np.float64(50.0),  # as Parquet gives integers with nulls
+        }
+        c = space.configuration(values)
+        assert c["kitchen_sinks:gamma"] == gamma
+        assert type(c["kitchen_sinks:gamma"]) is type(c["qda:reg_param"]) is float
+        assert type(c["kitchen_sinks:n_components"]) is int
+
+
+def test_numbers_are_rounded_to_eight_digits():
+    space = Made()
+    c = space.configuration({"a": "x", "b": 0.0123456789123, "c": 5, "d": 0.8, "e": 1 / 3})
+    assert c["b"] == 0.012345679
+    assert c["e"] == 0.3333333
+    assert c == space.configuration(dict(c))
+
+
+def test_encoding_by_hand():
+    space = Made()
+    assert [c.name for c in space.columns] == ["a", "c", "d", "b", "e"]
+    configurations = [
+        space.configuration({"a": "x", "b": 0.1, "c": 10, "d": 0.9, "e": 2.0}),
+        space.configuration({"a": "z", "c": 3, "d": 0.7}),
+    ]
+    expected = [
+        [1, 0, 0, 1.0, 2 / 3, 0.75, 0.75],
+        [0, 0, 1, 0.3, 0.0, 0.5, 0.25],  # b and e inactive: their defaults, 0.01 and 0
+    ]
+    assert np.allclose(space.encode(configurations), expected, atol=1e-12)
+    assert space.encode([]).shape == (0, 7)
+
+
+def test_encoding_of_an_inactive_category_is_its_default(space):
+    values = {"rescaler": "none", "preprocessor": "none", "algorithm": "qda", "qda:reg_param": 0.5}
+    (row,) = space.encode([space.configuration(values)])
+    widths = [c.width for c in space.columns]
+    starts = dict(zip(space.configspace, np.cumsum(widths) - widths, strict=True))
+    kernel = starts["libsvm_svc:kernel"]
+    assert row[kernel : kernel + 3].tolist() == [1, 0, 0]
+    assert row[starts["knn:n_neighbors"]] == 0.0
+    assert row[starts["qda:reg_param"]] == 0.5
+    log_share = (math.log(0.1) - math.log(0.01)) / (math.log(2) - math.log(0.01))
+    assert row[starts["adaboost:learning_rate"]] == pytest.approx(log_share, abs=1e-11)
+    assert len(row) == sum(widths)
+
+
+def test_encoding_lies_in_the_unit_cube_and_is_injective(space, drawn):
+    X = space.encode(drawn)
+    assert X.min() >= 0
+    assert X.max() <= 1
+    assert len(np.unique(X, axis=0)) == len(set(drawn))
+
+
+def test_neighbours_differ_in_one_hyperparameter(space, drawn):
+    defaults = {c.name: c.values(np.array([c.default]))[0] for c in space.columns}
+    for centre in drawn[:40]:
+        around = space.neighbours(centre, np.random.default_rng(0))
+        assert len(set(around)) == len(around)
+        for other in around:
+            assert legal(space, other)
+            changed = [n for n in centre if n in other and centre[n] != other[n]]
+            assert len(changed) == 1, (centre, other)
+            added = {n: other[n] for n in other if n not in centre}
+            assert added == {n: defaults[n] for n in added}
+
+
+def test_neighbours_are_all_there(space):
+    values = {
+        "rescaler": "robust",
+        "robust:q_min": 0.2,
+        "robust:q_max": 0.8,
+        "preprocessor": "none",
+        "algorithm": "lda",
+        "lda:shrinkage": "none",
+        "lda:n_components": 100,
+        "lda:tol": 1e-3,
+    }
+    centre = space.configuration(values)
+    around = space.neighbours(centre, np.random.default_rng(3))
+    counts = {n: sum(n in c and c[n] != centre[n] for c in around) for n in centre}
+    assert counts == {
+        "rescaler": 5,
+        "robust:q_min": 4,
+        "robust:q_max": 4,
+        "preprocessor": 15,
+        "algorithm": 10,
+        "lda:shrinkage": 2,
+        "lda:n_components": 4,
+        "lda:tol": 4,
+    }
+
+
+def test_neighbours_of_numbers_are_gaussian():
+    space = Made()
+    centre = space.configuration({"a": "x", "b": 0.01, "c": 5, "d": 0.8, "e": 1.0})
+    rng = np.random.default_rng(0)
+    found = [n for _ in range(400) for n in space.neighbours(centre, rng)]
+    unit = (np.array([n["e"] for n in found if "e" in n and n["e"] != 1.0]) + 1) / 4
+    assert len(unit) == 1600
+    truncated = stats.truncnorm(-2.5, 2.5, loc=0.5, scale=0.2)
+    assert stats.kstest(unit, truncated.cdf).pvalue > 1e-4
+    logs = np.log10([n["b"] for n in found if "b" in n and n["b"] != 0.01])
+    assert stats.kstest((logs + 4) / 4, truncated.cdf).pvalue > 1e-4
+    # Four levels: every other one, each time.
+    levels = [n["d"] for n in found if n["d"] != 0.8]
+    assert sorted(set(levels)) == [0.7, 0.9, 1.0]
+    assert len(levels) == 1200
+
+
+def test_neighbours_at_a_bound_stay_inside():
+    space = Made()
+    centre = space.configuration({"a": "x", "b": 1e-4, "c": 10, "d": 0.7, "e": 3.0})
+    around = [n for i in range(50) for n in space.neighbours(centre, np.random.default_rng(i))]
+    assert all(1e-4 <= n["b"] <= 1 for n in around if "b" in n)
+    assert all(-1 <= n["e"] <= 3 for n in around if "e" in n)
+    moved = [n["b"] for n in around if "b" in n and n["b"] != 1e-4]
+    assert len(moved) == 200
+
+
+def test_many_neighbourhoods_at_once(space, drawn):
+    centres = drawn[:30]
+    points, owners = space.neighbour_points(centres, np.random.default_rng(0))
+    assert (np.diff(owners) >= 0).all()
+    assert set(owners) == set(range(30))
+    made = space.at(points)
+    assert space.encode(made).tobytes() == space.encode_points(points).tobytes()
+    for owner, other in zip(owners, made, strict=True):
+        shared = [n for n in centres[owner] if n in other]
+        assert sum(centres[owner][n] != other[n] for n in shared) == 1
+    points, _ = space.neighbour_points(centres, np.random.default_rng(0), fixed=["algorithm"])
+    column = space.index["algorithm"]
+    _, owners = space.neighbour_points(centres, np.random.default_rng(0), fixed=["algorithm"])
+    assert (points[:, column] == space.points(centres)[owners, column]).all()
+    assert len(space.neighbour_points([], np.random.default_rng(0))[0]) == 0
+
+
+def test_conditions_on_numbers():
+    space = Made()
+    drawn = space.sample(300, np.random.default_rng(0))
+    assert all(("e" in c) == (c["c"] > 4) for c in drawn)
+    assert {c["c"] for c in drawn} == set(range(11))
+    assert all(legal(space, c) for c in drawn)
+
+
+def test_relations_between_numbers():
+    space = Related()
+    drawn = space.sample(500, np.random.default_rng(0))
+    assert all(c["low"] <= c["high"] for c in drawn)
+    assert any(c["low"] == c["high"] for c in drawn)
+    around = space.neighbours(space.configuration({"low": 9, "high": 9}), np.random.default_rng(0))
+    assert around
+    assert all(c["low"] <= c["high"] for c in around)
+    with pytest.raises(UserError, match="forbids"):
+        space.configuration({"low": 9, "high": 8})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nonsense": 1}, "no hyperparameter 'nonsense'"),
+        ({"algorithm": "svm"}, "'algorithm' must be one of"),
+        ({"qda:reg_param": 1.5}, r"'qda:reg_param' must be a number in \[0, 1\], not 1.5"),
+        ({"qda:reg_param": "0.5"}, "must be a number"),
+        ({"qda:reg_param": float("nan")}, "must be a number"),
+        ({"knn:n_neighbors": 3}, "'knn:n_neighbors' is inactive"),
+        ({"rescaler": "robust"}, "'robust:q_m(in|ax)' is missing"),
+    ],
+)
+def test_bad_values_get_one_line(space, change, message):
+    good = {"rescaler": "none", "preprocessor": "none", "algorithm": "qda", "qda:reg_param": 0.5}
+    assert dict(space.configuration(good)) == good
+    with pytest.raises(UserError, match=message) as caught:
+        space.configuration(good | change)
+    assert "\n" not in str(caught.value)
+
+
+def test_unsupported_hyperparameters_are_refused():
+    class Odd(Made):
+        def define(self):
+            return ConfigurationSpace({"k": ConfigSpace.Constant("k", 1)})
+
+    with pytest.raises(UserError, match="'k': Constant is not supported"):
+        Odd().sample(1, np.random.default_rng(0))
+
+
+def test_the_small_space_is_a_part_of_the_large_one(space):
+    small = DivboSmall()
+    assert set(small.configspace) <= set(space.configspace)
+    assert len(small.configspace.forbidden_clauses) == 3
+    drawn = small.sample(100, np.random.default_rng(0))
+    assert all(legal(small, c) and space.configuration(c) == c for c in drawn)
+    assert {c["algorithm"] for c in drawn} == set(small.configspace["algorithm"].choices)
+
+
+def test_spaces_are_found_by_name():
+    assert plugins.load("space", "divbo") is Divbo
+    assert plugins.load("space", "divbo-small") is DivboSmall
+    assert plugins.available("space") == ["divbo", "divbo-small"]
+
+
+def test_thousands_of_configurations_take_a_moment(space):
+    rng = np.random.default_rng(0)
+    space.sample(10, rng)
+    start = time.process_time()
+    drawn = space.sample(5000, rng)
+    space.encode(drawn)
+    space.neighbour_points(drawn[:50], rng)
+    assert time.process_time() - start < 1.0  # about 0.1 s on a quiet machine
