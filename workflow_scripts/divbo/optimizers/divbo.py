@@ -4,10 +4,12 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from divbo import plugins
 from divbo.acquisition import Candidates, descending_ranks
 from divbo.diversity import pairwise
+from divbo.errors import UserError
 from divbo.history import History
 from divbo.optimizers.bo import BayesianOptimization
 
@@ -39,12 +41,15 @@ class DivBO(BayesianOptimization):
     @classmethod
     def _known(cls, name: str) -> str:
         """Refuse a surrogate that does not exist, or that is none of diversity."""
-        from divbo.errors import UserError
         from divbo.surrogates.base import DiversitySurrogate
 
-        if not issubclass(plugins.load("surrogates", name), DiversitySurrogate):
-            raise UserError(
-                f"surrogate '{name}' predicts no diversity; lightgbm-pairs and forest-kernel do"
+        try:
+            surrogate = plugins.load("surrogates", name)
+        except UserError as error:
+            raise PydanticCustomError("surrogate", "{text}", {"text": str(error)}) from None
+        if not issubclass(surrogate, DiversitySurrogate):
+            raise PydanticCustomError(
+                "surrogate", "this surrogate predicts no diversity; lightgbm-pairs is one that does"
             )
         return name
 

@@ -67,6 +67,7 @@ def train(
         "objective": "regression",
         "learning_rate": 0.1,
         "num_leaves": 31,
+        "min_data_in_leaf": 5,  # LightGBM's 20 can hardly split the pairs of 10 configurations
         "feature_fraction": 0.8,
         "use_missing": False,
         "deterministic": True,
