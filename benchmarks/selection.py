@@ -1,9 +1,10 @@
 """Time the ensemble selection of all prefixes of a pool against selecting anew for each of them.
 
-Run as ``OMP_NUM_THREADS=1 PYTHONPATH=workflow_scripts python benchmarks/selection.py``; a pool of
-250 synthetic models, half of them near the best, so that errors tie as in a search. ``plain`` is
-one call over whole arrays per round (argmax of sums + candidates), with nothing remembered and
-nothing left out; it is timed on every tenth prefix and scaled, ``select`` on every prefix.
+Run as ``OMP_NUM_THREADS=1 PYTHONPATH=workflow_scripts python benchmarks/selection.py``. The pool
+has 250 synthetic models that share most of their mistakes, so that errors tie as in a search.
+Times are CPU seconds of this process. ``select`` is called on every prefix and must give the same
+members; ``plain`` is one argmax over whole arrays per round, with nothing remembered and nothing
+left out, run on every tenth prefix and scaled.
 """
 
 import argparse
@@ -57,16 +58,16 @@ def main() -> None:
         for n_classes in options.classes:
             pool = make_pool(options.models, n_samples, n_classes)
             for size in options.sizes:
-                start = time.perf_counter()
+                start = time.process_time()
                 trace = Selection(size=size).trace(pool)
-                traced = time.perf_counter() - start
-                start = time.perf_counter()
+                traced = time.process_time() - start
+                start = time.process_time()
                 for t, members in enumerate(trace, 1):
                     arguments = pool.predictions[:t], pool.labels, pool.errors[:t]
                     expected = select(*arguments, size, pool.seed)
                     assert np.array_equal(members.indices, expected.indices)
                     assert np.array_equal(members.weights, expected.weights)
-                selecting = time.perf_counter() - start
+                selecting = time.process_time() - start
                 line = f"{n_samples:7d} {n_classes:7d} {size:4d} {len(set(map(id, trace))):7d}"
                 line += f" {traced:8.3f} {selecting / traced:13.1f}"
                 if options.plain:
@@ -76,11 +77,11 @@ def main() -> None:
 
 def time_plain(pool: Pool, trace: list[Members], size: int, step: int = 10) -> float:
     probabilities = expand(pool.predictions.astype(float))
-    start = time.perf_counter()
+    start = time.process_time()
     for t in range(step, len(trace) + 1, step):
         path = plain(probabilities[:t], pool, size)
         assert trace[t - 1].indices.tolist() == sorted(set(path))
-    return (time.perf_counter() - start) * step
+    return (time.process_time() - start) * step
 
 
 if __name__ == "__main__":

@@ -242,6 +242,15 @@ def test_no_float_error_breaks_a_tie_of_errors():
         assert winners == {0, 1}
 
 
+def test_a_majority_below_the_resolution_of_float32_counts():
+    """Model 0 gives class 1 a billionth on the first sample, so the mean with 1 is above 0.5."""
+    predictions = np.array([[1e-9, 1, 1], [1, 0.25, 0.25]], dtype=np.float32)[:, :, None]
+    labels, errors = np.ones(3, dtype=int), np.array([1, 2]) / 3
+    assert exact_errors([0, 1], predictions, labels) == 0
+    *_, (path, trajectory) = paths(predictions, labels, errors, 2, 0)
+    assert (path, trajectory) == ([0, 1], [1, 0])
+
+
 def test_one_and_two_columns_give_the_same_ensemble():
     pool = noisy_pool(3, 30, 101, 2)
     one = select(pool.predictions, pool.labels, pool.errors, 25, 5)
