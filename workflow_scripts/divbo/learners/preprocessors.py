@@ -257,10 +257,7 @@ def _score(name: str, data):
     from divbo.learners.selection import chi2_of_positive_part
 
     mutual_info = partial(
-        mutual_info_classif,
-        discrete_features=data.categorical,
-        random_state=SEED,
-        n_jobs=data.threads,
+        mutual_info_classif, discrete_features=data.categorical, random_state=SEED
     )
     return {"chi2": chi2_of_positive_part, "f_classif": f_classif, "mutual_info": mutual_info}[name]
 
