@@ -23,9 +23,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder for the report")
     arguments = parser.parse_args()
 
+    study = parse(arguments.study)
     from divbo.report import page
 
-    print(page.write(parse(arguments.study), arguments.results, arguments.output))
+    print(page.write(study, arguments.results, arguments.output))
 
 
 def parse(text: str) -> dict:

@@ -15,6 +15,7 @@ def deliverable(scores: pd.DataFrame, column: str) -> pd.DataFrame:
     if column == "validation_error":
         frame = frame.sort_values([*keys, "iteration"])
         frame["value"] = frame.groupby(keys, observed=True)["value"].cummin()
+        frame["value"] = frame.groupby(keys, observed=True)["value"].ffill()
     return frame
 
 

@@ -42,10 +42,16 @@ def origins(manifests: pd.DataFrame) -> pd.DataFrame:
 
 
 def period(manifests: pd.DataFrame) -> tuple[str, str] | None:
-    """Return when the first search started and the last one finished, as the manifests say it."""
+    """Return when the first search started and the last one finished, such as ``1 Jan 2025``."""
     if not {"started", "finished"} <= set(manifests.columns):
         return None
-    return manifests["started"].dropna().min(), manifests["finished"].dropna().max()
+    first, last = (
+        pd.to_datetime(manifests[key], utc=True, errors="coerce", format="ISO8601")
+        for key in ("started", "finished")
+    )
+    if first.isna().all() or last.isna().all():
+        return None
+    return f"{first.min():%Y-%m-%d %H:%M}", f"{last.max():%Y-%m-%d %H:%M}"
 
 
 def _text(value: Any) -> str:

@@ -78,7 +78,7 @@ def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFra
     groups = frame.groupby(keys, observed=True, sort=False)[column]
     values = groups.min() if column == "validation_error" else groups.last(skipna=False)
     wide = values.unstack("method")[compared.methods].fillna(1.0).reset_index()
-    wide["dataset"] = pd.Categorical(wide["dataset"], compared.datasets)
+    wide["dataset"] = pd.Categorical(wide["dataset"].astype(str), compared.datasets)
     wide = wide.sort_values(["dataset", "repeat"]).astype({"dataset": str})
     wide.columns.name = None
     return wide.set_index(["dataset", "repeat"])

@@ -8,7 +8,7 @@ from divbo.analysis.load import Results
 from divbo.analysis.ranks import Comparison
 from divbo.analysis.times import duration
 from divbo.analysis.verdict import Verdict, p_value
-from divbo.analysis.wilcoxon import counts
+from divbo.analysis.wilcoxon import ALPHA, counts, smallest_p
 from divbo.report.tables import Cell, Table, cells
 
 
@@ -16,6 +16,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     """Average rank, mean error and distance to the leader, one row a method."""
     table = verdict.summary
     leader = table.index[0]
+    enough = smallest_p(len(compared.datasets)) <= ALPHA
     rows = []
     for method, row in table.iterrows():
         against = ["", "", ""]
@@ -23,7 +24,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
             against = [
                 f"{100 * row['difference']:+.2f}".replace("-", "−"),
                 f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
-                p_value(row["p_holm"]),
+                p_value(row["p_holm"]) if enough else "–",
             ]
         interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "–"
         first = f"{100 * row['first']:.0f} %" if np.isfinite(row["first"]) else "–"
@@ -40,8 +41,8 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         "lowest, ties share), then averaged over data sets. First in: share of the bootstrap "
         "resamples in which the method comes first.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
-        "Wilcoxon signed-rank over the mean errors of the data sets, Holm-adjusted. Members: "
-        "unique members of the final ensemble, on average.",
+        "Wilcoxon signed-rank over the mean errors of the data sets, Holm-adjusted (– with fewer "
+        "than 6). Members: unique members of the final ensemble, on average.",
     ]
     scope = f"{len(compared.datasets)} data sets, {compared.runs} runs a method"
     data = table.rename_axis("method").reset_index()
@@ -59,13 +60,13 @@ def error_table(results: Results, compared: Comparison) -> Table:
     for dataset in compared.datasets:
         values = mean.loc[dataset]
         best = values.round(ranks.DIGITS) == values.round(ranks.DIGITS).min()
-        row = cells(dataset)
+        row = cells(dataset, _percent(majority[dataset]))
         for method in compared.methods:
             spread = std.loc[dataset, method]
             text = f"{100 * values[method]:.2f}"
             text += f" ± {100 * spread:.2f}" if np.isfinite(spread) else ""
             row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
-        rows.append([*row, *cells(_percent(majority[dataset]), size[dataset])])
+        rows.append([*row, *cells(size[dataset])])
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
@@ -73,7 +74,7 @@ def error_table(results: Results, compared: Comparison) -> Table:
     data = data.rename_axis(["dataset", "method"]).reset_index()
     data["repeats"] = data["dataset"].map(size)
     data["majority_error"] = data["dataset"].map(majority)
-    rows.append([*cells("average rank"), *foot, *cells("", "")])
+    rows.append([*cells("average rank", ""), *foot, *cells("")])
     notes = [
         "Test error of the deliverable: error on the held-out test part of what the method would "
         "hand over after its last evaluation (its ensemble, or its best model). ± is the standard "
@@ -84,7 +85,7 @@ def error_table(results: Results, compared: Comparison) -> Table:
     return Table(
         "test-error",
         "Test error in percent, mean ± standard deviation over repeats",
-        ["data set", *compared.methods, "majority", "repeats"],
+        ["data set", "majority", *compared.methods, "repeats"],
         rows,
         data,
         notes,

@@ -17,7 +17,17 @@ from divbo import files
 #: Colours that people with colour-blindness tell apart (Okabe & Ito; Tol's muted set); the
 #: reference method has the first one to itself. Marker and dashes differ as well.
 REFERENCE = "#D55E00"
-COLOURS = ("#0072B2", "#009E73", "#AA4499", "#56B4E9", "#B8860B", "#332288", "#117733", "#882255")
+COLOURS = (
+    "#0072B2",
+    "#009E73",
+    "#AA4499",
+    "#6E7781",
+    "#B8860B",
+    "#332288",
+    "#882255",
+    "#117733",
+    "#000000",
+)
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = "osD^vPX<>*hp"
 STYLE = {
@@ -182,28 +192,30 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
         places[1:] += short / 2
     x = axes.get_xlim()[1]
     for name, y, place in zip(ends.index, ends, places, strict=True):
+        style = look[name]
+        axes.plot(x, y, color=style["color"], marker=style["marker"], clip_on=False, zorder=6)
         axes.annotate(
             name,
             (x, y),
-            xytext=(1.03, place),
+            xytext=(1.05, place),
             textcoords=("axes fraction", "data"),
-            color=look[name]["color"],
             va="center",
-            fontweight="bold" if look[name]["linewidth"] > 2 else "normal",
+            fontweight="bold" if style["linewidth"] > 2 else "normal",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": look[name]["color"], "linewidth": 0.5},
+            arrowprops={"arrowstyle": "-", "color": style["color"], "linewidth": 0.6},
         )
 
 
 def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str) -> Figure:
     """Draw one data set's errors over iterations: mean as a line, standard deviation shaded.
 
-    The vertical axis starts to count after a tenth of the iterations, since the first ones are so
-    much worse that nothing else could be seen.
+    The vertical axis is fitted to the iterations after the first fifth: those before are so much
+    worse that nothing else could be seen.
     """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.6, 2.6), layout="constrained")
+        figure = Figure(figsize=(3.6, 2.5))
         axes = figure.subplots()
+        _margins(figure, bottom=0.4)
         wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
         spread = 100 * curves.pivot(index="iteration", columns="method", values="std")
         for place, name in enumerate(m for m in methods if m in wide):
@@ -213,10 +225,11 @@ def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str)
                 shade = {"color": style["color"], "alpha": 0.1, "linewidth": 0}
                 axes.fill_between(mean.index, mean - std, mean + std, **shade)
             _line(axes, wide[name], style, place, len(methods))
-        late = wide.iloc[min(len(wide) // 10, len(wide) - 1) :]
-        low = np.nanmin((wide - spread.fillna(0)).to_numpy(), initial=100)
-        high = np.nanmax(late.to_numpy(), initial=-1)
-        if high >= low:
+        late = wide.iloc[len(wide) // 5 :]
+        if late.notna().any(axis=None):
+            deviation = spread.fillna(0)
+            low = np.nanmin(late - deviation.loc[late.index])
+            high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
             margin = 0.06 * (high - low) or 0.5
             axes.set_ylim(max(low - margin, -0.5), high + margin)
         axes.set(xlabel="iteration", ylabel=f"{part} error, %", xlim=(0, wide.index[-1]))
@@ -280,9 +293,10 @@ def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
     with mpl.rc_context(STYLE):
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + 0.14 * lines)
+        _margins(figure, bottom=0.42 + 0.14 * lines)
         figure.legend(
             handles=[Line2D([], [], **style, label=name) for name, style in look.items()],
-            loc="outside lower center",
+            loc="lower center",
             ncols=columns,
             frameon=False,
             fontsize=5.5,
@@ -291,3 +305,9 @@ def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
             labelspacing=0.3,
         )
     return figure
+
+
+def _margins(figure: Figure, bottom: float) -> None:
+    """Set a panel's margins in inches, the same ones for all, so that panels line up."""
+    width, height = figure.get_size_inches()
+    figure.subplots_adjust(0.58 / width, bottom / height, 1 - 0.1 / width, 1 - 0.08 / height)

@@ -119,7 +119,7 @@ class _Report:
                 )
         if len(results.missing):
             found["missing"] = contents.missing_table(results.missing)
-        found["progress"] = contents.progress_table(results)
+            found["progress"] = contents.progress_table(results)
         found["settings"] = contents.plain(
             "settings", "Settings of the study", origins.settings(results.study), ["key", "value"]
         )

@@ -1,0 +1,120 @@
+"""Writes results as docs/architecture.md describes them, with numbers that a test gives."""
+
+from pathlib import Path
+
+import numpy as np
+
+from divbo import files
+
+ALGORITHMS = ("adaboost", "knn", "lda", "random_forest")
+
+
+def study(methods=("RS", "RS-ES", "DivBO"), datasets=("quake", "wind"), repeats=3, budget=8):
+    """A study whose methods each have a search and an ensemble of their own name."""
+    names = {m: m.lower().replace(" ", "-") for m in methods}
+    return {
+        "study": "made",
+        "datasets": list(datasets),
+        "searches": {f"search-{n}": {"optimizer": "random"} for n in names.values()},
+        "ensembles": {f"ensemble-{n}": {"type": "best"} for n in names.values()},
+        "methods": {
+            m: {"search": f"search-{n}", "ensemble": f"ensemble-{n}"} for m, n in names.items()
+        },
+        "repeats": repeats,
+        "budget": {"evaluations": budget},
+        "limits": {"seconds": 300, "memory_mb": 4096},
+        "split": {"train": 0.6, "validation": 0.2, "test": 0.2, "resample": "never", "seed": 1},
+        "space": "divbo",
+        "metric": "error",
+        "report": {"reference": None},
+        "file": "studies/made.yaml",
+    }
+
+
+def write_split(results: Path, dataset: str, test=(30, 70), name="fixed") -> None:
+    files.write_json(
+        results / "splits" / dataset / name / "split.json",
+        {
+            "dataset": dataset,
+            "settings": {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1},
+            "sizes": {"train": 300, "validation": 100, "test": sum(test)},
+            "features": 4,
+            "classes": {
+                "train": {"a": 90, "b": 210},
+                "validation": {"a": 30, "b": 70},
+                "test": dict(zip("ab", test, strict=True)),
+            },
+            "dropped": {},
+            "checksum": "0" * 64,
+        },
+    )
+
+
+def write_search(results: Path, dataset: str, search: str, repeat: int, errors, **more) -> None:
+    """Write a search whose evaluations have these validation errors; NaN: they failed."""
+    errors = np.asarray(errors, dtype=float)
+    n = len(errors)
+    failed = np.isnan(errors)
+    folder = results / "searches" / dataset / search / str(repeat)
+    columns = {
+        "iteration": np.arange(1, n + 1),
+        "status": np.where(failed, more.get("status", "timeout"), "ok"),
+        "error": errors,
+        "suggest_seconds": np.full(n, more.get("suggest", 0.5)),
+        "fit_seconds": np.full(n, more.get("fit", 2.0)),
+        "cpu_seconds": np.full(n, more.get("cpu", 1.5)),
+        "error_type": [more.get("error_type", "TimeoutError") if f else None for f in failed],
+        "message": [more.get("message", "took too long") if f else None for f in failed],
+        "why": ["{}"] * n,
+        "config.algorithm": [ALGORITHMS[i % len(ALGORITHMS)] for i in range(n)],
+        "config.knn.n_neighbors": [5 if i % 4 == 1 else None for i in range(n)],
+    }
+    files.write_parquet(folder / "observations.parquet", columns)
+    manifest = {
+        "dataset": dataset,
+        "search": search,
+        "repeat": repeat,
+        "seed": 0,
+        "evaluations": n,
+        "commit": "0123456789abcdef0123456789abcdef01234567",
+        "dirty": False,
+        "versions": {"python": "3.11.2", "numpy": "2.4.6"},
+        "machine": {"host": "node-1", "processors": 64},
+        "started": f"2025-01-0{1 + repeat % 9}T08:00:00+00:00",
+        "finished": f"2025-01-0{1 + repeat % 9}T09:00:00+00:00",
+        "wall_seconds": 2.5 * n,
+        "cpu_seconds": 1.5 * n,
+    }
+    files.write_json(folder / "search.json", manifest)
+
+
+def write_ensemble(folder: Path, validation, test) -> None:
+    n = len(test)
+    scores = {
+        "iteration": np.arange(1, n + 1),
+        "validation_error": np.asarray(validation, dtype=float),
+        "test_error": np.asarray(test, dtype=float),
+        "members": np.where(np.isnan(np.asarray(test, dtype=float)), 0, 3),
+    }
+    files.write_parquet(folder / "scores.parquet", scores)
+    members = {"iteration": [1], "member": [1], "weight": [1.0]}
+    files.write_parquet(folder / "members.parquet", members)
+
+
+def write(results: Path, study: dict, error, skip=()) -> None:
+    """Write a whole study.
+
+    ``error(method, dataset, repeat)`` gives the arrays of validation and test errors; a run that is
+    in ``skip`` as (method, dataset, repeat) is left out.
+    """
+    for dataset in study["datasets"]:
+        write_split(results, dataset)
+        for method, parts in study["methods"].items():
+            for repeat in range(study["repeats"]):
+                if (method, dataset, repeat) in skip:
+                    continue
+                validation, test = error(method, dataset, repeat)
+                where = results, dataset, parts["search"]
+                write_search(*where, repeat, validation)
+                folder = results / "ensembles" / dataset / parts["search"] / parts["ensemble"]
+                write_ensemble(folder / str(repeat), validation, test)
