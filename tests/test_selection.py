@@ -203,15 +203,9 @@ def test_exact_ties_of_three_classes_go_to_the_first():
 
 
 def test_selected_model_wins_a_tie_over_one_with_a_lower_single_error():
-    """Model 0 is the best alone; given it, 1 helps; 2 is better alone than 1."""
-    p = np.array([[1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0, 0]])
-    predictions = p[:, :, None].astype(np.float32)
-    labels = np.ones(7, dtype=int)
-    errors = np.array([3, 4, 4]) / 7
-    # Round 2: every mean of two opposite models ties and is class 0 where they differ, so only
-    # 00 errs as little as 3 times.
-    *_, (path, _) = paths(predictions, labels, errors, 4, 0)
-    assert path == [0, 0, 0, 0]
+    """In round three of the hand computation A and C tie; C is said to be far better alone."""
+    *_, (path, _) = paths(HAND, HAND_LABELS, np.array([0.75, 0.5, 0.0]), 5, seed=0)
+    assert path == [0, 1, 0, 1, 2]
 
 
 @pytest.mark.parametrize("claimed", [[0.75, 0.25], [0.25, 0.75]])
