@@ -26,7 +26,8 @@ onstart:
 
 
 onsuccess:
-    print(f"\nThe report: {RESULTS / 'report/index.html'}")
+    if (RESULTS / "report/index.html").exists():
+        print(f"\nThe report: {RESULTS / 'report/index.html'}")
 
 
 onerror:

@@ -20,7 +20,8 @@ rule fetch:
         runtime=60,
         downloads=lambda w: int(w.source.startswith("openml-")),
     shell:
-        "{PYTHON} {SCRIPTS}/fetch.py --source {params.source:q} --output {params.folder} 2> {log}"
+        "{PYTHON} {SCRIPTS}/fetch.py --source {params.source:q} --openml \"$DIVBO_OPENML\""
+        " --output {params.folder} 2> {log}"
 
 
 rule split:

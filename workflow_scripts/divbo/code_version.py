@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
+@functools.cache
 def code_version(*modules: str) -> str:
     """Hash the code of modules and of everything below ``workflow_scripts`` that they import.
 

@@ -318,7 +318,7 @@ def _file(dataset: Dataset) -> list[str]:
         return ["target: is missing; name the column that holds the classes"]
     if not path.is_file():
         return [f"file: there is no file '{path}' (relative paths start at {Path.cwd()})"]
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         try:
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 header = next(csv.reader(stream), [])
