@@ -199,6 +199,14 @@ def grow(values, X, y):
         time.sleep(0.002)
 
 
+def grow_and_fall(values, X, y):
+    """C code that uses what it asked for without a look whether it got it."""
+    try:
+        grow(values, X, y)
+    except MemoryError:
+        ctypes.string_at(0)
+
+
 def children_grow(values, X, y):
     """Each child stays below the limit, all of them do not."""
     for _ in range(8):

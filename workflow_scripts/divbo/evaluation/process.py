@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,14 @@ class WorkerProcess:
     Parameters
     ----------
     settings
-        ``space``, ``inputs``, ``memory_mb`` and ``threads``, as :class:`Evaluator` has them.
+        ``space``, ``inputs``, ``memory_mb`` and ``threads``, as the evaluator has them.
+
+    Attributes
+    ----------
+    cpu, queued
+        Seconds since :meth:`begin` for which the tree ran, and could have run.
+    private
+        Largest private memory of the worker since then, in bytes.
     """
 
     def __init__(self, settings: Mapping[str, Any]):
@@ -77,7 +84,8 @@ class WorkerProcess:
         self._tree = psutil.Process(self._process.pid)
         self._descendants: set[psutil.Process] = set()
         self._said = b""
-        self._start_cpu = self.cpu = 0.0
+        self._start_cpu = self._start_queued = self.cpu = self.queued = 0.0
+        self.private = 0
 
     @property
     def stderr(self) -> str:
@@ -146,24 +154,30 @@ class WorkerProcess:
         return name, one_line(": ".join([text, *said]))
 
     def begin(self) -> None:
-        """Count CPU seconds, and keep what is written to stderr, from here."""
+        """Count CPU seconds and the rest of the figures from here."""
         self._descendants.clear()
         with contextlib.suppress(EOFError):
             while self._read(0, bytearray()):
                 pass
-        self._said = b""
+        self._said, self.private = b"", 0
         with contextlib.suppress(psutil.NoSuchProcess):
             self._start_cpu, self.cpu = sum(self._tree.cpu_times()[:4]), 0.0
+        self._start_queued, self.queued = _queued_seconds([self._tree]), 0.0
 
     def watch(self) -> int:
-        """Bring ``cpu`` up to date, and return the resident bytes of the tree."""
+        """Bring the figures up to date, and return the resident bytes of the tree."""
         self._descendants |= set(_descendants(self._process.pid))
         cpu, memory = -self._start_cpu, 0
         for process in (self._tree, *self._descendants):
             with contextlib.suppress(psutil.NoSuchProcess):
                 cpu += sum(process.cpu_times()[:4])  # with children that have ended
-                memory += process.memory_info().rss
+                used = process.memory_info()
+                memory += used.rss
+                if process == self._tree:
+                    self.private = max(self.private, getattr(used, "data", used.rss))
         self.cpu = max(self.cpu, cpu)
+        queued = _queued_seconds([self._tree, *self._descendants]) - self._start_queued
+        self.queued = max(self.queued, queued)
         return memory
 
     def shared_out_memory(self) -> int:
@@ -234,6 +248,18 @@ def _descendants(pid: int) -> list[psutil.Process]:
                     unread += (children := re.findall(r"\d+", text))
                     found += map(int, children)
     return _processes(found)
+
+
+def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
+    """Seconds for which threads could have run, but had no processor; 0 where unknown."""
+    nanoseconds = 0
+    for process in processes:
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{process.pid}/task").iterdir():
+                with contextlib.suppress(OSError):
+                    text = (task / "schedstat").read_text(encoding="ascii")
+                    nanoseconds += int(text.split()[1])
+    return nanoseconds / 1e9
 
 
 def _session(pid: int) -> list[psutil.Process]:

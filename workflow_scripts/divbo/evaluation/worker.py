@@ -125,7 +125,12 @@ class _Worker:
 
     def ready(self) -> dict[str, Any]:
         rows = {f"n_{part}": len(self.data[f"X_{part}"]) for part in ("validation", "test")}
-        return {**rows, "n_classes": self.n_classes, "resident_mb": self.start_memory[0] / MIB}
+        return {
+            **rows,
+            "n_classes": self.n_classes,
+            "resident_mb": self.start_memory[0] / MIB,
+            "private_limit": self.start_memory[1] + self.headroom,
+        }
 
     def _limit_memory(self, memory_mb: int) -> None:
         """Let private memory grow as far as it could if all of it were resident."""
