@@ -67,9 +67,10 @@ def embed(distances: np.ndarray, size: int) -> np.ndarray:
     Returns
     -------
     coordinates
-        Of shape (n, at most size).
+        Of shape (n, size), the largest last; zeros where there are fewer than size.
     """
     centred = distances - distances.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
     values, columns = np.linalg.eigh(-centred / 2)
-    return columns[:, -size:] * np.sqrt(np.maximum(values[-size:], 0))
+    found = columns[:, -size:] * np.sqrt(np.maximum(values[-size:], 0))
+    return np.pad(found, ((0, 0), (size - found.shape[1], 0)))

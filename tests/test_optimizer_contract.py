@@ -1,0 +1,167 @@
+"""What every optimizer promises (docs/optimizers.md); a new file is tested without being named."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from divbo import plugins
+from divbo.history import History
+from divbo.optimizers.base import Optimizer, Suggestion
+from toy_space import TinySpace, ToySpace, from_json, history, search
+
+NAMES = plugins.available("optimizers")
+FAST = {"divbo": {"surrogate": "forest-kernel"}}  # where many suggestions are asked for
+
+pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+def make(name: str, **settings) -> Optimizer:
+    return plugins.load("optimizers", name)(**settings)
+
+
+def rng(t: int = 0) -> np.random.Generator:
+    return np.random.default_rng([7, 0, t])
+
+
+def plain(suggestion: Suggestion) -> str:
+    """The suggestion as bytes that can be compared; floats by all their digits."""
+    return json.dumps([dict(suggestion.configuration), suggestion.why], allow_nan=False)
+
+
+def assert_legal(space, suggestion: Suggestion) -> None:
+    values = json.loads(json.dumps(dict(suggestion.configuration)))
+    assert space.configuration(values) == suggestion.configuration
+    assert isinstance(suggestion.why["origin"], str)
+    json.dumps(suggestion.why, allow_nan=False)
+
+
+def test_same_history_and_generator_give_the_same_suggestion(name):
+    optimizer = make(name)
+    past = history(ToySpace(), 12, failed={3, 8})
+    before = copy.deepcopy(
+        [(dict(o.configuration), o.error, o.prediction) for o in past.observations]
+    )
+    first = plain(optimizer.suggest(past, rng()))
+    optimizer.suggest(history(ToySpace(), 9, seed=1), rng(1))  # nothing of this may linger
+    assert plain(optimizer.suggest(past, rng())) == first
+    assert plain(make(name).suggest(copy.deepcopy(past), rng())) == first
+    space = ToySpace()
+    assert plain(make(name).suggest(from_json(past, space), rng())) == first
+    for o, (values, error, prediction) in zip(past.observations, before, strict=True):
+        assert dict(o.configuration) == values
+        np.testing.assert_equal([o.error], [error])
+        np.testing.assert_equal(o.prediction, prediction)
+
+
+def test_the_generator_matters(name):
+    past = history(ToySpace(), 3)
+    suggestions = {plain(make(name).suggest(past, rng(t))) for t in range(5)}
+    assert len(suggestions) > 1
+
+
+def test_a_grown_history_gives_what_a_fresh_one_gives(name):
+    """Caches filled along the way change nothing: the search can be resumed anywhere."""
+    optimizer, space = make(name), ToySpace()
+    past, suggestions = search(optimizer, space, 9)
+    for t in (6, 8):
+        again = History(space, past.labels, past.observations[:t])
+        generator = np.random.default_rng([0, 0, t])
+        fresh = make(name).suggest(from_json(again, ToySpace()), generator)
+        assert plain(fresh) == plain(suggestions[t])
+
+
+def test_another_process_and_hash_seed_give_the_same(name):
+    here = [plain(s) for s in search(make(name), ToySpace(), 7)[1]]
+    code = (
+        "import sys, test_optimizer_contract as t\n"
+        "for s in t.search(t.make(sys.argv[1]), t.ToySpace(), 7)[1]: print(t.plain(s))"
+    )
+    tests = Path(__file__).parent
+    path = os.pathsep.join([str(tests), str(tests.parent / "workflow_scripts")])
+    environment = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "PYTHONHASHSEED": "123",
+        "OMP_NUM_THREADS": "2",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, name],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == here
+
+
+def test_legal_and_never_twice(name):
+    space = ToySpace()
+    past, suggestions = search(make(name, **FAST.get(name, {})), space, 20)
+    for suggestion in suggestions:
+        assert_legal(space, suggestion)
+    assert len(past.seen) == 20
+
+
+def test_a_tiny_space_is_used_up_before_anything_repeats(name):
+    space = TinySpace()
+    past, suggestions = search(make(name, **FAST.get(name, {})), space, 9)
+    assert len({o.configuration for o in past.observations[:6]}) == 6
+    for suggestion in suggestions[6:]:
+        assert_legal(space, suggestion)
+
+
+@pytest.mark.parametrize("failed", [{0}, {1, 4}, set(range(1, 8)), set(range(8))])
+def test_failed_evaluations(name, failed):
+    space = ToySpace()
+    past = history(space, 8, failed=failed)
+    suggestion = make(name).suggest(past, rng())
+    assert_legal(space, suggestion)
+    assert suggestion.configuration not in past.seen
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_short_histories(name, size):
+    space = ToySpace()
+    past = history(space, size)
+    suggestion = make(name).suggest(past, rng())
+    assert_legal(space, suggestion)
+    assert suggestion.configuration not in past.seen
+
+
+def test_three_classes(name):
+    space = ToySpace()
+    assert_legal(space, make(name).suggest(history(space, 8, classes=3), rng()))
+
+
+def test_settings(name):
+    """Unknown settings are refused, and the settings can be written as JSON and read again."""
+    optimizer = make(name)
+    assert type(optimizer).model_validate_json(optimizer.model_dump_json()) == optimizer
+    with pytest.raises(ValueError, match="no_such_setting"):
+        make(name, no_such_setting=1)
+    assert isinstance(optimizer.minimum_evaluations, int)
+    assert optimizer.minimum_evaluations >= 1
+
+
+def test_importing_is_cheap(name):
+    """The workflow imports every optimizer to check a study: no learner library may come along."""
+    code = (
+        f"import sys; from divbo import plugins; plugins.load('optimizers', {name!r})();"
+        "print([m for m in ('sklearn', 'lightgbm', 'pandas', 'optuna') if m in sys.modules])"
+    )
+    path = str(Path(__file__).parents[1] / "workflow_scripts")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -1,0 +1,208 @@
+"""Surrogates against independent oracles, and whether they learn anything."""
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from divbo import plugins
+from divbo.diversity import diversity, pairwise
+from divbo.pair_trees import PairTrees
+from divbo.surrogates import lightgbm_pairs
+from divbo.surrogates.base import DiversitySurrogate
+from divbo.surrogates.forest_kernel import ForestKernel, embed
+from divbo.surrogates.lightgbm_pairs import LightGBMPairs
+from divbo.surrogates.random_forest import RandomForest
+
+DIVERSITY = [
+    name
+    for name in plugins.available("surrogates")
+    if issubclass(plugins.load("surrogates", name), DiversitySurrogate)
+]
+
+
+def made(n: int, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Encoded configurations (a choice, three numbers, noise columns) and their diversities."""
+    rng = np.random.default_rng(seed)
+    choice = np.eye(4)[rng.integers(4, size=n)]
+    vectors = np.hstack([choice, rng.random((n, 6))]).astype(np.float32)
+    hidden = np.stack([choice @ [0, 1, 2, 4], 3 * vectors[:, 4], np.sin(6 * vectors[:, 5])], 1)
+    weights = np.random.default_rng(5).normal(size=(3, 40 * classes))
+    p = np.exp((hidden @ weights / 2).reshape(n, 40, classes))
+    return vectors, pairwise(list((p / p.sum(axis=2, keepdims=True)).astype(np.float32)))
+
+
+def test_diversity_by_hand():
+    """Eq. 3: distances 0, sqrt(2) and sqrt(0.5) over sqrt(2) have the mean 1/2."""
+    p = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]])
+    q = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    assert diversity(p, q) == pytest.approx((0 + 1 + 0.5) / 3)
+    three = np.array([[0.2, 0.3, 0.5]]), np.array([[0.6, 0.3, 0.1]])
+    assert diversity(*three) == pytest.approx(np.sqrt(0.16 + 0 + 0.16) / np.sqrt(2))
+
+
+def test_diversity_is_a_bounded_metric():
+    p = np.random.default_rng(0).dirichlet([0.2] * 3, size=(7, 50)).astype(np.float32)
+    d = pairwise(list(p))
+    np.testing.assert_array_equal(d, d.T)
+    np.testing.assert_array_equal(np.diag(d), 0)
+    assert (d <= 1).all()
+    assert (d[:, :, None] <= d[:, None] + d.T[None] + 1e-9).all()
+    for i in range(7):
+        for j in range(7):
+            assert d[i, j] == pytest.approx(np.linalg.norm(p[i] - p[j], axis=1).mean() / 2**0.5)
+
+
+def test_pairwise_grows_without_a_trace():
+    p = list(np.random.default_rng(1).dirichlet([1] * 3, size=(9, 31)).astype(np.float32))
+    grown = [pairwise(p[:t]) for t in (1, 2, 5, 9)][-1]
+    pairwise(p[4:])  # another search in between
+    np.testing.assert_array_equal(pairwise([q.copy() for q in p]), grown)
+    np.testing.assert_array_equal(pairwise([p[3], p[0]]), grown[np.ix_([3, 0], [3, 0])])
+    with pytest.raises(ValueError, match="read-only"):
+        grown[0, 1] = 2  # it is kept for the next call
+
+
+def test_forest_is_mean_and_spread_of_its_trees():
+    from sklearn.ensemble import RandomForestRegressor
+
+    rng = np.random.default_rng(0)
+    x, y, new = rng.random((40, 6)), rng.random(40), rng.random((15, 6))
+    mean, std = RandomForest().fit(x, y, np.random.default_rng(3))(new)
+    forest = RandomForestRegressor(
+        10,
+        max_features=5 / 6,
+        min_samples_split=3,
+        min_samples_leaf=3,
+        random_state=int(np.random.default_rng(3).integers(2**31)),
+    ).fit(x, y)
+    trees = np.stack([tree.predict(new) for tree in forest.estimators_])
+    np.testing.assert_allclose(mean, forest.predict(new))
+    np.testing.assert_allclose(std**2, trees.var(axis=0))
+    _, floor = RandomForest().fit(x, np.full(40, 0.3), rng)(new)
+    np.testing.assert_allclose(floor**2, 1e-10)
+
+
+@pytest.mark.parametrize("n", [3, 30])
+def test_pair_trees_equal_lightgbm(n):
+    """The shortcut gives what LightGBM's own predict gives for the rows of all pairs."""
+    vectors, matrix = made(n)
+    boosters, varying = lightgbm_pairs.train(vectors, matrix, 2, 60, np.random.default_rng(0))
+    a, b = (made(m, seed)[0][:, varying] for m, seed in ((50, 1), (7, 2)))
+    a[:n] = vectors[:, varying]  # values that lie on either side of a threshold, too
+    left, right = np.repeat(a, 7, axis=0), np.tile(b, (50, 1))
+    for booster in boosters:
+        there, back = (booster.predict(np.hstack(x)) for x in ((left, right), (right, left)))
+        expected = (there + back).reshape(50, 7) / 2
+        got = PairTrees(booster.model_to_string()).predict(a, b)
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-15)
+    if n > 3:
+        assert np.ptp(expected) > 0.1
+
+
+def test_pair_trees_at_thresholds():
+    """Splits are at float64 numbers; a float32 next to one goes where LightGBM sends it."""
+    vectors, matrix = made(30)
+    boosters, varying = lightgbm_pairs.train(vectors, matrix, 1, 40, np.random.default_rng(0))
+    text = boosters[0].model_to_string()
+    columns = int(varying.sum())
+    lines = [line.split("=")[1].split() for line in text.split("\n") if line[:10] == "threshold="]
+    thresholds = np.unique([float(t) for line in lines for t in line])
+    near = np.float32(thresholds)
+    steps = np.concatenate([np.nextafter(near, np.float32(s)) for s in (-9, 9)] + [near])
+    a = np.repeat(steps[:, None], columns, axis=1)
+    b = vectors[:3, varying]
+    left, right = np.repeat(a, 3, axis=0), np.tile(b, (len(a), 1))
+    expected = sum(boosters[0].predict(np.hstack(x)) for x in ((left, right), (right, left))) / 2
+    np.testing.assert_allclose(PairTrees(text).predict(a, b).ravel(), expected, rtol=1e-12)
+
+
+def test_pairs_are_of_a_subset_of_configurations_both_ways_and_with_themselves(monkeypatch):
+    import lightgbm
+
+    vectors, matrix = made(10)
+    seen = []
+
+    def spy(parameters, data, trees):
+        data.construct()
+        seen.append((parameters["seed"], np.asarray(data.used_indices), data.get_label()))
+        return lightgbm.Booster(parameters, data)
+
+    monkeypatch.setattr(lightgbm, "train", spy)
+    lightgbm_pairs.train(vectors, matrix, 4, 5, np.random.default_rng(0))
+    subsets = []
+    for _, rows, target in seen:
+        first, second = rows // 10, rows % 10
+        chosen = sorted(set(first))
+        assert len(chosen) == 8
+        pairs = {(i, j) for i in chosen for j in chosen}
+        assert set(zip(first.tolist(), second.tolist(), strict=True)) == pairs
+        assert len(rows) == 64
+        np.testing.assert_allclose(target, matrix[first, second], rtol=1e-6)
+        subsets.append(tuple(chosen))
+    assert len(set(subsets)) > 1
+    assert len({seed for seed, _, _ in seen}) == 4
+
+
+def test_embedding_has_the_distances():
+    """Squared distances of points in two dimensions are recovered exactly by two coordinates."""
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    squared = np.square(points[:, None] - points).sum(axis=2)
+    z = embed(squared, 2)
+    np.testing.assert_allclose(np.square(z[:, None] - z).sum(axis=2), squared, atol=1e-9)
+
+
+def test_forest_kernel_knows_the_observed():
+    """Each observed configuration has its own leaf, so its weights are a unit vector."""
+    vectors, matrix = made(30)
+    model = ForestKernel().fit(vectors, matrix, np.random.default_rng(0))
+    for member in model(vectors, vectors):
+        np.testing.assert_allclose(member, matrix, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", DIVERSITY)
+def test_predictions_are_symmetric_and_reproducible(name):
+    vectors, matrix = made(25)
+    new = made(8, seed=4)[0]
+    fit = plugins.load("surrogates", name)().fit
+    model = fit(vectors, matrix, np.random.default_rng(0))
+    there, back = model(new, vectors[:5]), model(vectors[:5], new)
+    assert there.shape == (5, 8, 5)
+    np.testing.assert_allclose(there, back.transpose(0, 2, 1), rtol=1e-5, atol=1e-7)
+    assert there.std(axis=0).max() > 0
+    again = fit(vectors.copy(), matrix.copy(), np.random.default_rng(0))(new, vectors[:5])
+    np.testing.assert_array_equal(there, again)
+    other = fit(vectors, matrix, np.random.default_rng(1))(new, vectors[:5])
+    assert not np.array_equal(there, other)
+
+
+@pytest.mark.parametrize("name", DIVERSITY)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_almost_nothing_observed(name, n):
+    vectors, matrix = made(n)
+    samples = plugins.load("surrogates", name)().fit(vectors, matrix, np.random.default_rng(0))(
+        made(6, seed=1)[0], vectors
+    )
+    assert samples.shape[1:] == (6, n)
+    assert np.isfinite(samples).all()
+
+
+@pytest.mark.parametrize("name", DIVERSITY)
+def test_learns_to_rank_pairs_it_has_not_seen(name):
+    """Kendall's tau of pairs of two held-out configurations; it grows with the observations."""
+    vectors, matrix = made(150)
+    upper = np.triu_indices(40, 1)
+    held_out = matrix[-40:, -40:][upper]
+    taus = []
+    for n in (12, 40, 100):
+        model = plugins.load("surrogates", name)().fit(
+            vectors[:n], matrix[:n, :n], np.random.default_rng(0)
+        )
+        mean = model(vectors[-40:], vectors[-40:]).mean(axis=0)
+        taus.append(kendalltau(mean[upper], held_out)[0])
+    assert taus[2] > 0.6
+    assert taus[2] > taus[0] + 0.1
+    assert taus[1] > 0.3
+
+
+def test_default_surrogate_has_the_size_of_the_specification():
+    assert (LightGBMPairs().models, LightGBMPairs().trees) == (5, 200)
