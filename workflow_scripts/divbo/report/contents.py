@@ -55,6 +55,7 @@ def error_table(results: Results, compared: Comparison) -> Table:
     mean = ranks.means(final)
     groups = final.groupby(level="dataset", sort=False)
     std, size = groups.std(), groups.size()
+    uneven = size.nunique() > 1
     majority = results.datasets.set_index("dataset")["majority_error"]
     rows = []
     for dataset in compared.datasets:
@@ -66,15 +67,16 @@ def error_table(results: Results, compared: Comparison) -> Table:
             text = f"{100 * values[method]:.2f}"
             text += f" ± {100 * spread:.2f}" if np.isfinite(spread) else ""
             row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
-        rows.append([*row, *cells(size[dataset])])
+        rows.append([*row, *cells(*([size[dataset]] if uneven else []))])
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
     data = pd.concat({"mean": mean, "std": std}, axis=1).stack(level=1, future_stack=True)
     data = data.rename_axis(["dataset", "method"]).reset_index()
     data["repeats"] = data["dataset"].map(size)
+    over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
     data["majority_error"] = data["dataset"].map(majority)
-    rows.append([*cells("average rank", ""), *foot, *cells("")])
+    rows.append([*cells("average rank", ""), *foot, *cells(*([""] if uneven else []))])
     notes = [
         "Test error of the deliverable: error on the held-out test part of what the method would "
         "hand over after its last evaluation (its ensemble, or its best model). ± is the standard "
@@ -84,8 +86,8 @@ def error_table(results: Results, compared: Comparison) -> Table:
     ]
     return Table(
         "test-error",
-        "Test error in percent, mean ± standard deviation over repeats",
-        ["data set", "majority", *compared.methods, "repeats"],
+        f"Test error in percent, mean ± standard deviation over {over}",
+        ["data set", "majority", *compared.methods, *(["repeats"] if uneven else [])],
         rows,
         data,
         notes,
@@ -142,7 +144,7 @@ def time_table(times: pd.DataFrame) -> Table:
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
     columns = ["search", "runs", "fitting a run", "suggesting a run", "share outside fitting"]
-    columns += ["all runs", "CPU of the evaluations"]
+    columns += ["all runs, wall clock", "CPU of the evaluations"]
     notes = [
         "Fitting: wall clock to fit pipelines and to predict. Suggesting: everything the optimizer "
         "does between two evaluations. Methods that share a search share its time."

@@ -146,7 +146,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
     """Draw average ranks with their intervals, best at the top."""
     n = len(summary)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 0.8 + 0.26 * n), layout="constrained")
+        figure = Figure(figsize=(5.4, 0.8 + 0.24 * n), layout="constrained")
         axes = figure.subplots()
         for place, (name, row) in enumerate(summary.iterrows()):
             style = look[name]
@@ -163,7 +163,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
 def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
     """Draw average ranks over iterations, the names at the lines' ends."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        figure = Figure(figsize=(5.2, 3.7), layout="constrained")
         axes = figure.subplots()
         wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
         for place, name in enumerate(methods):
@@ -222,7 +222,8 @@ def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str)
             mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
             style = look[name]
             if std.any():
-                shade = {"color": style["color"], "alpha": 0.1, "linewidth": 0}
+                alpha = 0.15 if style["linewidth"] > 2 or len(methods) < 5 else 0.06
+                shade = {"color": style["color"], "alpha": alpha, "linewidth": 0}
                 axes.fill_between(mean.index, mean - std, mean + std, **shade)
             _line(axes, wide[name], style, place, len(methods))
         late = wide.iloc[len(wide) // 5 :]
@@ -255,7 +256,7 @@ def time_bars(times: pd.DataFrame) -> Figure:
     """Draw mean minutes a run, fitting and suggesting stacked."""
     n = len(times)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 1.0 + 0.3 * n), layout="constrained")
+        figure = Figure(figsize=(5.2, 1.0 + 0.3 * n), layout="constrained")
         axes = figure.subplots()
         y = np.arange(n, 0, -1)
         fit, suggest = times["fit"] / 60, times["suggest"] / 60
@@ -272,7 +273,7 @@ def time_bars(times: pd.DataFrame) -> Figure:
 def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:
     """Draw the median seconds that a search needs to suggest, over iterations (logarithmic)."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+        figure = Figure(figsize=(5.2, 3.0), layout="constrained")
         axes = figure.subplots()
         wide = curves.pivot(index="iteration", columns="search", values="seconds")
         wide = wide.where(wide > 0)
@@ -280,6 +281,7 @@ def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dic
             _line(axes, wide[name], look[name], place, len(searches))
         if wide.notna().any(axis=None):
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
         axes.set(xlabel="iteration", ylabel="seconds to suggest (median)")
         handles = [Line2D([], [], **look[s], label=s) for s in searches if s in wide]
         figure.legend(handles=handles, loc="outside right upper", frameon=False)
