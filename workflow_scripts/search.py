@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from divbo import errors, files, plugins, provenance, study
 from divbo.code_version import code_version
@@ -26,6 +27,7 @@ from divbo.history import OK
 from divbo.search.journal import Journal, Record
 from divbo.search.loop import run
 from divbo.search.progress import Progress
+from divbo.space.base import Space
 
 
 def main() -> None:
@@ -73,7 +75,7 @@ def main() -> None:
             progress=progress,
         )
         progress(records)
-    write(arguments.output, records, list(space.configspace), shapes)
+    write(arguments.output, records, column_types(space), shapes)
     seconds = [r.suggest_seconds + r.fit_seconds for r in records]
     manifest = {
         **{key: task[key] for key in ("dataset", "search", "repeat", "seed", "space", "limits")},
@@ -122,7 +124,19 @@ def short(fingerprint: dict) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write(output: Path, records: list[Record], hyperparameters: list[str], shapes) -> None:
+def column_types(space: Space) -> dict[str, pa.DataType]:
+    """Types of the hyperparameters' columns, so that they are the same in every file."""
+    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    defaults = {name: h.default_value for name, h in space.configspace.items()}
+    return {n: types[type(np.asarray(d).item())] for n, d in defaults.items()}
+
+
+def write(
+    output: Path,
+    records: list[Record],
+    hyperparameters: dict[str, pa.DataType],
+    shapes: tuple[tuple[int, int], tuple[int, int]],
+) -> None:
     """Write the observations and the predictions of a finished search."""
     columns = {"iteration": np.arange(1, len(records) + 1)}
     columns["status"] = [r.status for r in records]
@@ -132,8 +146,9 @@ def write(output: Path, records: list[Record], hyperparameters: list[str], shape
     for key in ("error_type", "message"):
         columns[key] = [getattr(r, key) for r in records]
     columns["why"] = [json.dumps(r.why, ensure_ascii=False) for r in records]
-    for name in hyperparameters:
-        columns[f"config.{name}"] = [r.configuration.get(name) for r in records]
+    for name, type_ in hyperparameters.items():
+        values = [r.configuration.get(name) for r in records]
+        columns[f"config.{name}"] = pa.array(values, type=type_)
     files.write_parquet(output / "observations.parquet", columns)
     for part, shape in zip(("validation", "test"), shapes, strict=True):
         predictions = np.full((len(records), *shape), np.nan, dtype=np.float32)

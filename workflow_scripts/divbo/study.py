@@ -67,7 +67,10 @@ class Limits(_Model):
     """What one evaluation may take; beyond it the evaluation fails and the search goes on."""
 
     seconds: float = Field(
-        300, gt=0, description="CPU seconds a thread to fit and predict; wall clock: twice that"
+        300,
+        gt=0,
+        description="CPU seconds a thread to fit and predict; by the clock: twice that and 5 s, "
+        "without the time spent waiting for a processor",
     )
     memory_mb: int = Field(4096, ge=512, description="resident memory of the worker, in MiB")
 
@@ -293,22 +296,27 @@ def _datasets(study: Study) -> list[str]:
     problems = []
     sources: dict[str, str] = {}
     for name, dataset in study.datasets.items():
-        where = f"datasets.{name}"
-        kinds = [k for k in ("openml", "file", "sklearn") if getattr(dataset, k) is not None]
-        if len(kinds) != 1:
-            found = " and ".join(kinds) or "none"
-            problems.append(f"{where}: needs exactly one of openml, file, sklearn; found {found}")
-            continue
-        if kinds != ["openml"] and (dataset.version or dataset.md5):
-            problems.append(f"{where}: version and md5 go with 'openml:' only")
-        if kinds != ["file"] and dataset.target:
-            problems.append(f"{where}.target: goes with 'file:' only")
-        key = source_key(dataset.source)
-        other = sources.setdefault(key, name)
-        if study.datasets[other] != dataset:
-            problems.append(f"{where}: the same source as '{other}', pinned otherwise")
-        if kinds == ["file"]:
-            problems.extend(f"{where}.{p}" for p in _file(dataset))
+        found = _source(dataset)
+        problems.extend(f"datasets.{name}{p}" for p in found)
+        if not found:
+            other = sources.setdefault(source_key(dataset.source), name)
+            if study.datasets[other] != dataset:
+                problems.append(f"datasets.{name}: the same source as '{other}', pinned otherwise")
+    return problems
+
+
+def _source(dataset: Dataset) -> list[str]:
+    kinds = [k for k in ("openml", "file", "sklearn") if getattr(dataset, k) is not None]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        return [f": needs exactly one of openml, file, sklearn; found {found}"]
+    problems = []
+    if kinds != ["openml"] and (dataset.version or dataset.md5):
+        problems.append(": version and md5 go with 'openml:' only")
+    if kinds != ["file"] and dataset.target:
+        problems.append(".target: goes with 'file:' only")
+    if kinds == ["file"]:
+        problems.extend(f".{p}" for p in _file(dataset))
     return problems
 
 
@@ -354,7 +362,8 @@ def _lines(path: str, prefix: str, error: ValidationError, model: type[BaseModel
             case "too_short" if not e["input"]:
                 text = "is empty; it needs at least one entry"
             case _:
-                text = f"{e['msg'][0].lower()}{e['msg'][1:]}"
+                text = e["msg"].removeprefix("Value error, ")
+                text = f"{text[0].lower()}{text[1:]}"
                 if not isinstance(e["input"], (dict, list)):
                     text += f"; found {e['input']!r}"
         lines.append(f"{path}: {key}: {text}" if path else f"{key}: {text}")
@@ -376,6 +385,8 @@ def _keys(model: type[BaseModel], loc: list[str]) -> list[str]:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a study file, with the settings of every plugin."""
     result = Study.model_json_schema()
+    for section in ("datasets", "searches", "ensembles", "methods"):
+        result["properties"][section]["additionalProperties"] = False  # no other names
     for section, kind, key in (
         ("searches", "optimizers", "optimizer"),
         ("ensembles", "ensembles", "type"),
@@ -386,7 +397,7 @@ def schema() -> dict[str, Any]:
             choice["properties"] = {key: {"const": name}, **choice.get("properties", {})}
             choice["required"] = [key, *choice.get("required", [])]
             choices.append(choice)
-        result["properties"][section]["additionalProperties"] = {"anyOf": choices}
+        result["properties"][section]["patternProperties"] = {NAME: {"anyOf": choices}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result}
 
 

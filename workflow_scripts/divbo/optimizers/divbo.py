@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
-from pydantic_core import PydanticCustomError
 
 from divbo import plugins
 from divbo.acquisition import Candidates, descending_ranks
@@ -46,11 +45,9 @@ class DivBO(BayesianOptimization):
         try:
             surrogate = plugins.load("surrogates", name)
         except UserError as error:
-            raise PydanticCustomError("surrogate", "{text}", {"text": str(error)}) from None
+            raise ValueError(str(error)) from None
         if not issubclass(surrogate, DiversitySurrogate):
-            raise PydanticCustomError(
-                "surrogate", "this surrogate predicts no diversity; lightgbm-pairs is one that does"
-            )
+            raise ValueError(f"'{name}' predicts no diversity; lightgbm-pairs is one that does")
         return name
 
     @property

@@ -1,0 +1,340 @@
+"""The workflow as a user runs it, on tiny studies in a copy of the repository."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
+TIMES = ["suggest_seconds", "fit_seconds", "cpu_seconds"]
+STUDY = {
+    "study": "tiny",
+    "datasets": {"wine": {"sklearn": "wine"}},
+    "repeats": 1,
+    "budget": {"evaluations": 8},
+    "limits": {"seconds": 60},
+    "space": "divbo-small",
+    "searches": {"random": {"optimizer": "random"}, "bo": {"optimizer": "bo"}},
+    "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
+    "methods": {
+        "RS": {"search": "random", "ensemble": "best"},
+        "BO": {"search": "bo", "ensemble": "best"},
+        "BO-ES": {"search": "bo", "ensemble": "selection-5"},
+    },
+}
+
+
+class Checkout:
+    """A copy of the repository with a study file, and the commands of a user in it."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for part in PARTS:
+            source = ROOT / part
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, folder / part)
+        self.write(STUDY)
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.environment = {**os.environ, "PATH": path, "HOME": str(folder)}
+
+    def write(self, study: dict, name: str = "study.yaml") -> None:
+        (self.folder / name).write_text(yaml.safe_dump(study), encoding="utf-8")
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["snakemake", "--cores", "2", "--configfile", "study.yaml", *arguments]
+
+    def snakemake(self, *arguments: str, fails: bool = False) -> str:
+        run = subprocess.run(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=300,
+            check=False,
+        )
+        assert (run.returncode != 0) is fails, run.stdout
+        return run.stdout
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """Jobs by rule that a dry run announces; empty when there is nothing to do."""
+        text = self.snakemake("--dry-run", "--quiet", "rules", *arguments)
+        if "Nothing to be done" in text:
+            return {}
+        lines = text.split("count")[1].splitlines()[2:]
+        table = [line.split() for line in lines]
+        counts = {row[0]: int(row[1]) for row in table if len(row) == 2 and row[1].isdigit()}
+        del counts["total"]
+        return counts
+
+    def script(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, f"workflow_scripts/{name}.py", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+
+    def results(self) -> dict[str, bytes]:
+        """What must not depend on time or interruptions, by file."""
+        found = {}
+        for path in sorted((self.folder / "results").rglob("*")):
+            name = str(path.relative_to(self.folder / "results"))
+            if "/logs/" in name or "/checkpoints/" in name or "/benchmarks/" in name:
+                continue
+            if path.name == "observations.parquet":
+                frame = pd.read_parquet(path).drop(columns=TIMES)
+                found[name] = frame.to_json(double_precision=15).encode()
+            elif path.suffix in (".npy", ".npz", ".parquet") or path.name in (
+                "dataset.json",
+                "split.json",
+                "test_error.csv",
+            ):
+                found[name] = path.read_bytes()
+        return found
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return Checkout(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished tiny study, for tests that only look, or copy it first."""
+    result = Checkout(tmp_path_factory.mktemp("finished"))
+    result.snakemake()
+    return result
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """A copy of the finished study, with its times, to be changed."""
+    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
+    result = object.__new__(Checkout)
+    result.folder = tmp_path / "copy"
+    result.environment = finished.environment
+    return result
+
+
+def test_jobs_of_the_paper_study(checkout):
+    """15 data sets x 10 repeats x (3 searches + 6 methods), and what they need."""
+    assert checkout.planned("--configfile", "config.yaml") == {
+        "all": 1,
+        "ensemble": 900,
+        "fetch": 15,
+        "report": 1,
+        "search": 450,
+        "split": 15,
+    }
+
+
+def test_a_finished_study(finished):
+    folder = finished.folder / "results/tiny"
+    assert finished.planned() == {}
+    observations = pd.read_parquet(folder / "searches/wine/bo/0/observations.parquet")
+    assert list(observations.iteration) == list(range(1, 9))
+    assert observations.status.eq("ok").sum() >= 6
+    assert observations["config.algorithm"].notna().all()
+    predictions = np.load(folder / "searches/wine/bo/0/predictions-test.npy", allow_pickle=False)
+    assert predictions.shape == (8, 36, 3)
+    manifest = json.loads((folder / "searches/wine/bo/0/search.json").read_text())
+    assert manifest["evaluations"] == 8
+    scores = pd.read_parquet(folder / "ensembles/wine/bo/best/0/scores.parquet")
+    best = observations.error.min()
+    assert scores.validation_error.iloc[-1] == pytest.approx(best)
+    assert "<html" in (folder / "report/index.html").read_text(encoding="utf-8")
+
+
+def test_both_searches_start_from_the_same_random_configurations(finished):
+    folder = finished.folder / "results/tiny/searches/wine"
+    frames = [
+        pd.read_parquet(folder / name / "0/observations.parquet").filter(like="config.").head(5)
+        for name in ("random", "bo")
+    ]
+    pd.testing.assert_frame_equal(*frames)
+    assert frames[0]["config.algorithm"].nunique() > 1
+
+
+def test_the_split_and_test_labels_stay_away_from_searches(finished):
+    """The job of a search gets along without the labels of the test set."""
+    text = finished.snakemake("--dry-run", "--forceall", "-p")
+    commands = [line for line in text.splitlines() if "search.py" in line]
+    assert commands
+    inputs = np.load(
+        finished.folder / "results/tiny/splits/wine/fixed/inputs.npz", allow_pickle=False
+    )
+    assert not [key for key in inputs if key.startswith("y_test")]
+    blocks = text.split("rule ")
+    searches = [b for b in blocks if b.startswith("search:")]
+    assert searches
+    assert all("test_labels" not in b for b in searches)
+
+
+def test_configfile_replaces_the_default_study(finished):
+    assert not (finished.folder / "results/paper").exists()
+    text = finished.snakemake("--dry-run", "--forceall", "--quiet", "rules")
+    assert "search" in text
+    assert "openml" not in text
+
+
+def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
+    before = copied.results()
+    copied.write({**STUDY, "budget": {"evaluations": 12}})
+    assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, "report": 1}
+    copied.snakemake()
+    for name in ("random", "bo"):
+        log = (copied.folder / f"results/tiny/logs/search/wine-{name}-0.log").read_text()
+        assert "continues after 8 evaluations" in log
+        assert "9/12" in log
+        assert "8/12" not in log
+    copied.write(STUDY)
+    copied.snakemake()
+    assert copied.results() == before
+    log = (copied.folder / "results/tiny/logs/search/wine-bo-0.log").read_text()
+    assert [line.split(": ")[1][:5] for line in log.splitlines()] == ["conti", "8/8, "]
+
+
+@pytest.mark.parametrize(
+    ("change", "jobs"),
+    [
+        (lambda s: s["ensembles"].update(new={"type": "selection", "size": 3}), {}),
+        (
+            lambda s: s["methods"].update(New={"search": "random", "ensemble": "selection-5"}),
+            {"all": 1, "ensemble": 1, "report": 1},
+        ),
+        (lambda s: s["methods"].pop("BO-ES"), {"all": 1, "report": 1}),
+        (
+            lambda s: s.update(repeats=2),
+            {"all": 1, "search": 2, "ensemble": 3, "report": 1},
+        ),
+        (
+            lambda s: s["datasets"].update(iris={"sklearn": "iris"}),
+            {"all": 1, "fetch": 1, "split": 1, "search": 2, "ensemble": 3, "report": 1},
+        ),
+        (
+            lambda s: s["searches"].update(bo={"optimizer": "bo", "initial": 4}),
+            {"all": 1, "search": 1, "ensemble": 2, "report": 1},
+        ),
+        (
+            lambda s: s["ensembles"].update({"selection-5": {"type": "selection", "size": 6}}),
+            {"all": 1, "ensemble": 1, "report": 1},
+        ),
+    ],
+)
+def test_a_change_of_the_study_runs_what_it_changes(copied, change, jobs):
+    study = yaml.safe_load(yaml.safe_dump(STUDY))
+    change(study)
+    copied.write(study)
+    planned = copied.planned()
+    if not jobs:  # an ensemble that no method uses is a line of the settings in the report
+        jobs = {"all": 1, "report": 1}
+    assert planned == jobs
+
+
+def test_touched_and_better_documented_code_runs_nothing(copied):
+    for path in (copied.folder / "workflow_scripts").rglob("*.py"):
+        os.utime(path)
+    module = copied.folder / "workflow_scripts/divbo/optimizers/bo.py"
+    module.write_text(module.read_text().replace('"""', '"""New words. ', 1) + "\n# a comment\n")
+    assert copied.planned() == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "jobs"),
+    [
+        ("optimizers/bo.py", {"all": 1, "search": 1, "ensemble": 2, "report": 1}),
+        ("optimizers/random.py", {"all": 1, "search": 1, "ensemble": 1, "report": 1}),
+        ("ensembles/selection.py", {"all": 1, "ensemble": 1, "report": 1}),
+        ("space/divbo_small.py", {"all": 1, "search": 2, "ensemble": 3, "report": 1}),
+        ("report/page.py", {"all": 1, "report": 1}),
+        ("optimizers/divbo.py", {}),
+    ],
+)
+def test_changed_code_runs_what_it_changes(copied, module, jobs):
+    path = copied.folder / "workflow_scripts/divbo" / module
+    path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
+    assert copied.planned() == jobs
+
+
+@pytest.mark.parametrize("seconds", [3, 6, 9])
+def test_killed_workflow_goes_on_with_the_same_command(checkout, finished, seconds):
+    process = subprocess.Popen(
+        checkout.command(),
+        cwd=checkout.folder,
+        env=checkout.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    checkout.snakemake()
+    assert checkout.planned() == {}
+    assert checkout.results() == finished.results()
+
+
+def test_second_workflow_is_refused(checkout):
+    process = subprocess.Popen(
+        checkout.command(),
+        cwd=checkout.folder,
+        env=checkout.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        lock = checkout.folder / "results/tiny/.lock"
+        until = time.monotonic() + 30
+        while not (lock.exists() and lock.read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
+        text = checkout.snakemake(fails=True)
+        assert f"is being written by process {process.pid} on " in text
+        assert "Traceback" not in text
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_bad_study_gets_one_line_and_no_job(checkout):
+    checkout.write({**STUDY, "repeaats": 3})
+    text = checkout.snakemake(fails=True)
+    assert "error: study.yaml: repeaats: unknown key; did you mean 'repeats'?" in text
+    assert "Traceback" not in text
+    assert not (checkout.folder / "results").exists()
+
+
+def test_status_and_partial_report_of_a_study_that_has_not_run(checkout):
+    run = checkout.script("status", "--study", "study.yaml")
+    assert run.returncode == 0, run.stderr
+    assert "2 searches: 2 waiting; 0/16 evaluations" in run.stdout
+    run = checkout.script("partial_report", "--study", "study.yaml")
+    assert run.returncode == 0, run.stderr
+    assert (checkout.folder / "results/tiny/partial-report/index.html").is_file()
+
+
+def test_status_of_a_finished_study(finished):
+    run = finished.script("status", "--study", "study.yaml")
+    assert run.returncode == 0, run.stderr
+    assert "2 searches: 2 done; 16/16 evaluations" in run.stdout
+    assert "8/8" in run.stdout
+
+
+def test_another_split_for_every_repeat(checkout):
+    checkout.write({**STUDY, "repeats": 2, "split": {"resample": "per-repeat"}})
+    assert checkout.planned()["split"] == 2
