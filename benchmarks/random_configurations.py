@@ -3,8 +3,8 @@
     python benchmarks/random_configurations.py --dataset sklearn=digits sklearn=wine --count 500
     python benchmarks/random_configurations.py --inputs results/*/splits/*/fixed/inputs.npz
 
-Prints, for each data set, the shares by status and by cause, quantiles of the time, and the mean
-time of the slowest operators; ``--output`` gets one CSV row an evaluation.
+Prints, for each data set, the shares by status and by cause, quantiles of the CPU time, and the
+slowest operators; ``--output`` gets one CSV row an evaluation.
 """
 
 import argparse
@@ -27,6 +27,15 @@ from divbo.errors import UserError, run  # noqa: E402
 from divbo.evaluation.evaluator import Evaluator  # noqa: E402
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
+COLUMNS = (
+    "dataset",
+    "status",
+    "fit_seconds",
+    "cpu_seconds",
+    "error_type",
+    "message",
+    "configuration",
+)
 SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 0}
 
 
@@ -54,23 +63,13 @@ def main() -> None:
             results = evaluate_all(configurations, inputs, arguments)
             print(f"\n== {name}: {len(results)} in {time.time() - start:.0f} s ==")
             print_summary(configurations, results, list(space.stages))
-            rows += [
-                [
-                    name,
-                    r.status,
-                    round(r.fit_seconds, 3),
-                    r.error_type,
-                    r.message,
-                    json.dumps(dict(c)),
-                ]
-                for c, r in zip(configurations, results, strict=True)
-            ]
+            for c, r in zip(configurations, results, strict=True):
+                times = round(r.fit_seconds, 3), round(r.cpu_seconds, 3)
+                rows.append([name, r.status, *times, r.error_type, r.message, json.dumps(dict(c))])
     if arguments.output:
         with arguments.output.open("w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
-            writer.writerow(
-                ["dataset", "status", "fit_seconds", "error_type", "message", "configuration"]
-            )
+            writer.writerow(COLUMNS)
             writer.writerows(rows)
 
 
@@ -117,9 +116,9 @@ def print_summary(configurations, results, stages: list[str]) -> None:
             print(f"   {operators}: {r.status} {r.error_type}")
     for cause, count in causes.most_common():
         print(f"{count:5d} {100 * count / n:5.1f} %  {cause}")
-    seconds = np.array([r.fit_seconds for r in results])
+    seconds = np.array([r.cpu_seconds for r in results])
     quantiles = zip(QUANTILES, np.quantile(seconds, QUANTILES), strict=True)
-    print("seconds  mean", f"{seconds.mean():.2f}", *(f"q{q:g} {s:.2f}" for q, s in quantiles))
+    print("CPU seconds  mean", f"{seconds.mean():.2f}", *(f"q{q:g} {s:.2f}" for q, s in quantiles))
     by_operator = defaultdict(list)
     for c, s in zip(configurations, seconds, strict=True):
         for stage in stages:

@@ -41,7 +41,13 @@ class CategoricalProducts(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         """Return the data with the products appended."""
-        return np.hstack([X, X[:, self.first_] * X[:, self.second_]])
+        n, p = X.shape
+        made = np.empty((n, p + len(self.first_)))
+        made[:, :p] = X
+        for start in range(0, len(self.first_), 100):  # thousands at once would take 3 copies
+            some = slice(start, start + 100)
+            made[:, p:][:, some] = X[:, self.first_[some]] * X[:, self.second_[some]]
+        return made
 
 
 class ImportantPolynomials(TransformerMixin, BaseEstimator):
