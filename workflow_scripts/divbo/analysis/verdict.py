@@ -72,8 +72,8 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
     leader, runner = summary.index[:2]
     sure, evidence = _sure(final, summary, leader, runner)
     headline = (
-        f"{leader} has the lowest test error (average rank {best[leader]:.2f} of "
-        f"{len(compared.methods)}); {sure}."
+        f"{leader} ranks best in test error (average rank {best[leader]:.2f} of "
+        f"{len(compared.methods)} methods); {sure}."
     )
     sentences = [_margin(summary, leader, runner), evidence, _interval(summary, boot, leader)]
     if reference in compared.methods and reference != leader:

@@ -143,7 +143,8 @@ class _Report:
                 figures.intervals(answer.summary, look),
                 "average-rank",
                 answer.summary.rename_axis("method").reset_index(),
-                "Average rank in test error; the bar is the 95 % bootstrap interval",
+                "Average rank in test error"
+                + ("; the bar is the 95 % bootstrap interval" if answer.bootstrap.unit else ""),
                 "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
             )
             for column, part in PARTS.items():
@@ -230,6 +231,6 @@ def _stems(names: list[str]) -> list[str]:
 
 def _command(study: Mapping[str, Any]) -> str:
     """Say how the rest of the study is run."""
-    file = study.get("file")
-    default = not file or Path(str(file)).name == "config.yaml"
+    file = str(study.get("file") or "<file of the study>")
+    default = Path(file).name == "config.yaml"
     return "snakemake --cores all" + ("" if default else f" --configfile {file}")
