@@ -16,21 +16,22 @@ PYTHON = "python" if CONDA else shlex.quote(sys.executable)
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
 
-def load_study():
+def load_tasks():
     """The study of --configfile, or else of config.yaml, with --config on top of it."""
     settings = workflow.config_settings
     if len(settings.configfiles) > 1:
         raise UserError("--configfile: name one study; studies are not merged")
     file = settings.configfiles[0] if settings.configfiles else "config.yaml"
-    return studies.load(os.path.relpath(file), dict(settings.config))
+    file = os.path.relpath(file)
+    return Tasks(studies.load(file, dict(settings.config)), file)
 
 
 try:
-    STUDY = load_study()
+    TASKS = load_tasks()
 except UserError as error:
     sys.exit(f"error: {error}")
 
-TASKS = Tasks(STUDY)
+STUDY = TASKS.study
 RESULTS = Path("results") / STUDY.study
 # How OpenML is reached changes no result: it goes past the parameters that Snakemake compares.
 os.environ["DIVBO_OPENML"] = STUDY.openml.model_dump_json()

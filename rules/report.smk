@@ -2,8 +2,25 @@ rule report:
     input:
         runs(f"{RESULTS}/searches/{{dataset}}/{{search}}/{{repeat}}/search.json"),
         runs(f"{RESULTS}/ensembles/{{dataset}}/{{search}}/{{ensemble}}/{{repeat}}/scores.parquet"),
+        # Parts of the page that are no Python code, and so have no part in its version.
+        f"{SCRIPTS}/divbo/report/template.html",
+        f"{SCRIPTS}/divbo/report/style.css",
     output:
-        RESULTS / "report/index.html",
+        page=report(
+            RESULTS / "report/index.html", caption="captions/report.rst", category="Report"
+        ),
+        figures=report(
+            directory(RESULTS / "report/figures"),
+            patterns=["{figure}.svg"],
+            caption="captions/figure.rst",
+            category="Figures",
+        ),
+        tables=report(
+            directory(RESULTS / "report/tables"),
+            patterns=["{table}.csv"],
+            caption="captions/table.rst",
+            category="Tables",
+        ),
     params:
         study=TASKS.report(),
         code=lambda w: code_version("report"),

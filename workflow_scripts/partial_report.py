@@ -21,7 +21,7 @@ def main() -> None:
     results = Path("results") / loaded.study
     output = results / "partial-report"
     script = Path(__file__).with_name("report.py")
-    command = [sys.executable, script, "--study", Tasks(loaded).report()]
+    command = [sys.executable, script, "--study", Tasks(loaded, arguments.study).report()]
     ended = subprocess.run([*command, "--results", results, "--output", output], check=False)
     if ended.returncode:
         sys.exit(ended.returncode)

@@ -14,10 +14,19 @@ from divbo.study import Study
 
 
 class Tasks:
-    """The jobs of a study, and their slices of it."""
+    """The jobs of a study, and their slices of it.
 
-    def __init__(self, study: Study):
+    Parameters
+    ----------
+    study
+        The checked study.
+    file
+        The file it was read from, for the command that the report names.
+    """
+
+    def __init__(self, study: Study, file: str = "config.yaml"):
         self.study = study
+        self.file = file
         self.sources = {source_key(d.source): d for d in study.datasets.values()}
 
     def source_key(self, dataset: str) -> str:
@@ -78,6 +87,7 @@ class Tasks:
         """Say what the report shows: the study, without what changes no result."""
         content = self.study.model_dump(mode="json", exclude={"openml"})
         content["datasets"] = list(self.study.datasets)
+        content["file"] = self.file
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
         return _json(content)
 
