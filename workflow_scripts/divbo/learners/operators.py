@@ -95,8 +95,7 @@ def operator(*hyperparameters, conditions=None, forbidden=()) -> Callable[[Calla
     """Make the decorated builder an :class:`Operator` of the builder's name."""
 
     def make(build: Callable) -> Operator:
-        name = build.__name__.rstrip("_")
-        return Operator(name, build, hyperparameters, conditions or {}, tuple(forbidden))
+        return Operator(build.__name__, build, hyperparameters, conditions or {}, tuple(forbidden))
 
     return make
 

@@ -172,7 +172,9 @@ class Space(ABC):
             rows = np.flatnonzero(~np.isnan(points[:, i]))
             for row, value in zip(rows.tolist(), column.values(points[rows, i]), strict=True):
                 values[row][column.name] = value
-        return [Configuration(v, p) for v, p in zip(values, points.copy(), strict=True)]
+        points = points.copy()
+        points.setflags(write=False)
+        return [Configuration(v, p) for v, p in zip(values, points, strict=True)]
 
     def sample_points(
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
