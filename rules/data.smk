@@ -4,10 +4,6 @@ rule fetch:
     output:
         parquet="results/data/{source}/dataset.parquet",
         json="results/data/{source}/dataset.json",
-    params:
-        source=lambda w: TASKS.source(w.source),
-        folder=subpath(output.json, parent=True),
-        code=lambda w: code_version("fetch"),
     log:
         "results/data/{source}/fetch.log",
     benchmark:
@@ -19,8 +15,12 @@ rule fetch:
         mem_mb=2000,
         runtime=60,
         downloads=lambda w: int(w.source.startswith("openml-")),
+    params:
+        source=lambda w: TASKS.source(w.source),
+        folder=subpath(output.json, parent=True),
+        code=lambda w: code_version("fetch"),
     shell:
-        "{PYTHON} {SCRIPTS}/fetch.py --source {params.source:q} --openml \"$DIVBO_OPENML\""
+        '{PYTHON} {SCRIPTS}/fetch.py --source {params.source:q} --openml "$DIVBO_OPENML"'
         " --output {params.folder} 2> {log}"
 
 
@@ -34,11 +34,6 @@ rule split:
         inputs=RESULTS / "splits/{dataset}/{split}/inputs.npz",
         labels=RESULTS / "splits/{dataset}/{split}/test_labels.npy",
         json=RESULTS / "splits/{dataset}/{split}/split.json",
-    params:
-        data=subpath(input.json, parent=True),
-        settings=lambda w: TASKS.split(w.split),
-        folder=subpath(output.json, parent=True),
-        code=lambda w: code_version("split"),
     log:
         RESULTS / "logs/split/{dataset}-{split}.log",
     benchmark:
@@ -49,6 +44,11 @@ rule split:
     resources:
         mem_mb=2000,
         runtime=30,
+    params:
+        data=subpath(input.json, parent=True),
+        settings=lambda w: TASKS.split(w.split),
+        folder=subpath(output.json, parent=True),
+        code=lambda w: code_version("split"),
     shell:
         "{PYTHON} {SCRIPTS}/split.py --dataset {params.data} --settings {params.settings:q}"
         " --output {params.folder} 2> {log}"

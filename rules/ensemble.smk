@@ -9,12 +9,6 @@ rule ensemble:
     output:
         scores=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet",
         members=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/members.parquet",
-    params:
-        settings=lambda w: TASKS.ensemble(w.ensemble),
-        search=subpath(input.observations, parent=True),
-        split=subpath(input.split, parent=True),
-        folder=subpath(output.scores, parent=True),
-        code=lambda w: TASKS.ensemble_code(w.ensemble),
     log:
         RESULTS / "logs/ensemble/{dataset}-{search}-{ensemble}-{repeat}.log",
     benchmark:
@@ -25,6 +19,12 @@ rule ensemble:
     resources:
         mem_mb=2000,
         runtime=30,
+    params:
+        settings=lambda w: TASKS.ensemble(w.ensemble),
+        search=subpath(input.observations, parent=True),
+        split=subpath(input.split, parent=True),
+        folder=subpath(output.scores, parent=True),
+        code=lambda w: TASKS.ensemble_code(w.ensemble),
     shell:
         "{PYTHON} {SCRIPTS}/ensemble.py --search {params.search} --split {params.split}"
         " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder} 2> {log}"

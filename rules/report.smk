@@ -6,9 +6,7 @@ rule report:
         f"{SCRIPTS}/divbo/report/template.html",
         f"{SCRIPTS}/divbo/report/style.css",
     output:
-        page=report(
-            RESULTS / "report/index.html", caption="captions/report.rst", category="Report"
-        ),
+        page=report(RESULTS / "report/index.html", caption="captions/report.rst", category="Report"),
         figures=report(
             directory(RESULTS / "report/figures"),
             patterns=["{figure}.svg"],
@@ -21,9 +19,6 @@ rule report:
             caption="captions/table.rst",
             category="Tables",
         ),
-    params:
-        study=TASKS.report(),
-        code=lambda w: code_version("report"),
     log:
         RESULTS / "logs/report.log",
     benchmark:
@@ -34,6 +29,9 @@ rule report:
     resources:
         mem_mb=4000,
         runtime=30,
+    params:
+        study=TASKS.report(),
+        code=lambda w: code_version("report"),
     shell:
         "{PYTHON} {SCRIPTS}/report.py --study {params.study:q} --results {RESULTS}"
         " --output {RESULTS}/report 2> {log}"

@@ -8,13 +8,6 @@ rule search:
         validation=RESULTS / "searches/{dataset}/{search}/{repeat}/predictions-validation.npy",
         test=RESULTS / "searches/{dataset}/{search}/{repeat}/predictions-test.npy",
         json=RESULTS / "searches/{dataset}/{search}/{repeat}/search.json",
-    params:
-        task=lambda w: TASKS.search(w.dataset, w.search, w.repeat),
-        split=subpath(input.json, parent=True),
-        # Not an output: Snakemake deletes those, and the journal must outlive a failed job.
-        checkpoints=lambda w: RESULTS / "checkpoints" / w.dataset / w.search / w.repeat,
-        folder=subpath(output.json, parent=True),
-        code=lambda w: TASKS.search_code(w.search),
     log:
         RESULTS / "logs/search/{dataset}-{search}-{repeat}.log",
     benchmark:
@@ -27,6 +20,13 @@ rule search:
         mem_mb=lambda w: STUDY.limits.memory_mb + 2000,
         # Twice the limit of an evaluation at the most; a search that needs longer continues.
         runtime=lambda w, attempt: 1440 * attempt,
+    params:
+        task=lambda w: TASKS.search(w.dataset, w.search, w.repeat),
+        split=subpath(input.json, parent=True),
+        # Not an output: Snakemake deletes those, and the journal must outlive a failed job.
+        checkpoints=lambda w: RESULTS / "checkpoints" / w.dataset / w.search / w.repeat,
+        folder=subpath(output.json, parent=True),
+        code=lambda w: TASKS.search_code(w.search),
     shell:
         "{PYTHON} {SCRIPTS}/search.py --task {params.task:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder} --threads {threads} 2> {log}"

@@ -17,7 +17,13 @@ def tree(tmp_path, monkeypatch):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(textwrap.dedent(text), encoding="utf-8")
-        for function in (code_version, module._tree, module._code, module._imports, module._files_of):
+        for function in (
+            code_version,
+            module._tree,
+            module._code,
+            module._imports,
+            module._files_of,
+        ):
             function.cache_clear()
 
     write("lib/__init__.py", "")
@@ -40,7 +46,11 @@ def test_follows_imports_wherever_they_stand(tree):
         ("lib/d.py", "def g():\n    return 1\n", False),
         ("lib/d.py", "# why\ndef g( ):\n\n    pass\n", True),
         ("lib/d.py", 'def g():\n    """New words."""\n    pass\n', True),
-        ("lib/b.py", 'def f():\n    """Other."""\n    from lib.d import (g,)\n    return g\n', True),
+        (
+            "lib/b.py",
+            'def f():\n    """Other."""\n    from lib.d import (g,)\n    return g\n',
+            True,
+        ),
         ("lib/b.py", 'def f():\n    """Say."""\n    from lib.d import g\n    return g()\n', False),
         ("lib/other.py", "z = 4\n", True),
         ("lib/a.py", "from lib import b\nimport lib.c\nx = '1'\n", False),

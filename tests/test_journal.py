@@ -121,9 +121,7 @@ def test_a_torn_fingerprint_starts_anew(folder):
 
 
 def test_differences_of_nested_keys():
-    assert differences({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2}) == [
-        "a.b: 1 there, 3 here"
-    ]
+    assert differences({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2}) == ["a.b: 1 there, 3 here"]
     assert differences({"a": 1}, {}) == ["a: 1 there, None here"]
 
 
@@ -139,8 +137,9 @@ def test_second_writer_is_refused_and_a_dead_one_is_not(folder):
     process = context.Process(target=_hold, args=(folder, ready, done))
     process.start()
     assert ready.wait(30)
-    with pytest.raises(UserError, match=f"process {process.pid} on "), Journal(
-        folder, FINGERPRINT, SHAPES
+    with (
+        pytest.raises(UserError, match=f"process {process.pid} on "),
+        Journal(folder, FINGERPRINT, SHAPES),
     ):
         pass
     process.kill()
@@ -172,7 +171,8 @@ def test_full_disk_leaves_the_journal_as_it_was(folder, monkeypatch):
 
 def test_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot write"), Journal(
-        tmp_path / "file" / "journal", FINGERPRINT, SHAPES
+    with (
+        pytest.raises(UserError, match="cannot write"),
+        Journal(tmp_path / "file" / "journal", FINGERPRINT, SHAPES),
     ):
         pass

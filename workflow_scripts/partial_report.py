@@ -1,6 +1,6 @@
 """Write a report on what a study has finished so far, into results/<study>/partial-report/.
 
-    python workflow_scripts/partial_report.py --study studies/quickstart.yaml
+python workflow_scripts/partial_report.py --study studies/quickstart.yaml
 """
 
 import argparse

@@ -29,13 +29,14 @@ from divbo.search.loop import run
 from divbo.search.progress import Progress
 from divbo.space.base import Space
 
+TASK = ("dataset", "search", "repeat", "seed", "space", "limits", "evaluations", "optimizer")
+
 
 def main() -> None:
     """Search, then write the declared outputs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--task", type=json.loads, required=True,
-                        help="JSON: dataset, search, repeat, seed, space, limits, evaluations, "
-                        "optimizer (its name and settings)")  # fmt: skip
+                        help=f"JSON: {', '.join(TASK)} (its name and settings)")  # fmt: skip
     parser.add_argument("--split", type=Path, required=True, help="folder of the split")
     parser.add_argument("--checkpoints", type=Path, required=True,
                         help="folder for the journals of this search")  # fmt: skip
@@ -46,6 +47,8 @@ def main() -> None:
         signal.signal(number, _stop)
 
     task = arguments.task
+    if missing := [key for key in TASK if key not in task]:
+        raise errors.UserError(f"--task: key '{missing[0]}' is missing; needed: {', '.join(TASK)}")
     space_module = plugins.module_name("space", task["space"])
     space = plugins.load("space", task["space"])()
     optimizer = study.optimizer(task["optimizer"])
@@ -112,7 +115,7 @@ def fingerprint(task: dict, split: Path) -> dict:
         "data": json.loads((split / "split.json").read_text(encoding="utf-8"))["checksum"],
         "code": {
             "optimizer": code_version(optimizer, *used),
-            "evaluation": code_version(space, "divbo.evaluation.worker"),
+            "evaluation": code_version(space, "divbo.evaluation.worker", "divbo.search.shown"),
         },
         "versions": provenance.versions(),
     }

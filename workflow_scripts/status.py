@@ -1,6 +1,6 @@
 """Print how far a study is: one row a search, also while it runs, here or on a cluster.
 
-    python workflow_scripts/status.py --study studies/quickstart.yaml
+python workflow_scripts/status.py --study studies/quickstart.yaml
 """
 
 import argparse

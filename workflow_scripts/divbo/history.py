@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -90,4 +89,3 @@ class History:
     def seen(self) -> frozenset[Configuration]:
         """The configurations that have been evaluated."""
         return frozenset(o.configuration for o in self.observations)
-

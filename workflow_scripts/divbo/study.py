@@ -207,11 +207,6 @@ def optimizer(settings: dict[str, Any]):
     return _plugin("optimizers", settings, "optimizer")
 
 
-def ensemble(settings: dict[str, Any]):
-    """Make the ensemble of its settings, such as ``{"type": "selection", "size": 25}``."""
-    return _plugin("ensembles", settings, "type")
-
-
 def _plugin(kind: str, settings: dict[str, Any], key: str):
     rest = {k: v for k, v in settings.items() if k != key}
     return plugins.load(kind, settings[key]).model_validate(rest)

@@ -187,8 +187,9 @@ class Journal:
         if size:
             flat = np.frombuffer(data, dtype="<f4").astype(np.float32)
             split = self.shapes[0][0] * self.shapes[0][1]
-            validation, test = flat[:split].reshape(self.shapes[0]), flat[split:].reshape(
-                self.shapes[1]
+            validation, test = (
+                flat[:split].reshape(self.shapes[0]),
+                flat[split:].reshape(self.shapes[1]),
             )
         return Record(**content, validation=validation, test=test), size
 

@@ -1,0 +1,192 @@
+"""The search loop: failures are data, an interruption changes nothing, the test set stays away."""
+
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hostile_space
+from divbo import plugins
+from divbo.evaluation.evaluator import Evaluator
+from divbo.history import History, Observation
+from divbo.search.journal import Journal, Record
+from divbo.search.loop import run
+from divbo.search.shown import error_rate, generator, observation, stored
+
+TESTS = Path(__file__).parent
+SECONDS = ("suggest_seconds", "fit_seconds", "cpu_seconds")
+# A search with instant learners in a process of its own, that the tests can kill.
+SEARCH = """
+import sys
+from pathlib import Path
+sys.path[:0] = [{tests!r}, {library!r}]
+import test_search
+test_search.search(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+"""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    hostile_space.write_inputs(folder, n_rows=60, n_features=3, n_classes=2, seed=0, test_rows=30)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def python_path(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+
+
+def search(folder: Path, inputs: Path, optimizer: str, budget: int) -> list[Record]:
+    """Run or continue a search of the instant space in ``folder``."""
+    space = hostile_space.HostileSpace()
+    with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
+        labels = arrays["y_validation"]
+        shapes = (len(labels), 1), (len(arrays["X_test"]), 1)
+    settings = {} if optimizer == "random" else {"candidates": 50, "local": 3}
+    evaluator = Evaluator(
+        "hostile_space", inputs / "inputs.npz", seconds=20, memory_mb=2048, threads=1
+    )
+    with Journal(folder, {"optimizer": optimizer}, shapes) as journal, evaluator:
+        return run(
+            plugins.load("optimizers", optimizer)(**settings),
+            space,
+            labels,
+            evaluator,
+            journal,
+            budget=budget,
+            seed=(0, 1),
+        )
+
+
+def content(records: list[Record]) -> list[tuple]:
+    """What must be equal, bit by bit, whatever happened on the way."""
+    names = [f.name for f in fields(Record) if f.name not in SECONDS]
+    rows = []
+    for r in records:
+        values = [getattr(r, n) for n in names]
+        rows.append(tuple(v.tobytes() if isinstance(v, np.ndarray) else str(v) for v in values))
+    return rows
+
+
+@pytest.mark.parametrize("optimizer", ["random", "bo", "divbo"])
+def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer):
+    """SIGKILL at random moments, mostly in the middle of the evaluations."""
+    expected = content(search(tmp_path / "whole", inputs, optimizer, 30))
+    program = SEARCH.format(tests=str(TESTS), library=str(TESTS.parent / "workflow_scripts"))
+    command = [sys.executable, "-c", program, tmp_path / "cut", inputs, optimizer, "30"]
+    rng = np.random.default_rng(len(optimizer))
+    journal = tmp_path / "cut/journal.jsonl"
+    sizes = []
+    for _ in range(4):
+        before = journal.stat().st_size if journal.exists() else 0
+        process = subprocess.Popen(command)
+        until = time.monotonic() + 30
+        while process.poll() is None and time.monotonic() < until:
+            if journal.exists() and journal.stat().st_size > before:
+                break
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        process.wait()
+        sizes.append(journal.stat().st_size)
+    assert len(set(sizes)) > 2, "the kills came too late to matter"
+    assert content(search(tmp_path / "cut", inputs, optimizer, 30)) == expected
+
+
+def test_a_larger_budget_continues(tmp_path, inputs):
+    first = search(tmp_path / "a", inputs, "bo", 10)
+    more = search(tmp_path / "a", inputs, "bo", 16)
+    assert content(more[:10]) == content(first)
+    assert [r.fit_seconds for r in more[:10]] == [r.fit_seconds for r in first], "evaluated again"
+    assert content(more) == content(search(tmp_path / "b", inputs, "bo", 16))
+    assert content(search(tmp_path / "a", inputs, "bo", 10)) == content(first)
+
+
+class Failing:
+    """An evaluator of which every second evaluation fails, as a worker would report it."""
+
+    def __init__(self, inner):
+        self.inner, self.calls = inner, 0
+
+    def evaluate(self, values):
+        self.calls += 1
+        if self.calls % 2:
+            behaviour = {1: "raises", 3: "nan"}[self.calls % 4]
+            return self.inner.evaluate({"behaviour": behaviour})
+        return self.inner.evaluate(values)
+
+
+@pytest.mark.parametrize("optimizer", ["random", "bo", "divbo"])
+def test_failed_evaluations_are_data(tmp_path, inputs, optimizer):
+    space = hostile_space.HostileSpace()
+    with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
+        labels, n_test = arrays["y_validation"], len(arrays["X_test"])
+    evaluator = Evaluator("hostile_space", inputs / "inputs.npz", 20, 2048, 1)
+    shapes = (len(labels), 1), (n_test, 1)
+    with Journal(tmp_path / "j", {}, shapes) as journal, evaluator:
+        records = run(
+            plugins.load("optimizers", optimizer)(),
+            space,
+            labels,
+            Failing(evaluator),
+            journal,
+            budget=12,
+            seed=(0, 0),
+        )
+    statuses = [r.status for r in records]
+    assert statuses == ["crash", "ok", "invalid", "ok"] * 3
+    assert all((r.error is None) == (r.status != "ok") for r in records)
+    assert all(r.error_type for r in records if r.status != "ok")
+    with Journal(tmp_path / "j", {}, shapes) as journal:
+        assert content(journal.records) == content(records)
+
+
+def test_nothing_of_the_test_set_reaches_an_optimizer(tmp_path, inputs):
+    """Other test rows, of another number, leave every suggestion as it is."""
+    first = search(tmp_path / "a", inputs, "divbo", 12)
+    other = tmp_path / "inputs"
+    other.mkdir()
+    with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
+        changed = dict(arrays)
+    changed["X_test"] = 100 - 7 * np.concatenate([changed["X_test"]] * 2)[:-5]
+    np.savez(other / "inputs.npz", **changed)
+    second = search(tmp_path / "b", other, "divbo", 12)
+    assert any(a.test.shape != b.test.shape for a, b in zip(first, second, strict=True))
+    assert [r.configuration for r in first] == [r.configuration for r in second]
+    assert [r.why for r in first] == [r.why for r in second]
+    names = {f.name for f in fields(Observation)} | {f.name for f in fields(History)}
+    assert not [n for n in names if "test" in n]
+
+
+def test_generator_depends_on_seed_and_iteration():
+    draws = {
+        (*seed, t): generator(seed, t).random()
+        for seed in [(0, 0), (0, 1), (1, 0)]
+        for t in range(3)
+    }
+    assert len(set(draws.values())) == len(draws)
+    assert generator((0, 1), 2).random() == draws[0, 1, 2]
+
+
+def test_stored_and_shown_predictions():
+    two = np.array([[0.25, 0.75], [0.5, 0.5]], dtype=np.float32)
+    assert stored(two).tolist() == [[0.75], [0.5]]
+    assert observation(None, "ok", 0.5, stored(two)).prediction.tolist() == two.tolist()
+    three = np.full((2, 3), 1 / 3, dtype=np.float32)
+    assert stored(three) is three
+    assert stored(None) is None
+    failed = observation(None, "timeout", None, None)
+    assert failed.prediction is None
+    assert np.isnan(failed.error)
+
+
+def test_error_rate_takes_the_first_of_tied_classes():
+    assert error_rate(np.array([[0.5], [0.6], [0.4]]), np.array([0, 1, 1])) == pytest.approx(1 / 3)
+    three = np.array([[0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
+    assert error_rate(three, np.array([0, 2])) == 0
+    assert error_rate(three, np.array([1, 2])) == 0.5

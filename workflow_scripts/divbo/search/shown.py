@@ -1,0 +1,40 @@
+"""What an optimizer is shown of an evaluation, and the random numbers that it is given.
+
+Together with the optimizer, the space and the worker, this is the code that decides what a search
+finds; a change here makes every search another one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from divbo.ensembles.base import Members, expand
+from divbo.history import OK, Observation
+from divbo.space.base import Configuration
+
+
+def generator(seed: Sequence[int], iteration: int) -> np.random.Generator:
+    """Make the generator of an iteration: it depends on the seed and the iteration alone."""
+    return np.random.default_rng([*seed, iteration])
+
+
+def observation(
+    configuration: Configuration, status: str, error: float | None, validation: np.ndarray | None
+) -> Observation:
+    """Show the optimizer an evaluation; ``validation`` are its stored predictions."""
+    if status != OK:
+        return Observation(configuration, status, float("nan"), None)
+    return Observation(configuration, status, error, expand(validation))
+
+
+def stored(probabilities: np.ndarray | None) -> np.ndarray | None:
+    """Keep one column, the probability of class 1, of two classes."""
+    if probabilities is None or probabilities.shape[1] != 2:
+        return probabilities
+    return np.ascontiguousarray(probabilities[:, 1:])
+
+
+def error_rate(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """Share of samples that a learner's stored predictions put into a wrong class."""
+    alone = Members(indices=np.array([0]), weights=np.array([1.0]))
+    return float(np.mean(alone.predict(predictions[None]) != labels))
