@@ -20,7 +20,7 @@ test: env
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
-	$(RUN) pytest -n $(CORES)
+	$(RUN) pytest -n $(CORES) --dist loadfile
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study $(STUDY)
