@@ -83,18 +83,38 @@ def row(state: dict) -> tuple[str, ...]:
 
 def total(states: list[dict]) -> str:
     """Add the searches up, and guess how long the rest takes with those that run now."""
-    counts = {s: sum(x["state"] == s for x in states) for s in
-              ("done", "running", "stopped", "waiting")}  # fmt: skip
+    names = ("done", "running", "stopped", "waiting")
+    counts = {name: sum(s["state"] == name for s in states) for name in names}
     done = sum(min(s["evaluations"], s["budget"]) for s in states)
     budget = sum(s["budget"] for s in states)
     text = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
     line = f"{len(states)} searches: {text}; {done}/{budget} evaluations"
     if done and done < budget:
-        seconds = sum(s["seconds"] for s in states) / done * (budget - done)
+        seconds = seconds_left(states)
         line += f"; about {duration(seconds)} of work left"
         if counts["running"]:
             line += f", {duration(seconds / counts['running'])} at the present pace"
     return line
+
+
+def seconds_left(states: list[dict]) -> float:
+    """Guess the work that is left from what an evaluation took so far on the same data set.
+
+    Where nothing is known of a data set, from all evaluations.
+    """
+    overall = _mean(states)
+    left = 0.0
+    for state in states:
+        same = _mean([s for s in states if s["dataset"] == state["dataset"]])
+        evaluations = max(0, state["budget"] - state["evaluations"])
+        left += evaluations * (overall if same is None else same)
+    return left
+
+
+def _mean(states: list[dict]) -> float | None:
+    """Mean seconds of an evaluation, None without any."""
+    evaluations = sum(s["evaluations"] for s in states)
+    return sum(s["seconds"] for s in states) / evaluations if evaluations else None
 
 
 def _read(path: Path) -> dict | None:
