@@ -3,8 +3,8 @@
 import json
 
 import pytest
-import status
 
+import status
 from divbo import study
 
 
