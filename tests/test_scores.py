@@ -13,6 +13,7 @@ import pytest
 
 from divbo import scores
 from divbo.ensembles.base import Members, expand
+from divbo.ensembles.selection import Selection
 from divbo.errors import UserError
 from divbo.files import atomic, write_npy, write_parquet
 
@@ -134,7 +135,7 @@ def test_errors_are_taken_only_where_the_ensemble_changed(tmp_path, monkeypatch)
     calls = []
     predict = Members.predict
     monkeypatch.setattr(Members, "predict", lambda self, p: calls.append(self) or predict(self, p))
-    _, members = scores.score(scores.build(SELECTION), *scores.load(search, split, 0))
+    _, members = scores.score(Selection(size=SELECTION["size"]), *scores.load(search, split, 0))
     assert len(calls) == 2 * len(np.unique(members["iteration"])) < 60
 
 
@@ -177,7 +178,7 @@ def test_script_ends_with_one_line(tmp_path):
     common = ("--search", search, "--split", split, "--output", tmp_path / "out")
     for settings, message in (
         ("{type: best}", "error: --settings is not JSON: "),
-        ('{"type": "selektion"}', "error: no ensemble is called 'selektion'; did you mean"),
+        ('{"type": "selektion"}', "error: ensemble.type: there is no 'selektion'; did you mean"),
     ):
         done = run_script(*common, "--settings", settings)
         assert done.returncode == 2
@@ -210,21 +211,18 @@ print(sorted(names & set(sys.modules)), "pyarrow" in sys.modules)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"size": 25}, "ensemble settings need the key 'type', one of: best, "),
-        ([], "ensemble settings need the key 'type', one of: best, "),
-        ({"type": 3}, "ensemble settings need the key 'type', one of: best, "),
-        ({"type": "bests"}, "no ensemble is called 'bests'; did you mean 'best'?"),
-        (SELECTION | {"sice": 3}, "ensemble 'selection', setting 'sice': unknown; known: size, "),
-        (BEST | {"size": 3}, "ensemble 'best', setting 'size': unknown; known: none"),
-        (
-            {"type": "selection", "size": 0},
-            "ensemble 'selection', setting 'size': Input should be greater than or equal to 1",
-        ),
+        ({"size": 25}, "ensemble: needs 'type:', one of best, "),
+        ([], "ensemble: needs 'type:', one of best, "),
+        ({"type": 3}, "ensemble: needs 'type:', one of best, "),
+        ({"type": "bests"}, "ensemble.type: there is no 'bests'; did you mean 'best'?"),
+        (SELECTION | {"sice": 3}, "ensemble.sice: unknown key; did you mean 'size'?"),
+        (BEST | {"size": 3}, "ensemble.size: unknown key; known: none"),
+        (SELECTION | {"size": 0}, "ensemble.size: input should be greater than or equal to 1"),
     ],
 )
-def test_wrong_settings(settings, message):
+def test_wrong_settings(tmp_path, settings, message):
     with pytest.raises(UserError) as caught:
-        scores.build(settings)
+        scores.write(tmp_path, tmp_path, settings, 0, tmp_path / "out")
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 

@@ -2,12 +2,14 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from divbo import study
+from divbo.data import sources
 from divbo.errors import UserError
 from divbo.tasks import Tasks
 
@@ -84,6 +86,19 @@ def test_defaults_are_written_out():
         ("datasets/x", {"openml": 3, "md5": "zz"}, "datasets.x.md5", "match pattern"),
         ("datasets/x", {"file": "none.csv", "target": "y"}, "datasets.x.file", "no file 'none"),
         ("datasets/x", {"file": "none.csv"}, "datasets.x.target", "is missing"),
+        ("datasets/x", {"file": "a.txt", "target": "y"}, "datasets.x.file", "must end in .csv"),
+        ("datasets/x", {"file": "a", "target": "y"}, "datasets.x.file", "must end in .csv"),
+        ("datasets/wine/version", 1, "datasets.wine.version", "goes with 'openml:' only"),
+        ("limits", {"seconds": float("inf")}, "limits.seconds", "finite number; found inf"),
+        ("limits", {"seconds": float("nan")}, "limits.seconds", "found nan"),
+        ("searches/d", {"optimizer": "divbo", "beta": float("inf")}, "searches.d.beta", "finite"),
+        ("searches/d", {"optimizer": "divbo", "beta": "0.1"}, "searches.d.beta", "valid number"),
+        ("searches/bo/initial", "7", "searches.bo.initial", "valid integer; found '7'"),
+        ("searches/d", {"optimizer": "divbo", "surrogate": "x"}, "searches.d.surrogate", "no surr"),
+        ("ensembles/es/use_best", "yes", "ensembles.es.use_best", "valid boolean"),
+        ("openml", {"cache": "no/such"}, "openml.cache", "there is no folder 'no/such'"),
+        ("study", "data", "study", "choose another name"),
+        ("study", "Data", "study", "choose another name"),
     ],
 )
 def test_each_mistake_gets_one_line(path, value, key, says):
@@ -123,6 +138,48 @@ def test_target_of_a_csv_file(tmp_path):
     study.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
 
 
+def test_a_csv_header_is_read_as_the_file_is(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("\ufeffa, y\n1, u\n", encoding="utf-8")
+    study.check(changed("datasets/x", {"file": str(file), "target": "y"}))
+    assert list(sources.read({"file": str(file), "target": "y"}).frame) == ["a", "y"]
+
+
+def test_a_huge_csv_header(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("a" * 200_000 + ",y\n1,u\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^study: datasets\.x\.file: .* field larger") as caught:
+        study.check(changed("datasets/x", {"file": str(file), "target": "y"}))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".pq", ".arff"])
+def test_targets_of_other_files(tmp_path, ending):
+    import pandas as pd
+
+    file = tmp_path / f"mine{ending}"
+    if ending == ".arff":
+        head = "% c\n@RELATION r\n@ATTRIBUTE 'a b' NUMERIC\n@attribute lable {u, v}\n@Data\n"
+        file.write_text(head + "1,u\n", encoding="utf-8")
+    else:
+        pd.DataFrame({"a b": [1], "lable": ["u"]}, index=pd.Index([3], name="row")).to_parquet(file)
+    for target in ("a b", "lable"):
+        study.check(changed("datasets/x", {"file": str(file), "target": target}))
+    for target, hint in (("label", "did you mean 'lable'?"), ("row", "known: a b, lable")):
+        with pytest.raises(UserError, match=re.escape(f"no column '{target}'; {hint}")):
+            study.check(changed("datasets/x", {"file": str(file), "target": target}))
+    file.write_bytes(b"broken")
+    with pytest.raises(UserError, match=r"^study: datasets\.x\.file: .*cannot be read as "):
+        study.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+
+
+def test_the_cache_may_be_below_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "cache").mkdir()
+    loaded = study.check(changed("openml", {"cache": "~/cache"}))
+    assert loaded.openml.cache == str(tmp_path / "cache")
+
+
 def test_one_source_with_two_pins():
     content = changed("datasets", {"a": {"openml": 44}, "b": {"openml": 44, "version": 1}})
     with pytest.raises(UserError, match=r"datasets\.b: the same source as 'a', pinned otherwise"):
@@ -137,6 +194,15 @@ def test_one_source_with_two_pins():
         ("", "a study is a mapping"),
         ("study: s\nstudy: t\n", "line 2: key 'study' is written twice"),
         ("methods:\n  A: {search: x}\n  A: {search: y}\n", "line 3: key 'A' is written twice"),
+        ("a: 1\n[a, b]: 1\n", "line 2: a key must be plain text"),
+        ("? {a: b}\n: 1\n", "line 1: a key must be plain text"),
+        ("a: 1\nb: \x07\n", "line 2: not valid YAML: the character U+0007"),
+        ("a: 1\nx: 2024-13-45\n", "line 2: a value that cannot be read: month must be in 1..12"),
+        ("2024-13-45: 1\n", "line 1: a value that cannot be read"),
+        ("a: !!int x\n", "line 1: a value that cannot be read"),
+        ("a: !!bool x\n", "line 1: a value that cannot be read"),
+        ("a: " + "[" * 5000, "nested too deeply"),
+        ("1: x\n", ": 1: "),
         ("x: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
     ],
 )
@@ -146,7 +212,8 @@ def test_files_that_are_no_study(tmp_path, text, says):
     with pytest.raises(UserError) as caught:
         study.load(file)
     assert says in str(caught.value)
-    assert str(file) in str(caught.value)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert all(line.startswith(f"error: {file}") for line in str(caught.value).split("\n")[1:])
 
 
 def test_missing_file_and_binary_file(tmp_path):
@@ -162,6 +229,26 @@ def test_overrides_replace_key_by_key(tmp_path):
     file.write_text(yaml.safe_dump({**GOOD, "limits": {"seconds": 5, "memory_mb": 1000}}))
     loaded = study.load(file, {"repeats": 2, "limits": {"seconds": 7}})
     assert (loaded.repeats, loaded.limits.seconds, loaded.limits.memory_mb) == (2, 7, 1000)
+
+
+def test_overrides_come_as_text_from_snakemake(tmp_path):
+    from snakemake.cli import parse_config
+
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump({**GOOD, "openml": {"server": "http://x"}}))
+    given = [
+        "repeats=3",
+        "budget={evaluations: 50}",
+        "limits={seconds: 7.5}",
+        "openml={server: null}",
+        "ensembles={es: {type: selection, use_best: true}}",
+    ]
+    loaded = study.load(file, parse_config(given))
+    assert (loaded.repeats, loaded.budget.evaluations, loaded.limits.seconds) == (3, 50, 7.5)
+    assert loaded.openml.server is None
+    assert loaded.ensembles["es"] == {"type": "selection", "size": 10, "use_best": True}
+    with pytest.raises(UserError, match=r"budget\.evaluations: .* found '2024-01-01'"):
+        study.load(file, parse_config(["budget={evaluations: 2024-01-01}"]))
 
 
 @pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])

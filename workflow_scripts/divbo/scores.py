@@ -13,31 +13,6 @@ from divbo.errors import UserError
 from divbo.files import write_parquet
 
 
-def build(settings: Any) -> Ensemble:
-    """Make the ensemble that ``settings`` describe, such as ``{"type": "selection", "size": 25}``.
-
-    Raises
-    ------
-    UserError
-        If the type is missing or unknown, or if a setting is unknown or out of its range.
-    """
-    from pydantic import ValidationError
-
-    if not isinstance(settings, dict) or not isinstance(settings.get("type"), str):
-        known = ", ".join(plugins.available("ensembles"))
-        raise UserError(f"ensemble settings need the key 'type', one of: {known}")
-    fields = {key: value for key, value in settings.items() if key != "type"}
-    ensemble = plugins.load("ensembles", settings["type"])
-    try:
-        return ensemble(**fields)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key, message = first["loc"][0], first["msg"]
-        if first["type"] == "extra_forbidden":
-            message = f"unknown; known: {', '.join(ensemble.model_fields) or 'none'}"
-        raise UserError(f"ensemble '{settings['type']}', setting '{key}': {message}") from None
-
-
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
     """Read what the ensembles of a finished search need; nothing of the features is read.
 
@@ -145,10 +120,11 @@ def score(
 def write(search: Path, split: Path, settings: Any, seed: int, output: Path) -> None:
     """Write ``scores.parquet`` and ``members.parquet`` of a finished search to ``output``.
 
-    Parameters are those of :func:`build` and :func:`load`; raises what they and :func:`score`
-    raise, before anything is written.
+    ``settings`` are those of a study, such as ``{"type": "selection", "size": 25}``; the other
+    parameters are those of :func:`load`. Raises what :func:`divbo.plugins.make`, :func:`load` and
+    :func:`score` raise, before anything is written.
     """
-    ensemble = build(settings)
+    ensemble = plugins.make("ensembles", settings, "type", "ensemble")
     scores, members = score(ensemble, *load(search, split, seed))
     write_parquet(output / "members.parquet", members)
     write_parquet(output / "scores.parquet", scores)

@@ -1,26 +1,28 @@
 """The typed model of a study file: what may be written there, and what each line means."""
 
-import csv
-import difflib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from divbo import plugins
-from divbo.data.sources import source_key
+from divbo.data.sources import BUNDLED, check_file, source_key, source_kind
 from divbo.errors import UserError
+from divbo.plugins import nearest
 
 #: Names become folders: they start with a letter or digit and cannot leave the results folder.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME)]
+#: Sections whose entries are plugins: their folder, and the key that names the plugin.
+PLUGINS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "type")}
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Dataset(_Model):
@@ -35,9 +37,7 @@ class Dataset(_Model):
         None, min_length=1, description="a CSV, Parquet or ARFF file, relative to the work folder"
     )
     target: str | None = Field(None, min_length=1, description="target column of `file`")
-    sklearn: Literal["breast_cancer", "digits", "iris", "wine"] | None = Field(
-        None, description="a data set that scikit-learn ships"
-    )
+    sklearn: Literal[BUNDLED] | None = Field(None, description="a data set that scikit-learn ships")
 
     @property
     def source(self) -> dict[str, Any]:
@@ -89,6 +89,11 @@ class OpenML(_Model):
     cache: str | None = Field(None, description="a filled cache folder of the openml client")
     tries: int = Field(5, ge=1, description="attempts a download, with growing pauses between")
 
+    @field_validator("cache")
+    @classmethod
+    def _home(cls, folder: str | None) -> str | None:
+        return None if folder is None else os.path.expanduser(folder)
+
 
 class Report(_Model):
     """What the report shows."""
@@ -129,11 +134,22 @@ class Study(_Model):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader that refuses a key that is written twice."""
+    """YAML's safe loader; one line for keys that are no text or stand twice, and broken values."""
+
+    def construct_object(self, node, deep=False):
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            # A date such as 2024-13-45, or a tag such as !!int on something else.
+            line = node.start_mark.line + 1
+            raise UserError(f"line {line}: a value that cannot be read: {error}") from None
 
     def construct_mapping(self, node, deep=False):
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                line = key.start_mark.line + 1
+                raise UserError(f"line {line}: a key must be plain text, no list or mapping")
             if key.value in seen:
                 line = key.start_mark.line + 1
                 raise UserError(f"line {line}: key '{key.value}' is written twice; keep one")
@@ -150,12 +166,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
         If it is missing, is no mapping, is no YAML, or has a key twice.
     """
     try:
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+        text = Path(path).read_text(encoding="utf-8")
+        content = yaml.load(text, Loader=_Loader)  # noqa: S506
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise UserError(f"{path}: cannot be read: {reason}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
+    except RecursionError:
+        raise UserError(f"{path}: not valid YAML: nested too deeply") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        character = f"the character U+{error.character:04X}"
+        raise UserError(f"{path}: line {line}: not valid YAML: {character}; remove it") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
@@ -173,7 +196,8 @@ def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
     path
         The YAML file.
     overrides
-        Values that replace those of the file key by key (``snakemake --config``).
+        Values that replace those of the file key by key (``snakemake --config``); text in them is
+        read as in a file, so that ``{"budget": {"evaluations": "50"}}`` gives a number.
 
     Raises
     ------
@@ -188,70 +212,69 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     try:
         study = Study.model_validate(content)
     except ValidationError as error:
-        raise UserError(_lines(path, "", error, Study)) from None
-    problems = [*_settings(study), *_references(study), *_datasets(study)]
+        problems = plugins.explain(error, Study)
+    else:
+        problems = [*_settings(study), *_references(study), *_datasets(study)]
     if problems:
-        raise UserError("\nerror: ".join(f"{path}: {p}" for p in problems))
+        raise UserError(plugins.AND.join(f"{path}: {p}" for p in problems))
     return study.model_copy(
         update={
-            "searches": {n: _complete("optimizers", s, "optimizer")
-                         for n, s in study.searches.items()},
-            "ensembles": {n: _complete("ensembles", e, "type")
-                          for n, e in study.ensembles.items()},
+            section: {n: _complete(*plugin, s) for n, s in getattr(study, section).items()}
+            for section, plugin in PLUGINS.items()
         }
-    )  # fmt: skip
+    )
 
 
 def optimizer(settings: dict[str, Any]):
     """Make the optimizer of a search's settings, such as ``{"optimizer": "bo"}``."""
-    return _plugin("optimizers", settings, "optimizer")
+    return plugins.make("optimizers", settings, "optimizer", "search")
 
 
-def _plugin(kind: str, settings: dict[str, Any], key: str):
-    rest = {k: v for k, v in settings.items() if k != key}
-    return plugins.load(kind, settings[key]).model_validate(rest)
-
-
-def _complete(kind: str, settings: dict[str, Any], key: str) -> dict[str, Any]:
+def _complete(kind: str, key: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Add the defaults, so that a default that is written out makes no difference."""
-    return {key: settings[key], **_plugin(kind, settings, key).model_dump(mode="json")}
+    made = plugins.make(kind, settings, key, key)
+    return {key: settings[key], **made.model_dump(mode="json")}
 
 
 def _merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in overrides.items():
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if both else value
+        merged[key] = _merged(merged[key], value) if both else _typed(value)
     return merged
+
+
+def _typed(value: Any) -> Any:
+    """Read numbers, booleans and null as YAML does: Snakemake hands inner values over as text."""
+    if isinstance(value, dict):
+        return {k: _typed(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_typed(v) for v in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        read = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError):
+        return value
+    return read if read is None or isinstance(read, (bool, int, float)) else value
 
 
 def _settings(study: Study) -> list[str]:
     """Check the settings of searches and ensembles against their plugins."""
     problems = []
     if study.space not in (spaces := plugins.available("space")):
-        problems.append(f"space: there is no '{study.space}'; {_nearest(study.space, spaces)}")
-    for section, kind, key in (
-        ("searches", "optimizers", "optimizer"),
-        ("ensembles", "ensembles", "type"),
-    ):
+        problems.append(f"space: there is no '{study.space}'; {nearest(study.space, spaces)}")
+    else:
+        try:
+            plugins.load("space", study.space)
+        except UserError as error:
+            problems.append(f"space: {error}")
+    for section, (kind, key) in PLUGINS.items():
         for name, settings in getattr(study, section).items():
-            where = f"{section}.{name}"
-            known = plugins.available(kind)
-            if not isinstance(settings.get(key), str):
-                problems.append(f"{where}: needs '{key}:', one of {', '.join(known)}")
-                continue
-            if settings[key] not in known:
-                hint = _nearest(settings[key], known)
-                problems.append(f"{where}.{key}: there is no '{settings[key]}'; {hint}")
-                continue
             try:
-                plugin = _plugin(kind, settings, key)
-            except ValidationError as error:
-                model = plugins.load(kind, settings[key])
-                problems.append(_lines("", where, error, model))
-                continue
+                plugin = plugins.make(kind, settings, key, f"{section}.{name}")
             except UserError as error:
-                problems.append(f"{where}: {error}")
+                problems.extend(str(error).split(plugins.AND))
                 continue
             if section == "searches" and plugin.minimum_evaluations > study.budget.evaluations:
                 problems.append(
@@ -263,13 +286,19 @@ def _settings(study: Study) -> list[str]:
 
 def _references(study: Study) -> list[str]:
     problems = []
+    if study.study.lower() == "data":
+        problems.append(
+            f"study: '{study.study}' is taken: results/data has the downloads; choose another name"
+        )
+    if study.openml.cache is not None and not Path(study.openml.cache).is_dir():
+        problems.append(f"openml.cache: there is no folder '{study.openml.cache}'")
     pairs: dict[tuple[str, str], str] = {}
     for name, method in study.methods.items():
         for key, known in (("search", study.searches), ("ensemble", study.ensembles)):
             value = getattr(method, key)
             if value not in known:
                 plural = {"search": "searches", "ensemble": "ensembles"}[key]
-                hint = _nearest(value, list(known))
+                hint = nearest(value, list(known))
                 problems.append(f"methods.{name}.{key}: '{value}' is not among {plural}; {hint}")
         pair = (method.search, method.ensemble)
         if pair in pairs:
@@ -279,7 +308,7 @@ def _references(study: Study) -> list[str]:
         pairs.setdefault(pair, name)
     reference = study.report.reference
     if reference is not None and reference not in study.methods:
-        hint = _nearest(reference, list(study.methods))
+        hint = nearest(reference, list(study.methods))
         problems.append(f"report.reference: '{reference}' is not among methods; {hint}")
     total = study.split.train + study.split.validation + study.split.test
     if abs(total - 1) > 1e-9:
@@ -291,90 +320,21 @@ def _datasets(study: Study) -> list[str]:
     problems = []
     sources: dict[str, str] = {}
     for name, dataset in study.datasets.items():
-        found = _source(dataset)
-        problems.extend(f"datasets.{name}{p}" for p in found)
-        if not found:
-            other = sources.setdefault(source_key(dataset.source), name)
-            if study.datasets[other] != dataset:
-                problems.append(f"datasets.{name}: the same source as '{other}', pinned otherwise")
-    return problems
-
-
-def _source(dataset: Dataset) -> list[str]:
-    kinds = [k for k in ("openml", "file", "sklearn") if getattr(dataset, k) is not None]
-    if len(kinds) != 1:
-        found = " and ".join(kinds) or "none"
-        return [f": needs exactly one of openml, file, sklearn; found {found}"]
-    problems = []
-    if kinds != ["openml"] and (dataset.version or dataset.md5):
-        problems.append(": version and md5 go with 'openml:' only")
-    if kinds != ["file"] and dataset.target:
-        problems.append(".target: goes with 'file:' only")
-    if kinds == ["file"]:
-        problems.extend(f".{p}" for p in _file(dataset))
-    return problems
-
-
-def _file(dataset: Dataset) -> list[str]:
-    path = Path(dataset.file)
-    if not dataset.target:
-        return ["target: is missing; name the column that holds the classes"]
-    if not path.is_file():
-        return [f"file: there is no file '{path}' (relative paths start at {Path.cwd()})"]
-    if path.suffix.lower() == ".csv":
+        where = f"datasets.{name}"
         try:
-            with path.open(encoding="utf-8-sig", newline="") as stream:
-                header = next(csv.reader(stream), [])
-        except (OSError, UnicodeDecodeError):
-            return [f"file: '{path}' cannot be read as UTF-8 text"]
-        if dataset.target not in header:
-            hint = _nearest(dataset.target, header)
-            return [f"target: '{path}' has no column '{dataset.target}'; {hint}"]
-    return []
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(str(word), known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-
-
-def _lines(path: str, prefix: str, error: ValidationError, model: type[BaseModel]) -> str:
-    """Turn pydantic's errors into one line each."""
-    lines = []
-    for e in error.errors(include_url=False):
-        loc = [str(part) for part in e["loc"] if part != "[key]"]
-        key = ".".join(([prefix] if prefix else []) + loc) or "study"
-        match e["type"]:
-            case "extra_forbidden":
-                text = f"unknown key; {_nearest(loc[-1], _keys(model, loc[:-1]))}"
-            case "missing":
-                text = "is missing"
-            case "string_pattern_mismatch" if "[key]" in e["loc"] or loc == ["study"]:
-                text = (
-                    f"'{e['input']}' is no name for a folder: use letters, digits, '.', '_', '-', "
-                    "at most 64, the first a letter or digit"
-                )
-            case "too_short" if not e["input"]:
-                text = "is empty; it needs at least one entry"
-            case _:
-                text = e["msg"].removeprefix("Value error, ")
-                text = f"{text[0].lower()}{text[1:]}"
-                if not isinstance(e["input"], (dict, list)):
-                    text += f"; found {e['input']!r}"
-        lines.append(f"{path}: {key}: {text}" if path else f"{key}: {text}")
-    return "\nerror: ".join(lines)
-
-
-def _keys(model: type[BaseModel], loc: list[str]) -> list[str]:
-    """List the keys that are known at a place of the study."""
-    schema = model.model_json_schema()
-    node = schema
-    for part in loc:
-        entries = list(node.get("patternProperties", {}).values())  # a mapping of free names
-        node = node.get("properties", {}).get(part) or (entries[0] if entries else {})
-        if "$ref" in node:
-            node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
-    return list(node.get("properties", {}))
+            source_kind(dataset.source, where)
+        except UserError as error:
+            problems.append(str(error))
+            continue
+        if dataset.file is not None:
+            try:
+                check_file(dataset.file, dataset.target)
+            except UserError as error:
+                problems.append(f"{where}.{error}")
+        other = sources.setdefault(source_key(dataset.source), name)
+        if study.datasets[other] != dataset:
+            problems.append(f"{where}: the same source as '{other}', pinned otherwise")
+    return problems
 
 
 def schema() -> dict[str, Any]:
@@ -382,10 +342,7 @@ def schema() -> dict[str, Any]:
     result = Study.model_json_schema()
     for section in ("datasets", "searches", "ensembles", "methods"):
         result["properties"][section]["additionalProperties"] = False  # no other names
-    for section, kind, key in (
-        ("searches", "optimizers", "optimizer"),
-        ("ensembles", "ensembles", "type"),
-    ):
+    for section, (kind, key) in PLUGINS.items():
         choices = []
         for name in plugins.available(kind):
             choice = plugins.load(kind, name).model_json_schema()

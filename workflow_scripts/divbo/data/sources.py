@@ -6,8 +6,8 @@ with this module, because the workflow asks it for the names of folders.
 """
 
 import csv
-import difflib
 import hashlib
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from divbo.errors import UserError
+from divbo.plugins import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,9 @@ KEYS = {
     "sklearn": {"sklearn"},
 }
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+CSV_HINT = "it must be UTF-8 text, separated by commas"
+PARQUET_HINT = "it must be a whole Parquet file"
+ARFF_HINT = "attributes must be numeric, nominal or string"
 # pandas would also take None and n/a for missing, which are labels in more than one data set.
 MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
@@ -59,8 +63,10 @@ class Raw:
     ignored: dict[str, str] = field(default_factory=dict)
 
 
-def source_kind(source: Mapping[str, Any]) -> str:
+def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     """Return ``openml``, ``file`` or ``sklearn``, and check the keys and values of a source.
+
+    ``where`` is the place of the source, for the messages.
 
     Raises
     ------
@@ -68,24 +74,27 @@ def source_kind(source: Mapping[str, Any]) -> str:
         If it is not exactly one of the three, or has an unknown key or a value of the wrong type.
     """
     if not isinstance(source, Mapping):
-        raise UserError(f"source: {source!r} is no mapping, such as {{openml: 772}}")
+        raise UserError(f"{where}: {source!r} is no mapping, such as {{openml: 772}}")
     kinds = [kind for kind in KEYS if kind in source]
     if len(kinds) != 1:
         found = " and ".join(kinds) or ", ".join(map(str, source)) or "none"
-        raise UserError(f"source: needs exactly one of openml, file, sklearn; found {found}")
+        raise UserError(f"{where}: needs exactly one of openml, file, sklearn; found {found}")
     kind = kinds[0]
     for key in source:
-        if key not in KEYS[kind]:
-            raise UserError(f"source: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
+        if key in KEYS[kind]:
+            continue
+        if owner := next((k for k in KEYS if key in KEYS[k]), None):
+            raise UserError(f"{where}.{key}: goes with '{owner}:' only")
+        raise UserError(f"{where}: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
     for key in ("openml", "version"):
         value = source.get(key, 1)
         if type(value) is not int or value < 1:
-            raise UserError(f"source: {key}: {value!r} is no whole number from 1")
+            raise UserError(f"{where}.{key}: {value!r} is no whole number from 1")
     for key in ("file", "target", "sklearn", "md5"):
         if key in source and not isinstance(source[key], str):
-            raise UserError(f"source: {key}: {source[key]!r} is no text")
+            raise UserError(f"{where}.{key}: {source[key]!r} is no text")
     if kind == "file" and not source.get("target"):
-        raise UserError("source: target: is missing; name the column that holds the classes")
+        raise UserError(f"{where}.target: is missing; name the column that holds the classes")
     return kind
 
 
@@ -150,22 +159,43 @@ def from_file(name: str, target: str) -> Raw:
         If there is no such file or column, or the file cannot be read, has a column twice, or has
         a column without a name.
     """
-    path = Path(name)
-    readers = {".csv": read_csv, ".parquet": read_parquet, ".pq": read_parquet, ".arff": read_arff}
-    if path.suffix.lower() not in readers:
-        raise UserError(f"file: '{name}' must end in .csv, .parquet or .arff")
-    if not path.is_file():
-        raise UserError(f"file: there is no file '{name}' (relative paths start at {Path.cwd()})")
+    path = _existing(name)
     try:
         md5 = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
     except OSError as error:
         raise UserError(f"file: '{name}' cannot be read: {error.strerror}") from None
-    frame = readers[path.suffix.lower()](path, target)
-    if target not in frame:
-        hint = nearest(target, list(frame))
-        raise UserError(f"target: '{name}' has no column '{target}'; {hint}")
+    _, reader = FORMATS[path.suffix.lower()]
+    frame = reader(path, target)
+    _check_target(name, target, list(frame))
     shown = path.name if path.is_absolute() else path.as_posix()
     return Raw(frame, target, path.stem, {"file": shown, "target": target}, md5=md5)
+
+
+def check_file(name: str, target: str) -> None:
+    """Check that a file can be read and has the target, from its header alone.
+
+    Raises
+    ------
+    UserError
+        As :func:`from_file`, without looking at the rows.
+    """
+    path = _existing(name)
+    header, _ = FORMATS[path.suffix.lower()]
+    _check_target(name, target, header(path))
+
+
+def _existing(name: str) -> Path:
+    path = Path(name)
+    if path.suffix.lower() not in FORMATS:
+        raise UserError(f"file: '{name}' must end in .csv, .parquet or .arff")
+    if not path.is_file():
+        raise UserError(f"file: there is no file '{name}' (relative paths start at {Path.cwd()})")
+    return path
+
+
+def _check_target(name: str, target: str, names: Sequence[str]) -> None:
+    if target not in names:
+        raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}")
 
 
 def from_sklearn(name: str) -> Raw:
@@ -187,17 +217,28 @@ def from_sklearn(name: str) -> Raw:
     return Raw(frame, "target", name, {"sklearn": name})
 
 
+def csv_header(path: Path) -> list[str]:
+    """Read the names of the columns of a CSV file; see :func:`from_file`."""
+    with _readable(path, "CSV", CSV_HINT), path.open(encoding="utf-8-sig", newline="") as stream:
+        names = next(_rows(stream), [])
+        if not names:
+            raise UserError(f"file: '{path}' is empty")
+        return _checked(path, names)
+
+
+def _rows(stream) -> Any:
+    """Split a CSV file into fields, just as pandas is told to."""
+    return csv.reader(stream, skipinitialspace=True, strict=True)
+
+
 def read_csv(path: Path, target: str) -> "pd.DataFrame":
     """Read a CSV file; see :func:`from_file`."""
     import pandas as pd
 
-    with _readable(path, "CSV", "it must be UTF-8 text, separated by commas"):
+    header = csv_header(path)
+    with _readable(path, "CSV", CSV_HINT):
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = csv.reader(stream, skipinitialspace=True, strict=True)
-            header = next(rows, [])
-            if not header:
-                raise UserError(f"file: '{path}' is empty")
-            _check_names(path, header)
+            rows = _rows(stream)
             for row in rows:  # pandas would cut or fill up such rows without a word
                 if row and len(row) != len(header):
                     raise UserError(
@@ -216,13 +257,38 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
         )
 
 
+def parquet_header(path: Path) -> list[str]:
+    """Read the names of the columns of a Parquet file, without an index that pandas stored."""
+    import pyarrow.parquet as pq
+
+    with _readable(path, "Parquet", PARQUET_HINT):
+        schema = pq.read_schema(path)
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        return _checked(path, [name for name in schema.names if name not in index])
+
+
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
     """Read a Parquet file; an index that pandas stored is left out."""
     import pyarrow.parquet as pq
 
-    with _readable(path, "Parquet", "it must be a whole Parquet file"):
-        _check_names(path, pq.read_schema(path).names)
+    parquet_header(path)
+    with _readable(path, "Parquet", PARQUET_HINT):
         return pq.read_table(path).to_pandas().reset_index(drop=True)
+
+
+def arff_header(path: Path) -> list[str]:
+    """Read the names of the attributes of an ARFF file, from the lines down to ``@data``."""
+    import arff
+
+    with (
+        _readable(path, "ARFF", ARFF_HINT),
+        path.open(encoding="utf-8-sig") as stream,
+    ):
+        head = itertools.takewhile(
+            lambda line: not line.strip().lower().startswith("@data"), stream
+        )
+        content = arff.load(itertools.chain(head, ["@DATA"]))
+        return _checked(path, [name for name, _ in content["attributes"]])
 
 
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
@@ -240,12 +306,12 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     import pandas as pd
 
     with (
-        _readable(path, "ARFF", "attributes must be numeric, nominal or string"),
+        _readable(path, "ARFF", ARFF_HINT),
         path.open(encoding="utf-8-sig") as stream,
     ):
         content = arff.load(stream)
         names = [name for name, _ in content["attributes"]]
-        _check_names(path, names)
+        _checked(path, names)
         columns = list(zip(*content["data"], strict=True)) or [()] * len(names)
         series = []
         for (name, kind), values in zip(content["attributes"], columns, strict=True):
@@ -268,6 +334,8 @@ class _readable:
         return self
 
     def __exit__(self, type_, error, traceback):
+        if error is None:
+            return
         import arff
 
         if isinstance(error, (OSError, ValueError, csv.Error, arff.ArffException)):
@@ -277,8 +345,8 @@ class _readable:
             ) from None
 
 
-def _check_names(path: Path, names: Sequence[str]) -> None:
-    """Refuse columns without a name, and names that stand twice."""
+def _checked(path: Path, names: Sequence[str]) -> Sequence[str]:
+    """Return the names; refuse columns without a name, and names that stand twice."""
     for i, name in enumerate(names):
         if not str(name).strip():
             raise UserError(
@@ -286,12 +354,13 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
             )
         if name in names[:i]:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
+    return names
 
 
-def nearest(word: str, known: Sequence[str]) -> str:
-    """Say which of the known words was probably meant, or list them."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    listed = ", ".join(map(str, known[:20])) + (", ..." if len(known) > 20 else "")
-    return f"known: {listed}"
+#: By ending: how the names of the columns are read, and the whole file.
+FORMATS = {
+    ".csv": (csv_header, read_csv),
+    ".parquet": (parquet_header, read_parquet),
+    ".pq": (parquet_header, read_parquet),
+    ".arff": (arff_header, read_arff),
+}

@@ -77,7 +77,7 @@ class Ensemble(BaseModel, ABC):
     An ensemble lives in a file of its own, ``ensembles/<name>.py``, with one public subclass.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @abstractmethod
     def trace(self, pool: Pool) -> list[Members | None]:

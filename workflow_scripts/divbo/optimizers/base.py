@@ -37,7 +37,7 @@ class Optimizer(BaseModel, ABC):
     functions, because the workflow imports every optimizer to check its settings.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @property
     def minimum_evaluations(self) -> int:

@@ -1,0 +1,143 @@
+"""Plugins: what a file must define, and the one line that each mistake of its author gets."""
+
+import sys
+
+import pytest
+
+from divbo import plugins, study
+from divbo.ensembles.base import Ensemble
+from divbo.ensembles.selection import Selection
+from divbo.errors import UserError
+from divbo.optimizers.base import Optimizer
+from divbo.optimizers.bo import BayesianOptimization
+
+GOOD = """
+from divbo.optimizers.random import RandomSearch as _Random
+
+class _Helper: ...
+
+class Mine(_Random):
+    rate: float = 0.5
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write a file into a folder that counts as part of ``divbo.<kind>``."""
+
+    def into(kind: str, name: str, text: str):
+        package = __import__(f"divbo.{kind}", fromlist=["base"])
+        (tmp_path / kind).mkdir(exist_ok=True)
+        (tmp_path / kind / name).write_text(text, encoding="utf-8")
+        monkeypatch.setattr(plugins, "ROOT", tmp_path)
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / kind)])
+
+    before = set(sys.modules)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield into
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def test_a_file_is_a_plugin(write):
+    write("optimizers", "mine_too.py", GOOD)
+    assert plugins.available("optimizers") == ["mine-too"]
+    made = plugins.make("optimizers", {"optimizer": "mine-too", "rate": 1}, "optimizer", "s")
+    assert (type(made).__name__, made.rate) == ("Mine", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "says"),
+    [
+        ("optimizers", "", "exactly one public class, a subclass of Optimizer; found none"),
+        ("optimizers", GOOD + "class Other(Mine): ...", "found Mine, Other"),
+        ("optimizers", "class A: ...", "class A must be a subclass of Optimizer"),
+        ("ensembles", "class A: ...", "class A must be a subclass of Ensemble"),
+        ("space", "class A: ...", "class A must be a subclass of Space"),
+        ("surrogates", "class A: ...", "subclass of DiversitySurrogate or PerformanceSurrogate"),
+        (
+            "optimizers",
+            "from divbo.optimizers import base\nclass A(base.Optimizer): ...",
+            "class A must define suggest",
+        ),
+        ("optimizers", "x = 1\nclass A(:", "line 2: cannot be imported: SyntaxError"),
+        ("optimizers", "\n\nimport no_such", "line 3: cannot be imported: ModuleNotFoundError"),
+        ("optimizers", "x = 1 / 0\n", "line 1: cannot be imported: ZeroDivisionError"),
+    ],
+)
+def test_mistakes_of_an_author(write, kind, text, says):
+    write(kind, "mine_broken.py", text)
+    with pytest.raises(UserError) as caught:
+        plugins.load(kind, "mine-broken")
+    assert str(caught.value).startswith(f"{kind}/mine_broken.py: ")
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_file_name_with_a_hyphen(write):
+    write("optimizers", "my-own.py", GOOD)
+    with pytest.raises(UserError, match=r"^optimizers/my-own\.py: rename the file to my_own\.py"):
+        plugins.load("optimizers", "my-own")
+
+
+def test_the_study_names_the_file(write):
+    write("ensembles", "mine_bad.py", "class A: ...")
+    write("space", "mine_space.py", "class B: ...")
+    content = {
+        "study": "s",
+        "datasets": {"wine": {"sklearn": "wine"}},
+        "searches": {"x": {"optimizer": "x"}},
+        "ensembles": {"e": {"type": "mine-bad"}},
+        "methods": {"m": {"search": "x", "ensemble": "e"}},
+        "space": "mine-space",
+    }
+    with pytest.raises(UserError) as caught:
+        study.check(content, "f")
+    lines = str(caught.value).split("\nerror: ")
+    assert "f: space: space/mine_space.py: class B must be a subclass of Space" in lines
+    assert "f: ensembles.e: ensembles/mine_bad.py: class A must be a subclass of Ensemble" in lines
+
+
+def test_a_mistake_of_the_whole_model_names_the_settings(write):
+    write(
+        "ensembles",
+        "mine_two.py",
+        "from pydantic import model_validator\n"
+        "from divbo.ensembles.best import Best as _Best\n"
+        "class A(_Best):\n"
+        "    low: int = 1\n"
+        "    high: int = 2\n"
+        "    @model_validator(mode='after')\n"
+        "    def _order(self):\n"
+        "        if self.low > self.high:\n"
+        "            raise ValueError('low is above high')\n"
+        "        return self\n",
+    )
+    with pytest.raises(UserError, match=r"^ensemble: low is above high$"):
+        plugins.make("ensembles", {"type": "mine-two", "low": 3}, "type", "ensemble")
+
+
+def test_every_wrong_setting_gets_a_line():
+    wrong = {"optimizer": "bo", "initial": "7", "interleave": float("nan"), "stepz": 1}
+    with pytest.raises(UserError) as caught:
+        plugins.make("optimizers", wrong, "optimizer", "searches.x")
+    lines = str(caught.value).split(plugins.AND)
+    assert [line.split(":")[0] for line in lines] == [
+        "searches.x.initial",
+        "searches.x.interleave",
+        "searches.x.stepz",
+    ]
+
+
+def test_settings_are_strict_but_whole_numbers_are_numbers():
+    for model, wrong in ((BayesianOptimization, {"initial": 7.0}), (Selection, {"size": "7"})):
+        assert issubclass(model, (Optimizer, Ensemble))
+        with pytest.raises(ValueError, match="valid integer"):
+            model.model_validate(wrong)
+    assert BayesianOptimization.model_validate({"interleave": 0}).interleave == 0.0
+
+
+def test_the_class_of_a_module_outside_the_package():
+    import hostile_space
+
+    assert plugins.the_class(hostile_space) is hostile_space.HostileSpace
