@@ -1,8 +1,10 @@
 """Writes results as docs/architecture.md describes them, with numbers that a test gives."""
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from divbo import files
 
@@ -25,6 +27,7 @@ def study(methods=("RS", "RS-ES", "DivBO"), datasets=("quake", "wind"), repeats=
         "limits": {"seconds": 300, "memory_mb": 4096},
         "split": {"train": 0.6, "validation": 0.2, "test": 0.2, "resample": "never", "seed": 1},
         "space": "divbo",
+        "seed": 0,
         "metric": "error",
         "report": {"reference": None},
         "file": "studies/made.yaml",
@@ -74,7 +77,6 @@ def write_search(results: Path, dataset: str, search: str, repeat: int, errors, 
         "dataset": dataset,
         "search": search,
         "repeat": repeat,
-        "seed": 0,
         "evaluations": n,
         "commit": "0123456789abcdef0123456789abcdef01234567",
         "dirty": False,
@@ -85,10 +87,16 @@ def write_search(results: Path, dataset: str, search: str, repeat: int, errors, 
         "wall_seconds": 2.5 * n,
         "cpu_seconds": 1.5 * n,
     }
-    files.write_json(folder / "search.json", manifest)
+    files.write_json(folder / "search.json", {**manifest, **more.get("made_with", {})})
 
 
-def write_ensemble(folder: Path, validation, test) -> None:
+def made_with(study: dict, search: str) -> dict:
+    """What search.json says of the settings of a search."""
+    shared = {key: study[key] for key in ("space", "limits", "seed")}
+    return {"settings": study["searches"][search], **shared}
+
+
+def write_ensemble(folder: Path, validation, test, settings=None) -> None:
     n = len(test)
     scores = {
         "iteration": np.arange(1, n + 1),
@@ -96,7 +104,8 @@ def write_ensemble(folder: Path, validation, test) -> None:
         "test_error": np.asarray(test, dtype=float),
         "members": np.where(np.isnan(np.asarray(test, dtype=float)), 0, 3),
     }
-    files.write_parquet(folder / "scores.parquet", scores)
+    metadata = {} if settings is None else {"divbo.settings": json.dumps(settings)}
+    files.write_parquet(folder / "scores.parquet", pa.table(scores, metadata=metadata))
     members = {"iteration": [1], "member": [1], "weight": [1.0]}
     files.write_parquet(folder / "members.parquet", members)
 
@@ -115,6 +124,7 @@ def write(results: Path, study: dict, error, skip=()) -> None:
                     continue
                 validation, test = error(method, dataset, repeat)
                 where = results, dataset, parts["search"]
-                write_search(*where, repeat, validation)
+                settings = made_with(study, parts["search"])
+                write_search(*where, repeat, validation, made_with=settings)
                 folder = results / "ensembles" / dataset / parts["search"] / parts["ensemble"]
                 write_ensemble(folder / str(repeat), validation, test)

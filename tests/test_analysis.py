@@ -311,7 +311,7 @@ def test_time_spent_by_hand():
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.0123, "0.012 s"), (3.04, "3.0 s"), (35.2, "35 s"), (600, "10 min"), (12_240, "3.4 h"),
-     (720_000, "200 h"), (nan, "–")],
+     (720_000, "200.0 h"), (nan, "–")],
 )  # fmt: skip
 def test_duration(seconds, text):
     assert times.duration(seconds) == text
@@ -366,7 +366,13 @@ def test_verdict_over_many_data_sets():
     answer = said(final(noisy), "B")
     assert answer.leader == "A"
     assert "is not statistically secure" in answer.headline
-    assert any(s.startswith("B, the reference method") for s in answer.sentences)
+
+
+def test_verdict_names_a_reference_that_is_next_only_once():
+    answer = said(final({"d": {"A": [0.1], "B": [0.2], "C": [0.3]}}), "B")
+    assert not any("reference method" in s for s in answer.sentences)
+    answer = said(final({"d": {"A": [0.1], "B": [0.2], "C": [0.3]}}), "C")
+    assert any(s.startswith("C, the reference method") for s in answer.sentences)
 
 
 def test_verdict_on_one_data_set_tests_its_repeats():
@@ -410,19 +416,66 @@ def test_majority_is_that_of_the_training_part():
     assert load.split_summary(split)["majority_error"] == pytest.approx(0.8)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"searches": {"search-divbo": {"optimizer": "random", "beta": 0.1}}},
+         "beta: 0.05 there, 0.1 here"),
+        ({"space": "divbo_small"}, "space: divbo there, divbo_small here"),
+        ({"limits": {"seconds": 60, "memory_mb": 4096}}, "limits.seconds: 300 there, 60 here"),
+        ({"seed": 7}, "seed: 0 there, 7 here"),
+    ],
+)  # fmt: skip
+def test_load_does_not_count_a_search_made_with_other_settings(tmp_path, change, words):
+    study = made.study(("RS", "DivBO"), ("d",), repeats=1, budget=2)
+    study["searches"]["search-divbo"]["beta"] = 0.05
+    made.write(tmp_path, study, lambda m, d, r: ([0.3, 0.2], [0.3, 0.2]))
+    assert load.load(study, tmp_path).missing.empty
+    searches = {**study["searches"], **change.get("searches", {})}
+    results = load.load({**study, **change, "searches": searches}, tmp_path)
+    lost = {"search-divbo"} if "searches" in change else {"search-divbo", "search-rs"}
+    reasons = results.missing.query("file.str.endswith('search.json')").set_index("search")
+    assert set(reasons.index) == lost
+    assert reasons.loc["search-divbo", "reason"] == f"made with other settings: {words}"
+    left = {"RS"} if "searches" in change else set()
+    assert set(results.scores["method"]) == left
+    assert set(results.observations["search"]) == {"search-rs"} - lost
+    dropped = results.missing.query("stage == 'ensemble'")
+    assert set(dropped["search"]) == lost
+    assert set(dropped["reason"]) == {"its search is not usable"}
+
+
+def test_load_does_not_count_an_ensemble_made_with_other_settings(tmp_path):
+    study = made.study(("RS", "DivBO"), ("d",), repeats=1, budget=2)
+    made.write(tmp_path, study, lambda m, d, r: ([0.3, 0.2], [0.3, 0.2]))
+    study["ensembles"]["ensemble-divbo"] = {"type": "selection", "size": 25}
+    folder = tmp_path / "ensembles/d/search-divbo/ensemble-divbo/0"
+    for size, usable in ((25, True), (100, False)):
+        settings = {"type": "selection", "size": size}
+        made.write_ensemble(folder, [0.3, 0.2], [0.3, 0.2], settings=settings)
+        results = load.load(study, tmp_path)
+        assert set(results.scores["method"]) == ({"RS", "DivBO"} if usable else {"RS"})
+    assert results.missing["reason"].tolist() == [
+        "made with other settings: size: 100 there, 25 here"
+    ]
+
+
 def test_load_lists_what_is_absent_short_or_broken(tmp_path: Path):
     study = made.study(("RS", "DivBO"), ("d",), repeats=3, budget=3)
     made.write(tmp_path, study, lambda m, d, r: ([0.3] * 3, [0.3] * 3), {("RS", "d", 0)})
+    (tmp_path / "searches/d/search-divbo/2/search.json").unlink()
     folder = tmp_path / "ensembles/d/search-rs/ensemble-rs"
     made.write_ensemble(folder / "1", [0.3, 0.3], [0.3, 0.3])
     (folder / "2" / "scores.parquet").write_bytes(b"PAR1 not really")
     results = load.load(study, tmp_path)
-    reasons = results.missing.set_index(["stage", "repeat"])["reason"]
+    reasons = results.missing.set_index(["stage", "repeat"])["reason"].sort_index(kind="stable")
     assert reasons["ensemble", 0] == "not there"
     assert reasons["ensemble", 1] == "2 of 3 iterations"
-    assert reasons["ensemble", 2].startswith("unreadable")
-    assert reasons.loc["search"].tolist() == ["not there", "not there"]
-    assert set(results.scores["method"]) == {"DivBO"}
+    assert reasons["ensemble", 2].iloc[0].startswith("unreadable")
+    assert reasons["search", 0].tolist() == ["not there", "not there"]
+    assert reasons["search", 2].tolist() == ["not there", "its search is not usable"]
+    counted = results.scores.drop_duplicates(["method", "repeat"])[["method", "repeat"]]
+    assert counted.to_numpy().tolist() == [["DivBO", 0], ["DivBO", 1]]
 
 
 def test_load_cuts_longer_runs_to_the_budget(tmp_path: Path):

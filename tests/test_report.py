@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import made_results as made
-from divbo.report import figures, page, tables
+from divbo.report import contents, figures, page, tables
 from divbo.report.tables import Cell, Table, cells
 
 nan = np.nan
@@ -211,7 +211,8 @@ def test_an_empty_study_says_what_to_run(tmp_path):
 
 def test_searches_without_ensembles_are_reported(tmp_path):
     study = made.study(("RS",), ("quake",), repeats=1)
-    made.write_search(tmp_path, "quake", "search-rs", 0, [nan, 0.2], message="broke & <b>fell</b>")
+    more = {"message": "broke & <b>fell</b>", "made_with": made.made_with(study, "search-rs")}
+    made.write_search(tmp_path, "quake", "search-rs", 0, [nan, 0.2], **more)
     page.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "No method has finished a run yet (finished searches: 1)." in text
@@ -320,3 +321,18 @@ def test_a_bad_study_gets_one_line(text, message, tmp_path):
     assert run.returncode == 2
     assert message in run.stderr
     assert len(run.stderr.splitlines()) == 1
+
+
+def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):
+    text = squeezed(read(whole[1] / "report"))
+    assert "With 3 paired repeats at most the smallest possible p-value is 0.25" in text
+    study = {"x": pd.DataFrame({"method": ["B"], "pairs": [6], "outcome": ["better"]})}
+    assert not any("paired repeats at most" in n for n in contents.wilcoxon_table(study, "A").notes)
+
+
+def test_error_axis_does_not_go_far_below_zero():
+    rows = [("A", i, 0.01, 0.05) for i in range(1, 11)]
+    curve = pd.DataFrame(rows, columns=["method", "iteration", "mean", "std"])
+    figure = figures.error_panel(curve, ["A"], figures.styles(["A"]), "test")
+    low, high = figure.axes[0].get_ylim()
+    assert -0.1 * high < low < 0

@@ -1,11 +1,19 @@
 """The status table: what is read, and what is guessed from it."""
 
 import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 import status
-from divbo import study
+from divbo import provenance, study
+from divbo.search.journal import lock
 
 
 def test_work_left_is_guessed_from_the_same_data_set():
@@ -43,15 +51,116 @@ def test_a_search_waits_stops_and_is_done(tmp_path, loaded):
     stopped = status.state(tmp_path, loaded, *part)
     assert stopped["state"] == "stopped"
     assert status.row(stopped) == ("wine", "random", "0", "stopped", "5/20", "0.2500", "1", "30 s")
-    from divbo.search.journal import lock
-
     held = lock(folder / "abc/lock", "it")
     assert status.state(tmp_path, loaded, *part)["state"] == "running"
     held.close()
-    manifest = {"evaluations": 20, "status": {"ok": 18}, "wall_seconds": 40.0, "best_error": 0.2}
-    (tmp_path / "searches/wine/random/0").mkdir(parents=True)
-    (tmp_path / "searches/wine/random/0/search.json").write_text(json.dumps(manifest))
+    finish(tmp_path, loaded)
     done = status.state(tmp_path, loaded, *part)
     assert status.row(done) == ("wine", "random", "0", "done", "20/20", "0.2000", "2", "")
     text = status.total([done])
     assert text == "1 searches: 1 done; 20/20 evaluations"
+
+
+def finish(root, loaded, **change) -> Path:
+    """Write the manifest of a finished search, by default with the settings of the study."""
+    content = {"evaluations": 20, "status": {"ok": 18}, "wall_seconds": 40.0, "best_error": 0.2}
+    whole = loaded.model_dump(mode="json")
+    content |= {key: whole[key] for key in ("space", "limits", "seed")}
+    content |= {"settings": loaded.searches["random"], **change}
+    path = root / "searches/wine/random/0/search.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path, loaded):
+    finish(tmp_path, loaded, limits={"seconds": 1.0, "memory_mb": 4096})
+    found = status.state(tmp_path, loaded, "wine", "random", 0)
+    assert (found["state"], found["evaluations"]) == ("outdated", 0)
+    assert status.total([found]) == "1 searches: 1 outdated; 0/20 evaluations"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"evaluations": 20}'])
+def test_a_damaged_or_foreign_manifest_is_no_finished_search(tmp_path, loaded, text):
+    finish(tmp_path, loaded).write_text(text)
+    assert status.state(tmp_path, loaded, "wine", "random", 0)["state"] == "waiting"
+
+
+def test_who_holds_a_lock_is_found_without_taking_it(tmp_path):
+    path = tmp_path / "lock"
+    with lock(path, "it"):
+        assert status._held(path, 0)
+    started = status.psutil.Process().create_time()
+    os.utime(path, (started - 100, started - 100))
+    assert not status._held(path, 0), "a later process with the same number"
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    path.write_text(f"process {ended.pid} on {socket.gethostname()}\n")
+    assert not status._held(path, 0)
+    path.write_text("process 1 on elsewhere\n")
+    old = time.time() - 10_000
+    os.utime(path, (old, old))
+    assert not status._held(path, time.time() - 2000)
+    assert status._held(path, time.time() - 10)
+
+
+def test_asking_for_the_state_does_not_open_the_lock_for_locking(tmp_path, monkeypatch):
+    import fcntl
+
+    path = tmp_path / "lock"
+    with lock(path, "it"):
+        pass
+    monkeypatch.setattr(fcntl, "flock", lambda *a: pytest.fail("took the lock"))
+    status._held(path, 0)
+
+
+def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, monkeypatch):
+    def git(*arguments, cwd):
+        name = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *name, *arguments], cwd=cwd, check=True, capture_output=True)
+
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    own = tmp_path / "own"
+    scripts = own / "workflow_scripts/divbo"
+    scripts.mkdir(parents=True)
+    shutil.copy(provenance.__file__, scripts)
+    (own / "Snakefile").touch()
+    monkeypatch.setattr(provenance, "__file__", str(scripts / "provenance.py"))
+    nothing = {"commit": None, "dirty": None}
+    assert provenance.commit() == nothing
+    git("init", "-q", cwd=own)
+    git("add", ".", cwd=own)
+    git("commit", "-qm", "one", cwd=own)
+    assert len(provenance.commit()["commit"]) == 40
+    assert provenance.commit()["dirty"] is False
+    (own / "results.txt").touch()
+    assert provenance.commit()["dirty"] is False
+    (scripts / "plugin.py").touch()
+    assert provenance.commit()["dirty"] is True
+    (own / ".git").rename(tmp_path / ".git")
+    git("add", ".", cwd=tmp_path)
+    git("commit", "-qm", "two", cwd=tmp_path)
+    assert provenance.commit() == nothing
+
+
+def test_partial_report_drops_the_files_of_removed_methods(tmp_path):
+    text = """
+study: s
+datasets: {wine: {sklearn: wine}}
+searches: {random: {optimizer: random}}
+ensembles: {best: {type: best}}
+methods: {RS: {search: random, ensemble: best}}
+budget: {evaluations: 20}
+"""
+    (tmp_path / "study.yaml").write_text(text)
+    folder = tmp_path / "results/s/partial-report"
+    for name in ("tables/gone.csv", "figures/gone.svg", "notes/kept.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    script = Path(status.__file__).with_name("partial_report.py")
+    command = [sys.executable, script, "--study", "study.yaml"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (folder / "index.html").is_file()
+    assert (folder / "tables/settings.csv").is_file()
+    assert not list(folder.rglob("gone.*"))
+    assert (folder / "notes/kept.txt").is_file()

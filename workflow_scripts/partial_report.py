@@ -4,6 +4,7 @@ python workflow_scripts/partial_report.py --study studies/quickstart.yaml
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ def main() -> None:
     loaded = study.load(arguments.study)
     results = Path("results") / loaded.study
     output = results / "partial-report"
+    for folder in ("tables", "figures"):  # files of methods that the study no longer has
+        shutil.rmtree(output / folder, ignore_errors=True)
     script = Path(__file__).with_name("report.py")
     command = [sys.executable, script, "--study", Tasks(loaded, arguments.study).report()]
     ended = subprocess.run([*command, "--results", results, "--output", output], check=False)

@@ -4,15 +4,25 @@ python workflow_scripts/status.py --study studies/quickstart.yaml
 """
 
 import argparse
-import fcntl
 import json
+import re
+import socket
+import time
 from pathlib import Path
 
+import psutil
+
 from divbo import errors, study
+from divbo.analysis import outdated
 from divbo.search.progress import duration
 from divbo.study import Study
 
 HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
+#: Keys without which a file is that of an unfinished or foreign search.
+PROGRESS = ("evaluations", "failed", "seconds", "best_error")
+MANIFEST = ("evaluations", "status", "wall_seconds", "best_error")
+#: A search on another host counts as running this long after its last evaluation, in seconds.
+SILENCE = 900
 
 
 def main() -> None:
@@ -44,24 +54,28 @@ def searches(loaded: Study) -> list[tuple[str, str, int]]:
 
 
 def state(root: Path, loaded: Study, dataset: str, search: str, repeat: int) -> dict:
-    """Read what is known of a search: from its manifest if it is finished, else its progress."""
+    """Read what is known of a search: from its manifest if it is finished, else its progress.
+
+    A finished search that was made with other settings than the study has is ``outdated``: all of
+    its evaluations are still to be done.
+    """
     part = Path(dataset) / search / str(repeat)
     budget = loaded.budget.evaluations
     result = {"dataset": dataset, "search": search, "repeat": repeat, "budget": budget}
-    progress = _read(root / "checkpoints" / part / "progress.json")
-    manifest = _read(root / "searches" / part / "search.json")
+    progress = _read(root / "checkpoints" / part / "progress.json", PROGRESS)
+    manifest = _read(root / "searches" / part / "search.json", MANIFEST)
+    nothing = {**result, "evaluations": 0, "failed": 0, "seconds": 0.0}
     if manifest is not None and manifest["evaluations"] == budget:
+        if outdated.search(manifest, loaded.model_dump(mode="json"), search):
+            return {**nothing, "state": "outdated"}
         failed = budget - manifest["status"].get("ok", 0)
         return {**manifest, **result, "failed": failed, "seconds": manifest["wall_seconds"],
                 "state": "done"}  # fmt: skip
+    updated = progress.get("updated", 0.0) if progress else 0.0
+    running = any(_held(p, updated) for p in (root / "checkpoints" / part).glob("*/lock"))
     if progress is None:
-        return {**result, "state": "waiting", "evaluations": 0, "failed": 0, "seconds": 0.0}
-    result = {**progress, **result}
-    if any(_held(p) for p in (root / "checkpoints" / part).glob("*/lock")):
-        result["state"] = "running"
-    else:
-        result["state"] = "stopped"
-    return result
+        return {**nothing, "state": "running" if running else "waiting"}
+    return {**progress, **result, "state": "running" if running else "stopped"}
 
 
 def row(state: dict) -> tuple[str, ...]:
@@ -83,7 +97,7 @@ def row(state: dict) -> tuple[str, ...]:
 
 def total(states: list[dict]) -> str:
     """Add the searches up, and guess how long the rest takes with those that run now."""
-    names = ("done", "running", "stopped", "waiting")
+    names = ("done", "running", "stopped", "waiting", "outdated")
     counts = {name: sum(s["state"] == name for s in states) for name in names}
     done = sum(min(s["evaluations"], s["budget"]) for s in states)
     budget = sum(s["budget"] for s in states)
@@ -117,21 +131,36 @@ def _mean(states: list[dict]) -> float | None:
     return sum(s["seconds"] for s in states) / evaluations if evaluations else None
 
 
-def _read(path: Path) -> dict | None:
+def _read(path: Path, keys: tuple[str, ...]) -> dict | None:
+    """Read a file of JSON; None where it is missing, damaged or lacks one of the keys."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
+    whole = isinstance(content, dict) and all(key in content for key in keys)
+    return content if whole else None
 
 
-def _held(path: Path) -> bool:
-    """Say whether a process holds the lock of a journal."""
-    with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+def _held(path: Path, updated: float) -> bool:
+    """Say whether the process that a journal's lock names still runs.
+
+    The lock itself is left alone: to try it, even shared and for an instant, would turn away a
+    search that starts just then. A process of this host is looked up; one that began after the lock
+    was written only has the same number. Of another host it is only known when it last wrote:
+    ``updated``, from its progress, or the lock.
+    """
+    try:
+        text, written = path.read_text(encoding="utf-8"), path.stat().st_mtime
+    except (OSError, UnicodeDecodeError):
+        return False
+    if not (holder := re.fullmatch(r"process (\d+) on (.+)", text.strip())):
+        return False
+    if holder[2] != socket.gethostname():
+        return time.time() - max(updated, written) < SILENCE
+    try:
+        return psutil.Process(int(holder[1])).create_time() <= written + 1
+    except psutil.Error:
+        return False
 
 
 if __name__ == "__main__":

@@ -28,12 +28,21 @@ def machine() -> dict[str, str | int | None]:
 
 
 def commit() -> dict[str, str | bool | None]:
-    """Git commit of the code, and whether tracked files differ from it; None outside git."""
+    """Git commit of the code, and whether its files differ from it or are not part of it.
+
+    A new file counts: it may be a plugin. Both are None outside git, and where the code lies within
+    the repository of something else.
+    """
+    scripts = Path(__file__).resolve().parents[1]
+    root = scripts.parent
     try:
-        head = _git("rev-parse", "HEAD")
-        return {"commit": head, "dirty": bool(_git("status", "--porcelain", "-uno"))}
+        own = Path(_git("rev-parse", "--show-toplevel")) == root and (root / "Snakefile").is_file()
+        if own:
+            changes = _git("status", "--porcelain", "-unormal", "--", str(scripts))
+            return {"commit": _git("rev-parse", "HEAD"), "dirty": bool(changes)}
     except (OSError, subprocess.CalledProcessError):
-        return {"commit": None, "dirty": None}
+        pass
+    return {"commit": None, "dirty": None}
 
 
 def now() -> str:

@@ -2,7 +2,9 @@
 
 import pandas as pd
 
-FAILED = ("timeout", "memory", "crash", "invalid")
+from divbo.history import OK, STATUSES
+
+FAILED = tuple(s for s in STATUSES if s != OK)
 
 
 def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -36,7 +38,7 @@ def causes(observations: pd.DataFrame) -> pd.DataFrame:
         are concerned), ``message``; most failures first.
     """
     columns = ["status", "error_type", "failures", "datasets", "algorithms", "message"]
-    failed = observations[observations["status"] != "ok"]
+    failed = observations[observations["status"] != OK]
     if failed.empty:
         return pd.DataFrame(columns=columns)
     failed = failed.assign(

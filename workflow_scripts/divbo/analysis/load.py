@@ -3,12 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from divbo.analysis import outdated
 
 SCORES = ("iteration", "validation_error", "test_error", "members")
 OBSERVATIONS = (
@@ -22,6 +25,7 @@ OBSERVATIONS = (
     "message",
 )
 ALGORITHM = "config.algorithm"
+SETTINGS = b"divbo.settings"  # metadata of scores.parquet
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Results:
     scores
         One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
         of the ensemble built after that iteration (fractions; NaN before the first success), and
-        ``members``. Only runs that have reached the budget.
+        ``members``. Only runs that have reached the budget, made with the study's settings.
     observations
         One row an evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
         ``error``, seconds, ``error_type``, ``message``, ``algorithm``.
@@ -112,7 +116,7 @@ def load(study: Mapping[str, Any], results: Path) -> Results:
 
     datasets = _datasets(study, attempt)
     observations, manifests = _searches(study, attempt)
-    scores = _scores(study, attempt)
+    scores = _scores(study, attempt, manifests)
     columns = ["stage", "dataset", "search", "ensemble", "repeat", "file", "reason"]
     lost = pd.DataFrame(missing, columns=columns)
     lost["repeat"] = lost["repeat"].astype("Int64")
@@ -154,10 +158,14 @@ def _searches(study: dict[str, Any], attempt) -> tuple[pd.DataFrame, pd.DataFram
             for repeat in range(study["repeats"]):
                 where = {"dataset": dataset, "search": search, "repeat": repeat}
                 folder = f"searches/{dataset}/{search}/{repeat}"
-                frame = attempt(
-                    _observations, f"{folder}/observations.parquet", stage="search", **where
+                manifest = attempt(
+                    partial(_manifest, study, search),
+                    f"{folder}/search.json",
+                    stage="search",
+                    **where,
                 )
-                manifest = attempt(_json, f"{folder}/search.json", stage="search", **where)
+                read = _observations if manifest else _of_no_search
+                frame = attempt(read, f"{folder}/observations.parquet", stage="search", **where)
                 if frame is not None:
                     frame = frame.slice(0, budget)
                     tables.append(_tagged(frame, where))
@@ -167,14 +175,30 @@ def _searches(study: dict[str, Any], attempt) -> tuple[pd.DataFrame, pd.DataFram
     return _joined(tables, columns), pd.DataFrame(manifests)
 
 
-def _scores(study: dict[str, Any], attempt) -> pd.DataFrame:
-    budget = study["budget"]["evaluations"]
+def _manifest(study: dict[str, Any], search: str, path: Path) -> dict[str, Any]:
+    manifest = _json(path)
+    if reason := outdated.search(manifest, study, search):
+        raise _Absent(reason)
+    return manifest
 
-    def read(path: Path) -> pa.Table:
+
+def _of_no_search(path: Path) -> None:
+    raise _Absent("its search is not usable")
+
+
+def _scores(study: dict[str, Any], attempt, manifests: pd.DataFrame) -> pd.DataFrame:
+    budget = study["budget"]["evaluations"]
+    keys = ["dataset", "search", "repeat"]
+    usable = set(manifests.reindex(columns=keys).itertuples(index=False, name=None))
+
+    def read(ensemble: str, path: Path) -> pa.Table:
         table = pq.read_table(path, columns=list(SCORES), partitioning=None)
+        written = (table.schema.metadata or {}).get(SETTINGS)  # older files do not say
+        if written and (reason := outdated.ensemble(json.loads(written), study, ensemble)):
+            raise _Absent(reason)
         if table.num_rows < budget:
             raise _Absent(f"{table.num_rows} of {budget} iterations")
-        return table.slice(0, budget)
+        return table.slice(0, budget).replace_schema_metadata()
 
     tables = []
     cache: dict[tuple[str, str, str, int], pa.Table | None] = {}
@@ -186,7 +210,9 @@ def _scores(study: dict[str, Any], attempt) -> pd.DataFrame:
                 if key not in cache:
                     file = f"ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet"
                     where = dict(zip(("dataset", "search", "ensemble", "repeat"), key, strict=True))
-                    cache[key] = attempt(read, file, stage="ensemble", **where)
+                    known = (dataset, search, repeat) in usable
+                    reader = partial(read, ensemble) if known else _of_no_search
+                    cache[key] = attempt(reader, file, stage="ensemble", **where)
                 if cache[key] is not None:
                     where = {"method": method, "dataset": dataset, "repeat": repeat}
                     tables.append(_tagged(cache[key], where))

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from divbo.search import progress
+
 
 def time_spent(observations: pd.DataFrame) -> pd.DataFrame:
     """Sum up the time of each search over all its runs.
@@ -41,13 +43,9 @@ def suggest_curves(observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds for a reader: ``0.4 s``, ``35 s``, ``12 min``, ``3.4 h``."""
+    """Write seconds as :func:`progress.duration`, but digits below 10 s, and – for NaN."""
     if not np.isfinite(seconds):
         return "–"
     if seconds < 10:
         return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:,.1f} h" if seconds < 360_000 else f"{seconds / 3600:,.0f} h"
+    return progress.duration(seconds)

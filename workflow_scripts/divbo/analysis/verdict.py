@@ -76,7 +76,7 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
         f"{len(compared.methods)} methods); {sure}."
     )
     sentences = [_margin(summary, leader, runner), evidence, _interval(summary, boot, leader)]
-    if reference in compared.methods and reference != leader:
+    if reference in compared.methods and reference not in (leader, runner):
         sentences.append(_about(final, summary, leader, reference))
     sentences += [_power(final), _reach(compared, resampled)]
     return Verdict(headline, [s for s in sentences if s], summary, boot, leader)

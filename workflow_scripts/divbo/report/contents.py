@@ -113,6 +113,14 @@ def wilcoxon_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
         "Validation error is that on which ensembles and searches were chosen, so it is "
         "optimistic; the test error beside it is the one to go by.",
     ]
+    pairs = int(next(iter(tests.values()))["pairs"].max())
+    if smallest_p(pairs) > ALPHA:
+        notes.insert(
+            0,
+            f"With {pairs} paired repeats at most the smallest possible p-value is "
+            f"{smallest_p(pairs):g}: nothing can be significant here, and “same” does not mean "
+            "that the methods are alike. 6 repeats are the least.",
+        )
     caption = f"Data sets on which {reference} is better, the same or worse than each method"
     return Table("wilcoxon", caption, columns, rows, data, notes)
 
@@ -214,7 +222,7 @@ def _percent(error: float) -> str:
 
 
 def _times(value: float) -> str:
-    return f"{value:.2f}×" if np.isfinite(value) else "< 1"
+    return f"{value:.1f}×" if np.isfinite(value) else "< 1"
 
 
 def _spans(numbers: list[int]) -> str:

@@ -229,10 +229,10 @@ def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str)
         late = wide.iloc[len(wide) // 5 :]
         if late.notna().any(axis=None):
             deviation = spread.fillna(0)
-            low = np.nanmin(late - deviation.loc[late.index])
+            low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # errors end there
             high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
             margin = 0.06 * (high - low) or 0.5
-            axes.set_ylim(max(low - margin, -0.5), high + margin)
+            axes.set_ylim(low - margin, high + margin)
         axes.set(xlabel="iteration", ylabel=f"{part} error, %", xlim=(0, wide.index[-1]))
     return figure
 
