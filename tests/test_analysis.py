@@ -368,6 +368,13 @@ def test_verdict_over_many_data_sets():
     assert "is not statistically secure" in answer.headline
 
 
+def test_verdict_says_that_methods_are_left_out():
+    scores = frame({("A", "d", 0): [0.1], ("B", "d", 0): [0.2]})
+    compared = ranks.comparison(scores, ["A", "B", "C"])
+    headline = verdict.verdict(compared, "C", False).headline
+    assert "of 2 methods compared so far, 1 left out" in headline
+
+
 def test_verdict_names_a_reference_that_is_next_only_once():
     answer = said(final({"d": {"A": [0.1], "B": [0.2], "C": [0.3]}}), "B")
     assert not any("reference method" in s for s in answer.sentences)

@@ -336,3 +336,12 @@ def test_error_axis_does_not_go_far_below_zero():
     figure = figures.error_panel(curve, ["A"], figures.styles(["A"]), "test")
     low, high = figure.axes[0].get_ylim()
     assert -0.1 * high < low < 0
+
+
+def test_sentences_about_what_is_left_out_are_apart(tmp_path):
+    study = made.study(datasets=("quake",), repeats=1)
+    made.write(tmp_path, study, lambda m, d, r: ([0.3] * 8, [0.3] * 8), {("DivBO", "quake", 0)})
+    page.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "there: DivBO. What is missing" in text
+    assert "(1 data set, 1 run a method)" in text

@@ -71,9 +71,11 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
         return Verdict(text, [s for s in sentences if s], summary, boot, None)
     leader, runner = summary.index[:2]
     sure, evidence = _sure(final, summary, leader, runner)
+    scope = f"{len(compared.methods)} methods"
+    if compared.left_out:
+        scope += f" compared so far, {len(compared.left_out)} left out"
     headline = (
-        f"{leader} ranks best in test error (average rank {best[leader]:.2f} of "
-        f"{len(compared.methods)} methods); {sure}."
+        f"{leader} ranks best in test error (average rank {best[leader]:.2f} of {scope}); {sure}."
     )
     sentences = [_margin(summary, leader, runner), evidence, _interval(summary, boot, leader)]
     if reference in compared.methods and reference not in (leader, runner):

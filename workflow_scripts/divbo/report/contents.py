@@ -44,7 +44,8 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         "Wilcoxon signed-rank over the mean errors of the data sets, Holm-adjusted (– with fewer "
         "than 6). Members: unique members of the final ensemble, on average.",
     ]
-    scope = f"{len(compared.datasets)} data sets, {compared.runs} runs a method"
+    n = len(compared.datasets)
+    scope = f"{n} data set{'s' * (n > 1)}, {compared.runs} run{'s' * (compared.runs > 1)} a method"
     data = table.rename_axis("method").reset_index()
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
 

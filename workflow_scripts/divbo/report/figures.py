@@ -154,7 +154,11 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
             if np.isfinite(row["low"]):
                 axes.plot([row["low"], row["high"]], [y, y], color=style["color"], linewidth=1.6)
             axes.plot(row["rank"], y, color=style["color"], marker=style["marker"], markersize=7)
-        axes.set(xlim=(0.8, n + 0.2), xlabel="average rank in test error (1 = lowest error)")
+        axes.set(
+            xlim=(0.8, n + 0.2),
+            ylim=(0.4, n + 0.6),
+            xlabel="average rank in test error (1 = lowest error)",
+        )
         axes.set_yticks(range(n, 0, -1), summary.index)
         axes.grid(axis="y", visible=False)
     return figure
