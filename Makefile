@@ -23,10 +23,10 @@ test: env
 	$(RUN) pytest -n $(CORES) --dist loadfile
 
 status: env
-	@$(RUN) python workflow_scripts/status.py --study $(STUDY)
+	@$(RUN) python workflow_scripts/status.py --study "$(STUDY)"
 
 partial: env
-	@$(RUN) python workflow_scripts/partial_report.py --study $(STUDY)
+	@$(RUN) python workflow_scripts/partial_report.py --study "$(STUDY)"
 
 env: $(VENV)/installed
 

@@ -11,8 +11,8 @@ from divbo.search.journal import lock
 from divbo.tasks import Tasks
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
-CONDA = workflow.deployment_settings.deployment_method
-PYTHON = "python" if CONDA else shlex.quote(sys.executable)
+METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
+PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
 
@@ -21,7 +21,11 @@ def load_tasks():
     settings = workflow.config_settings
     if len(settings.configfiles) > 1:
         raise UserError("--configfile: name one study; studies are not merged")
-    file = settings.configfiles[0] if settings.configfiles else "config.yaml"
+    if settings.configfiles:
+        file = settings.configfiles[0]
+    else:
+        file = Path("config.yaml")
+        file = file if file.exists() else Path(workflow.basedir) / file
     file = os.path.relpath(file)
     return Tasks(studies.load(file, dict(settings.config)), file)
 
@@ -49,11 +53,13 @@ wildcard_constraints:
 def lock_results():
     """Hold the study's lock for as long as this process lives."""
     global LOCK
-    RESULTS.mkdir(parents=True, exist_ok=True)
     try:
+        RESULTS.mkdir(parents=True, exist_ok=True)
         LOCK = lock(RESULTS / ".lock", f"the study in '{RESULTS}'")
     except UserError as error:
         sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: cannot write '{RESULTS}': {error.strerror}")
 
 
 def split_folder(w):

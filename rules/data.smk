@@ -1,3 +1,7 @@
+# OpenML is asked for few data sets at a time, unless `--resources downloads=` says otherwise.
+workflow.global_resources.setdefault("downloads", 2)
+
+
 rule fetch:
     input:
         lambda w: TASKS.source_files(w.source),
@@ -20,8 +24,8 @@ rule fetch:
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("fetch"),
     shell:
-        '{PYTHON} {SCRIPTS}/fetch.py --source {params.source:q} --openml "$DIVBO_OPENML"'
-        " --output {params.folder} 2> {log}"
+        '{PYTHON} {SCRIPTS:q}/fetch.py --source {params.source:q} --openml "$DIVBO_OPENML"'
+        " --output {params.folder:q} 2> {log}"
 
 
 rule split:
@@ -35,9 +39,9 @@ rule split:
         labels=RESULTS / "splits/{dataset}/{split}/test_labels.npy",
         json=RESULTS / "splits/{dataset}/{split}/split.json",
     log:
-        RESULTS / "logs/split/{dataset}-{split}.log",
+        RESULTS / "logs/split/{dataset}/{split}.log",
     benchmark:
-        RESULTS / "benchmarks/split/{dataset}-{split}.tsv"
+        RESULTS / "benchmarks/split/{dataset}/{split}.tsv"
     conda:
         "../envs/divbo.yaml"
     threads: 1
@@ -50,5 +54,5 @@ rule split:
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("split"),
     shell:
-        "{PYTHON} {SCRIPTS}/split.py --dataset {params.data} --settings {params.settings:q}"
-        " --output {params.folder} 2> {log}"
+        "{PYTHON} {SCRIPTS:q}/split.py --dataset {params.data} --settings {params.settings:q}"
+        " --output {params.folder:q} 2> {log}"

@@ -10,9 +10,9 @@ rule ensemble:
         scores=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet",
         members=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/members.parquet",
     log:
-        RESULTS / "logs/ensemble/{dataset}-{search}-{ensemble}-{repeat}.log",
+        RESULTS / "logs/ensemble/{dataset}/{search}/{ensemble}/{repeat}.log",
     benchmark:
-        RESULTS / "benchmarks/ensemble/{dataset}-{search}-{ensemble}-{repeat}.tsv"
+        RESULTS / "benchmarks/ensemble/{dataset}/{search}/{ensemble}/{repeat}.tsv"
     conda:
         "../envs/divbo.yaml"
     threads: 1
@@ -26,5 +26,5 @@ rule ensemble:
         folder=subpath(output.scores, parent=True),
         code=lambda w: TASKS.ensemble_code(w.ensemble),
     shell:
-        "{PYTHON} {SCRIPTS}/ensemble.py --search {params.search} --split {params.split}"
-        " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder} 2> {log}"
+        "{PYTHON} {SCRIPTS:q}/ensemble.py --search {params.search} --split {params.split}"
+        " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder:q} 2> {log}"

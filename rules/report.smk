@@ -33,5 +33,5 @@ rule report:
         study=TASKS.report(),
         code=lambda w: code_version("report"),
     shell:
-        "{PYTHON} {SCRIPTS}/report.py --study {params.study:q} --results {RESULTS}"
+        "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
         " --output {RESULTS}/report 2> {log}"

@@ -9,16 +9,15 @@ rule search:
         test=RESULTS / "searches/{dataset}/{search}/{repeat}/predictions-test.npy",
         json=RESULTS / "searches/{dataset}/{search}/{repeat}/search.json",
     log:
-        RESULTS / "logs/search/{dataset}-{search}-{repeat}.log",
+        RESULTS / "logs/search/{dataset}/{search}/{repeat}.log",
     benchmark:
-        RESULTS / "benchmarks/search/{dataset}-{search}-{repeat}.tsv"
+        RESULTS / "benchmarks/search/{dataset}/{search}/{repeat}.tsv"
     conda:
         "../envs/divbo.yaml"
     threads: 1
     resources:
         # The worker, and the optimizer's own models.
         mem_mb=lambda w: STUDY.limits.memory_mb + 2000,
-        # Twice the limit of an evaluation at the most; a search that needs longer continues.
         runtime=lambda w, attempt: 1440 * attempt,
     params:
         task=lambda w: TASKS.search(w.dataset, w.search, w.repeat),
@@ -28,5 +27,7 @@ rule search:
         folder=subpath(output.json, parent=True),
         code=lambda w: TASKS.search_code(w.search),
     shell:
-        "{PYTHON} {SCRIPTS}/search.py --task {params.task:q} --split {params.split}"
-        " --checkpoints {params.checkpoints} --output {params.folder} --threads {threads} 2> {log}"
+        # exec: the search is Snakemake's own child, and ends with it.
+        "exec {PYTHON} {SCRIPTS:q}/search.py --task {params.task:q} --split {params.split}"
+        " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
+        " --end-with-parent 2> {log}"

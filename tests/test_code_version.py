@@ -6,6 +6,7 @@ import pytest
 
 from divbo import code_version as module
 from divbo.code_version import code_version, files
+from divbo.errors import UserError
 
 
 @pytest.fixture
@@ -41,6 +42,14 @@ def test_follows_imports_wherever_they_stand(tree):
 
 
 @pytest.mark.parametrize(
+    "text", ["from . import d", "from .d import g", "from ..lib import d", "from ..lib.d import g"]
+)
+def test_follows_relative_imports(tree, text):
+    tree("lib/other.py", f"{text}\n")
+    assert "lib/d.py" in files("lib.other")
+
+
+@pytest.mark.parametrize(
     ("file", "text", "same"),
     [
         ("lib/d.py", "def g():\n    return 1\n", False),
@@ -66,3 +75,15 @@ def test_a_removed_docstring_leaves_the_code(tree):
     before = code_version("lib.d")
     tree("lib/d.py", 'def g():\n    """Only words."""\n')
     assert code_version("lib.d") == before
+
+
+def test_guard_sees_changed_code_only(tree):
+    guard = module.Guard("lib.a")
+    guard.check()
+    tree("lib/d.py", "# a comment\ndef g():\n    pass\n")
+    guard.check()
+    tree("lib/other.py", "z = 5\n")
+    guard.check()
+    tree("lib/d.py", "def g():\n    return 2\n")
+    with pytest.raises(UserError, match=r"'lib/d\.py' was changed while this job ran"):
+        guard.check()

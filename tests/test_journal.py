@@ -96,12 +96,17 @@ def test_zeroed_tail(folder, file, zeros):
     assert all(equal(r, record(i)) for i, r in enumerate(records))
 
 
-def test_a_flipped_byte_in_the_middle_drops_what_follows(folder):
+def test_a_flipped_byte_in_the_middle_drops_what_follows_and_says_so(folder, capsys):
     lines = (folder / "journal.jsonl").read_bytes()
     middle = len(lines) // 2
     flipped = lines[:middle] + bytes([lines[middle] ^ 1]) + lines[middle + 1 :]
     (folder / "journal.jsonl").write_bytes(flipped)
-    assert 0 < len(read(folder)) < 6
+    arrays = (folder / "predictions.f32").read_bytes()
+    left = len(read(folder))
+    assert 0 < left < 6
+    assert f"evaluation {left + 1} is damaged: dropped" in capsys.readouterr().err
+    assert (folder / "journal.jsonl.damaged").read_bytes() == flipped
+    assert (folder / "predictions.f32.damaged").read_bytes() == arrays
 
 
 def test_foreign_fingerprint_is_refused_and_nothing_is_touched(folder):

@@ -198,14 +198,14 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, "report": 1}
     copied.snakemake()
     for name in ("random", "bo"):
-        log = (copied.folder / f"results/tiny/logs/search/wine-{name}-0.log").read_text()
+        log = (copied.folder / f"results/tiny/logs/search/wine/{name}/0.log").read_text()
         assert "continues after 8 evaluations" in log
         assert "9/12" in log
         assert "8/12" not in log
     copied.write(STUDY)
     copied.snakemake()
     assert copied.results() == before
-    log = (copied.folder / "results/tiny/logs/search/wine-bo-0.log").read_text()
+    log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()
     assert [line.split(": ")[1][:5] for line in log.splitlines()] == ["conti", "8/8, "]
 
 
@@ -262,7 +262,9 @@ def test_touched_and_better_documented_code_runs_nothing(copied):
         ("ensembles/selection.py", {"all": 1, "ensemble": 1, "report": 1}),
         ("space/divbo_small.py", {"all": 1, "search": 2, "ensemble": 3, "report": 1}),
         ("report/page.py", {"all": 1, "report": 1}),
+        ("evaluation/evaluator.py", {"all": 1, "search": 2, "ensemble": 3, "report": 1}),
         ("optimizers/divbo.py", {}),
+        ("files.py", {}),
     ],
 )
 def test_changed_code_runs_what_it_changes(copied, module, jobs):
@@ -271,9 +273,9 @@ def test_changed_code_runs_what_it_changes(copied, module, jobs):
     assert copied.planned() == jobs
 
 
-@pytest.mark.parametrize("seconds", [3, 6, 9])
-def test_killed_workflow_goes_on_with_the_same_command(checkout, finished, seconds):
-    process = subprocess.Popen(
+def start(checkout) -> subprocess.Popen:
+    """Start the workflow in the background."""
+    return subprocess.Popen(
         checkout.command(),
         cwd=checkout.folder,
         env=checkout.environment,
@@ -281,23 +283,36 @@ def test_killed_workflow_goes_on_with_the_same_command(checkout, finished, secon
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    time.sleep(seconds)
-    os.killpg(process.pid, signal.SIGKILL)
+
+
+def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
+    """Kill a workflow once its searches have stored so many evaluations."""
+    until = time.monotonic() + 120
+    journals = checkout.folder / "results/tiny/checkpoints"
+    while time.monotonic() < until:
+        lines = sum(len(p.read_bytes().splitlines()) for p in journals.rglob("journal.jsonl"))
+        if lines >= evaluations:
+            break
+        time.sleep(0.02)
+    assert process.poll() is None, "it had ended before it could be killed"
+    kill(process.pid, signal.SIGKILL)
     process.wait()
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "kill"),
+    [(1, os.killpg), (6, os.killpg), (10, os.killpg), (3, os.kill)],
+    ids=["early", "later", "late", "snakemake alone"],
+)
+def test_killed_workflow_goes_on_with_the_same_command(checkout, finished, evaluations, kill):
+    kill_when_searching(checkout, start(checkout), evaluations, kill)
     checkout.snakemake()
     assert checkout.planned() == {}
     assert checkout.results() == finished.results()
 
 
 def test_second_workflow_is_refused(checkout):
-    process = subprocess.Popen(
-        checkout.command(),
-        cwd=checkout.folder,
-        env=checkout.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = start(checkout)
     try:
         lock = checkout.folder / "results/tiny/.lock"
         until = time.monotonic() + 30
@@ -338,3 +353,28 @@ def test_status_of_a_finished_study(finished):
 def test_another_split_for_every_repeat(checkout):
     checkout.write({**STUDY, "repeats": 2, "split": {"resample": "per-repeat"}})
     assert checkout.planned()["split"] == 2
+
+
+def test_an_edit_of_the_evaluator_evaluates_again(copied):
+    path = copied.folder / "workflow_scripts/divbo/evaluation/evaluator.py"
+    path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
+    copied.snakemake("--until", "search")
+    log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()
+    assert "starts anew" in log
+    assert "code.evaluation: " in log
+    assert "1/8" in log
+
+
+def test_from_another_folder_and_with_a_space_in_the_path(tmp_path):
+    checkout = Checkout(make(tmp_path / "a b"))
+    work = make(tmp_path / "work here")
+    shutil.copy(checkout.folder / "study.yaml", work)
+    snakefile = str(checkout.folder / "Snakefile")
+    checkout.folder = work
+    checkout.snakemake("-s", snakefile)
+    assert (work / "results/tiny/report/index.html").is_file()
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

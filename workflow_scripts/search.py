@@ -13,18 +13,23 @@ import hashlib
 import json
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
-from divbo import errors, files, plugins, provenance, study
+from divbo import errors, files, plugins, provenance
 from divbo.code_version import code_version
 from divbo.data.split import load_inputs
-from divbo.evaluation.evaluator import Evaluator
+from divbo.errors import UserError
+from divbo.evaluation.evaluator import Evaluator, WorkerError
+from divbo.evaluation.worker import PARENT_DEATH_SIGNAL, prctl
 from divbo.history import OK
-from divbo.search.journal import Journal, Record
+from divbo.search import code
+from divbo.search.journal import Journal, Record, differences, read_fingerprint
 from divbo.search.loop import run
 from divbo.search.progress import Progress
 from divbo.space.base import Space
@@ -35,37 +40,56 @@ TASK = ("dataset", "search", "repeat", "seed", "space", "limits", "evaluations",
 def main() -> None:
     """Search, then write the declared outputs."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--task", type=json.loads, required=True,
-                        help=f"JSON: {', '.join(TASK)} (its name and settings)")  # fmt: skip
+    parser.add_argument(
+        "--task", type=json.loads, required=True, help=f"JSON: {', '.join(TASK)} (and its settings)"
+    )
     parser.add_argument("--split", type=Path, required=True, help="folder of the split")
-    parser.add_argument("--checkpoints", type=Path, required=True,
-                        help="folder for the journals of this search")  # fmt: skip
+    parser.add_argument(
+        "--checkpoints", type=Path, required=True, help="folder for the journals of this search"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
+    parser.add_argument(
+        "--end-with-parent", action="store_true", help="stop when the calling process ends"
+    )
     arguments = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGUSR1):
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
         signal.signal(number, _stop)
-
+    if arguments.end_with_parent:
+        prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
     task = arguments.task
     if missing := [key for key in TASK if key not in task]:
-        raise errors.UserError(f"--task: key '{missing[0]}' is missing; needed: {', '.join(TASK)}")
-    space_module = plugins.module_name("space", task["space"])
+        raise UserError(f"--task: key '{missing[0]}' is missing; needed: {', '.join(TASK)}")
+    if not (arguments.split / "split.json").is_file():
+        raise UserError(f"--split: there is no split in '{arguments.split}'; run split.py first")
+    try:
+        # The learners' threads are the worker's; the optimizer's own arrays are small.
+        with threadpool_limits(1):
+            search(arguments, task)
+    except WorkerError as error:
+        raise UserError(str(error)) from error
+
+
+def search(arguments: argparse.Namespace, task: dict) -> None:
+    """Run the search of a task and write its results."""
+    optimizer = plugins.make("optimizers", task["optimizer"], "optimizer", "--task: optimizer")
     space = plugins.load("space", task["space"])()
-    optimizer = study.optimizer(task["optimizer"])
+    guard = code.guard(task["optimizer"], task["space"])
     inputs = load_inputs(arguments.split / "inputs.npz")
-    print_ = fingerprint(task, arguments.split)
+    identity = fingerprint(task, arguments.split, arguments.threads)
     columns = len(inputs.classes) if len(inputs.classes) > 2 else 1
     shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
-    folder = arguments.checkpoints / short(print_)
+    folder = arguments.checkpoints / short(identity)
+    announce(folder, identity)
     evaluator = Evaluator(
-        space_module,
+        plugins.module_name("space", task["space"]),
         arguments.split / "inputs.npz",
         seconds=task["limits"]["seconds"],
         memory_mb=task["limits"]["memory_mb"],
         threads=arguments.threads,
     )
-    started = provenance.now()
-    with Journal(folder, print_, shapes) as journal, evaluator:
+    started, clock = provenance.now(), time.perf_counter()
+    with Journal(folder, identity, shapes) as journal, evaluator:
         progress = Progress(arguments.checkpoints, task, len(journal.records))
         records = run(
             optimizer,
@@ -76,17 +100,17 @@ def main() -> None:
             budget=task["evaluations"],
             seed=(task["seed"], task["repeat"]),
             progress=progress,
+            check=guard.check,
         )
         progress(records)
     write(arguments.output, records, column_types(space), shapes)
-    seconds = [r.suggest_seconds + r.fit_seconds for r in records]
     manifest = {
         **{key: task[key] for key in ("dataset", "search", "repeat", "seed", "space", "limits")},
         "settings": task["optimizer"],
         "evaluations": len(records),
         "best_error": min((r.error for r in records if r.status == OK), default=None),
         "status": dict(sorted(Counter(r.status for r in records).items())),
-        "fingerprint": print_,
+        "fingerprint": identity,
         **provenance.commit(),
         "versions": provenance.versions(),
         "machine": provenance.machine(),
@@ -94,31 +118,42 @@ def main() -> None:
         "started": started,
         "finished": provenance.now(),
         "resumed_after": progress.resumed,
-        "wall_seconds": sum(seconds),
+        "job_seconds": time.perf_counter() - clock,
+        "wall_seconds": sum(r.suggest_seconds + r.fit_seconds for r in records),
         "suggest_seconds": sum(r.suggest_seconds for r in records),
         "cpu_seconds": sum(r.cpu_seconds for r in records),
     }
     files.write_json(arguments.output / "search.json", manifest)
 
 
-def fingerprint(task: dict, split: Path) -> dict:
+def fingerprint(task: dict, split: Path, threads: int) -> dict:
     """Say what a search is: two searches with equal fingerprints are the same search."""
-    name = task["optimizer"]["optimizer"]
-    optimizer = plugins.module_name("optimizers", name)
-    space = plugins.module_name("space", task["space"])
-    used = study.optimizer(task["optimizer"]).modules
+    versions = provenance.versions()
+    versions["python"] = ".".join(versions["python"].split(".")[:2])
+    modules = code.modules(task["optimizer"], task["space"])
     return {
         "optimizer": task["optimizer"],
         "space": task["space"],
         "limits": task["limits"],
         "seed": [task["seed"], task["repeat"]],
         "data": json.loads((split / "split.json").read_text(encoding="utf-8"))["checksum"],
-        "code": {
-            "optimizer": code_version(optimizer, *used),
-            "evaluation": code_version(space, "divbo.evaluation.worker", "divbo.search.shown"),
-        },
-        "versions": provenance.versions(),
+        "threads": threads,
+        "code": {part: code_version(*names) for part, names in modules.items()},
+        "versions": versions,
     }
+
+
+def announce(folder: Path, identity: dict) -> None:
+    """Say in the log why a search starts anew although there is a journal of an earlier one."""
+    others = folder.parent.glob("*/fingerprint.json")
+    others = sorted(others, key=lambda path: path.stat().st_mtime)
+    if others and not folder.exists():
+        there = read_fingerprint(others[-1]) or {}
+        changes = "; ".join(differences(there, json.loads(json.dumps(identity))))
+        print(
+            f"starts anew: not the search of the journal '{others[-1].parent}' ({changes})",
+            file=sys.stderr,
+        )
 
 
 def short(fingerprint: dict) -> str:
@@ -147,7 +182,7 @@ def write(
     for key in ("suggest_seconds", "fit_seconds", "cpu_seconds"):
         columns[key] = np.array([getattr(r, key) for r in records])
     for key in ("error_type", "message"):
-        columns[key] = [getattr(r, key) for r in records]
+        columns[key] = pa.array([getattr(r, key) or "" for r in records], type=pa.string())
     columns["why"] = [json.dumps(r.why, ensure_ascii=False) for r in records]
     for name, type_ in hyperparameters.items():
         values = [r.configuration.get(name) for r in records]

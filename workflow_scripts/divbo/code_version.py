@@ -9,7 +9,13 @@ import functools
 import hashlib
 from pathlib import Path
 
+from divbo.errors import UserError
+
 ROOT = Path(__file__).parents[1]
+#: They write, report or name things, and decide no result: a change there makes nothing outdated.
+NEUTRAL = {f"divbo/{name}.py" for name in ("code_version", "errors", "files", "provenance")} | {
+    "divbo/search/progress.py"
+}
 
 
 @functools.cache
@@ -37,12 +43,47 @@ def files(*modules: str) -> list[str]:
     return sorted(str(p.relative_to(ROOT)) for p in _closure(modules))
 
 
+class Guard:
+    """Watch the code of modules while a process runs that has already imported it.
+
+    What is imported later, or by a worker that starts later, is what is on disk then.
+    """
+
+    def __init__(self, *modules: str):
+        self._paths = sorted(_closure(modules))
+        self._stamps = self._look()
+        self._code = {path: _code(path) for path in self._paths}
+
+    def check(self) -> None:
+        """See whether the code is still the same.
+
+        Raises
+        ------
+        UserError
+            If it is not; touched or better documented files are the same code.
+        """
+        stamps = self._look()
+        if stamps == self._stamps:
+            return
+        for path in self._paths:
+            if not path.is_file() or ast.unparse(_read(path)) != self._code[path]:
+                name = path.relative_to(ROOT)
+                raise UserError(
+                    f"'{name}' was changed while this job ran; run the same command again"
+                )
+        self._stamps = stamps
+
+    def _look(self) -> list[tuple[int, int] | None]:
+        stats = [path.stat() if path.is_file() else None for path in self._paths]
+        return [s and (s.st_mtime_ns, s.st_size) for s in stats]
+
+
 def _closure(modules) -> set[Path]:
     found: set[Path] = set()
     open_ = [p for m in modules for p in _files_of(m)]
     while open_:
         path = open_.pop()
-        if path not in found:
+        if path not in found and path.relative_to(ROOT).as_posix() not in NEUTRAL:
             found.add(path)
             open_.extend(_imports(path))
     return found
@@ -63,6 +104,11 @@ def _files_of(module: str) -> tuple[Path, ...]:
 
 @functools.cache
 def _tree(path: Path) -> ast.Module:
+    return _read(path)
+
+
+def _read(path: Path) -> ast.Module:
+    """Parse a file as it is now, without its docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -81,11 +127,14 @@ def _code(path: Path) -> str:
 def _imports(path: Path) -> tuple[Path, ...]:
     """Files below ``workflow_scripts`` that a file imports, wherever in it the import stands."""
     found = []
+    package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
         else:
             continue
         for name in names:

@@ -34,7 +34,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise UserError(f"cannot write '{path}': {error.strerror or error}") from error
     finally:
@@ -104,7 +104,7 @@ def _column(values: Any) -> Any:
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the renaming itself outlast a power cut, where folders can be synced."""
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -7,9 +7,10 @@ exactly the jobs whose slice it changes.
 import json
 from typing import Any
 
-from divbo import plugins, study
+from divbo import plugins
 from divbo.code_version import code_version
 from divbo.data.sources import source_key
+from divbo.search import code
 from divbo.study import Study
 
 
@@ -64,15 +65,8 @@ class Tasks:
         )
 
     def search_code(self, search: str) -> str:
-        """Version of the code of a search: the script, its optimizer, the space, the worker."""
-        settings = self.study.searches[search]
-        return code_version(
-            "search",
-            "divbo.evaluation.worker",
-            plugins.module_name("space", self.study.space),
-            plugins.module_name("optimizers", settings["optimizer"]),
-            *study.optimizer(settings).modules,
-        )
+        """Version of the code of a search: its script, optimizer, space and worker."""
+        return code.version(self.study.searches[search], self.study.space)
 
     def ensemble(self, ensemble: str) -> str:
         """Say what an ensemble is."""

@@ -58,7 +58,8 @@ _OUT_OF_MEMORY = ("bad_alloc", "bad allocation", "out of memory", "cannot alloca
 
 def one_line(text: str) -> str:
     """Fold white space and cut to :data:`MESSAGE_LENGTH` characters."""
-    # Cut before and after: a message may be megabytes long.
+    # Cut before and after: a message may be megabytes long. It need not be valid text.
+    text = text[: 10 * MESSAGE_LENGTH].encode("utf-8", "replace").decode()
     return " ".join(text[: 10 * MESSAGE_LENGTH].split())[:MESSAGE_LENGTH]
 
 
@@ -221,7 +222,11 @@ def _release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _prctl(option: int, value: int) -> None:
+PARENT_DEATH_SIGNAL = 1  # option of prctl
+
+
+def prctl(option: int, value: int) -> None:
+    """Set an option of this process (Linux; elsewhere nothing happens)."""
     if sys.platform == "linux":
         arguments = [ctypes.c_ulong(v) for v in (value, 0, 0, 0)]
         if ctypes.CDLL(None, use_errno=True).prctl(option, *arguments):
@@ -230,7 +235,7 @@ def _prctl(option: int, value: int) -> None:
 
 def _die_with(parent: int) -> None:
     """End this process as soon as its parent ends, however that happens."""
-    _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: works while C code runs, too
+    prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)  # works while C code runs, too
     if os.getppid() != parent:
         os._exit(1)
     if sys.platform != "linux":
@@ -247,7 +252,7 @@ def _be_a_child() -> None:
     """What a process forked by a learner does first: die with the worker, obey signals."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    _prctl(1, signal.SIGKILL)
+    prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def main() -> None:
@@ -255,7 +260,7 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     requests, replies = settings.pop("requests"), settings.pop("replies")
     _die_with(settings.pop("parent"))
-    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
+    prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
     for number in _SIGNALS:  # these are for the parent; a handler, not SIG_IGN, as exec undoes it
         signal.signal(number, lambda *_: None)
         signal.siginterrupt(number, False)

@@ -10,13 +10,16 @@ A journal is a folder with four files:
 
 An evaluation is committed by its line, written and synced after its predictions. Whatever is torn
 at the end (a cut line, zeroed bytes, predictions that are too short) is dropped on opening, with
-all that follows it: the optimizer suggests the same configurations again.
+all that follows it: the optimizer suggests the same configurations again. Where whole lines follow
+the damage, both files are kept as ``*.damaged`` first.
 """
 
 import fcntl
 import json
 import os
+import shutil
 import socket
+import sys
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from divbo.errors import UserError
-from divbo.files import write_json
+from divbo.files import sync_folder, write_json
 from divbo.history import OK
 
 
@@ -102,6 +105,7 @@ class Journal:
             self._check_fingerprint()
             self._lines = self._open("journal.jsonl")
             self._arrays = self._open("predictions.f32")
+            sync_folder(self.folder)
             self._read()
         except OSError as error:
             raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
@@ -162,14 +166,26 @@ class Journal:
         with (self.folder / "journal.jsonl").open("rb") as lines:
             text = lines.read()
         end = position = 0
+        lines = text.splitlines(keepends=True)
         with (self.folder / "predictions.f32").open("rb") as arrays:
-            for line in text.splitlines(keepends=True):
+            for line in lines:
                 record, size = self._record(line, arrays)
                 if record is None:
                     break
                 self.records.append(record)
                 end += len(line)
                 position += size
+        if dropped := len(lines) - len(self.records):
+            kept = ""
+            if dropped > 1:  # more than the last evaluation was lost: somebody may want to look
+                for name in ("journal.jsonl", "predictions.f32"):
+                    shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
+                kept = "; the files as they were are kept as *.damaged"
+            print(
+                f"'{self.folder}': evaluation {len(self.records) + 1} is damaged: dropped it and "
+                f"what follows, {dropped} in all{kept}",
+                file=sys.stderr,
+            )
         os.ftruncate(self._lines, end)
         os.ftruncate(self._arrays, position)
 

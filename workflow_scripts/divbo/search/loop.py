@@ -23,6 +23,7 @@ def run(
     budget: int,
     seed: Sequence[int],
     progress: Callable[[list[Record]], None] = lambda records: None,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Record]:
     """Continue the search in ``journal`` until it has ``budget`` evaluations.
 
@@ -36,6 +37,8 @@ def run(
         Study's seed and repeat.
     progress
         Called with all records after every evaluation.
+    check
+        Called before an evaluation is stored; what it raises ends the search without it.
 
     Returns
     -------
@@ -47,6 +50,8 @@ def run(
         configuration = space.configuration(record.configuration)
         return observation(configuration, record.status, record.error, record.validation)
 
+    labels = labels.copy()
+    labels.flags.writeable = False
     observations = tuple(shown(r) for r in journal.records[:budget])
     while len(observations) < budget:
         history = History(space, labels, observations)
@@ -72,6 +77,7 @@ def run(
             validation=validation,
             test=test,
         )
+        check()
         journal.append(record)
         observations += (shown(record),)
         progress(journal.records)

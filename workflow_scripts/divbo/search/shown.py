@@ -21,10 +21,15 @@ def generator(seed: Sequence[int], iteration: int) -> np.random.Generator:
 def observation(
     configuration: Configuration, status: str, error: float | None, validation: np.ndarray | None
 ) -> Observation:
-    """Show the optimizer an evaluation; ``validation`` are its stored predictions."""
+    """Show the optimizer an evaluation; ``validation`` are its stored predictions.
+
+    It gets a copy that it cannot write to: what is stored stays as it is.
+    """
     if status != OK:
         return Observation(configuration, status, float("nan"), None)
-    return Observation(configuration, status, error, expand(validation))
+    prediction = expand(validation).copy()
+    prediction.flags.writeable = False
+    return Observation(configuration, status, error, prediction)
 
 
 def stored(probabilities: np.ndarray | None) -> np.ndarray | None:
