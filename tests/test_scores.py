@@ -173,6 +173,16 @@ def test_script_writes_the_same_bytes_as_the_library(tmp_path):
         assert script.read_bytes() == library.read_bytes()
 
 
+def test_scores_say_what_they_were_made_with(tmp_path):
+    import pyarrow.parquet as pq
+
+    search, split = make(tmp_path)
+    scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
+    metadata = pq.read_schema(tmp_path / "out/scores.parquet").metadata
+    expected = {"type": "selection", "size": 3, "use_best": False}
+    assert json.loads(metadata[b"divbo.settings"]) == expected
+
+
 def test_script_ends_with_one_line(tmp_path):
     search, split = make(tmp_path, n=4, failed=())
     common = ("--search", search, "--split", split, "--output", tmp_path / "out")

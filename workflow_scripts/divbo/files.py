@@ -71,10 +71,11 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
         np.save(file, np.asarray(array, order="C"), allow_pickle=False)
 
 
-def write_parquet(path: str | Path, table: Any) -> None:
+def write_parquet(path: str | Path, table: Any, metadata: Mapping[str, str] | None = None) -> None:
     """Write a Parquet file from columns by name, a ``pyarrow.Table`` or a pandas frame.
 
-    Columns may be numpy arrays, lists or pyarrow arrays; the index of a frame is not stored. NaN
+    Columns may be numpy arrays, lists or pyarrow arrays; the index of a frame is not stored;
+    ``metadata`` goes into the schema. NaN
     stays NaN in columns given by name and is null in columns of a frame (as pandas means it).
 
     Raises
@@ -89,6 +90,8 @@ def write_parquet(path: str | Path, table: Any) -> None:
         table = pa.table({name: _column(values) for name, values in table.items()})
     elif not isinstance(table, pa.Table):
         table = pa.Table.from_pandas(table, preserve_index=False)
+    if metadata:
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 

@@ -1,5 +1,6 @@
 """The ensemble of every iteration of a finished search, with its validation and test error."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,7 +128,9 @@ def write(search: Path, split: Path, settings: Any, seed: int, output: Path) -> 
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
     scores, members = score(ensemble, *load(search, split, seed))
     write_parquet(output / "members.parquet", members)
-    write_parquet(output / "scores.parquet", scores)
+    # With what it was made, so that a report can tell it from the same name in another study.
+    made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
+    write_parquet(output / "scores.parquet", scores, {"divbo.settings": json.dumps(made_with)})
 
 
 def _read_errors(path: Path) -> np.ndarray:
