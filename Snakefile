@@ -19,6 +19,9 @@ rule all:
     default_target: True
     input:
         RESULTS / "report/index.html",
+        # Named here too, because a result that is lost is no reason to make the report again.
+        SEARCHES,
+        SCORES,
 
 
 onstart:
@@ -31,5 +34,6 @@ onsuccess:
 
 
 onerror:
-    print(f"\nSomething failed; what is finished stays. The logs: {RESULTS / 'logs'}/")
+    print("\nStopped, or something failed; what is finished stays.")
+    print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
     print("Run the same command again: it continues where it stopped.")

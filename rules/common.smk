@@ -37,6 +37,9 @@ except UserError as error:
 
 STUDY = TASKS.study
 RESULTS = Path("results") / STUDY.study
+for folder in (Path("results"), RESULTS):
+    if folder.exists() and not folder.is_dir():
+        sys.exit(f"error: '{folder}' is a file; results go into a folder of that name, move it")
 # How OpenML is reached changes no result: it goes past the parameters that Snakemake compares.
 os.environ["DIVBO_OPENML"] = STUDY.openml.model_dump_json()
 

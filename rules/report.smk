@@ -1,7 +1,12 @@
+# What the methods need, of every data set and repeat.
+SEARCHES = runs(f"{RESULTS}/searches/{{dataset}}/{{search}}/{{repeat}}/search.json")
+SCORES = runs(f"{RESULTS}/ensembles/{{dataset}}/{{search}}/{{ensemble}}/{{repeat}}/scores.parquet")
+
+
 rule report:
     input:
-        runs(f"{RESULTS}/searches/{{dataset}}/{{search}}/{{repeat}}/search.json"),
-        runs(f"{RESULTS}/ensembles/{{dataset}}/{{search}}/{{ensemble}}/{{repeat}}/scores.parquet"),
+        SEARCHES,
+        SCORES,
         # Parts of the page that are no Python code, and so have no part in its version.
         f"{SCRIPTS}/divbo/report/template.html",
         f"{SCRIPTS}/divbo/report/style.css",

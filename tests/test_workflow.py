@@ -378,3 +378,23 @@ def test_from_another_folder_and_with_a_space_in_the_path(tmp_path):
 def make(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+@pytest.mark.parametrize(
+    ("lost", "jobs"),
+    [
+        ("searches/wine/random/0", {"all": 1, "search": 1, "ensemble": 1, "report": 1}),
+        ("ensembles/wine/bo/best/0/scores.parquet", {"all": 1, "ensemble": 1, "report": 1}),
+    ],
+)
+def test_lost_results_are_made_again(copied, lost, jobs):
+    path = copied.folder / "results/tiny" / lost
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert copied.planned() == jobs
+
+
+def test_results_that_is_a_file(checkout):
+    (checkout.folder / "results").write_text("")
+    text = checkout.snakemake(fails=True)
+    assert "error: 'results' is a file" in text
+    assert "Traceback" not in text

@@ -135,7 +135,7 @@ def _read(path: Path, keys: tuple[str, ...]) -> dict | None:
     """Read a file of JSON; None where it is missing, damaged or lacks one of the keys."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     whole = isinstance(content, dict) and all(key in content for key in keys)
     return content if whole else None

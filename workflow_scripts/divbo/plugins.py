@@ -144,6 +144,12 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                 )
             case "too_short" if not e["input"]:
                 text = "is empty; it needs at least one entry"
+            case "dict_type" | "model_type" | "model_attributes_type":
+                text = f"is a mapping of keys to values; found {_found(e['input'])}"
+            case "string_type" if "[key]" in e["loc"]:
+                text = f"a name must be text: YAML reads it as {_found(e['input'])}; quote it"
+            case "string_type":
+                text = f"must be text: YAML reads it as {_found(e['input'])}; quote it"
             case _:
                 text = " ".join(e["msg"].removeprefix("Value error, ").split())
                 text = f"{text[0].lower()}{text[1:]}"
@@ -151,6 +157,17 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                     text += f"; found {e['input']!r}"
         lines.append(f"{key}: {text}")
     return lines
+
+
+def _found(value: Any) -> str:
+    """Write a value for a reader who thinks in YAML."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return str(value)
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

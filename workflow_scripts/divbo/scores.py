@@ -159,4 +159,6 @@ def _reading(path: Path) -> Iterator[Path]:
     # pyarrow.ArrowInvalid is a ValueError; a missing column is a KeyError.
     except (ValueError, KeyError, OSError, EOFError, BadZipFile, BadStream) as error:
         lines = str(error).splitlines() or [type(error).__name__]
-        raise UserError(f"cannot read '{path}': {lines[0]}") from None
+        raise UserError(
+            f"cannot read '{path}': {lines[0]}; remove the folder '{path.parent}' and run again"
+        ) from None

@@ -60,7 +60,9 @@ class Split(_Model):
 class Budget(_Model):
     """How long a search goes on."""
 
-    evaluations: int = Field(250, ge=1, description="evaluated configurations a search")
+    evaluations: int = Field(
+        250, ge=1, le=1_000_000, description="evaluated configurations a search"
+    )
 
 
 class Limits(_Model):
@@ -279,7 +281,7 @@ def _settings(study: Study) -> list[str]:
             if section == "searches" and plugin.minimum_evaluations > study.budget.evaluations:
                 problems.append(
                     f"budget.evaluations: {study.budget.evaluations} is below what search "
-                    f"'{name}' needs for its initial design, {plugin.minimum_evaluations}"
+                    f"'{name}' needs for its initial design and one suggestion, {plugin.minimum_evaluations}"
                 )
     return problems
 

@@ -60,6 +60,9 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
             f"{percent(summary['error'].iloc[0])} over {_scope(compared)}."
         )
         return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
+    if (final >= 1).all(axis=None):
+        text = "No method ever had a model: every evaluation failed. See Failures."
+        return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
     best = summary["rank"].round(9)
     leaders = list(summary.index[best == best.min()])
     if len(leaders) > 1:
