@@ -281,7 +281,8 @@ def _settings(study: Study) -> list[str]:
             if section == "searches" and plugin.minimum_evaluations > study.budget.evaluations:
                 problems.append(
                     f"budget.evaluations: {study.budget.evaluations} is below what search "
-                    f"'{name}' needs for its initial design and one suggestion, {plugin.minimum_evaluations}"
+                    f"'{name}' needs for its initial design and one suggestion, "
+                    f"{plugin.minimum_evaluations}"
                 )
     return problems
 
