@@ -347,7 +347,8 @@ def test_no_file_descriptors_are_lost(evaluator):
 
 
 PARENT = """
-import json, sys, threading, time
+import json, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background shell
 from divbo.evaluation.evaluator import Evaluator
 inputs, behaviour = sys.argv[1:]
 with Evaluator("hostile_space", inputs, 60, 512, 1) as evaluator:

@@ -73,12 +73,12 @@ def content(records: list[Record]) -> list[tuple]:
     return rows
 
 
-@pytest.mark.parametrize("optimizer", ["random", "bo", "divbo"])
-def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer):
+@pytest.mark.parametrize(("optimizer", "budget"), [("random", 800), ("bo", 30), ("divbo", 30)])
+def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget):
     """SIGKILL at random moments, mostly in the middle of the evaluations."""
-    expected = content(search(tmp_path / "whole", inputs, optimizer, 30))
+    expected = content(search(tmp_path / "whole", inputs, optimizer, budget))
     program = SEARCH.format(tests=str(TESTS), library=str(TESTS.parent / "workflow_scripts"))
-    command = [sys.executable, "-c", program, tmp_path / "cut", inputs, optimizer, "30"]
+    command = [sys.executable, "-c", program, tmp_path / "cut", inputs, optimizer, str(budget)]
     rng = np.random.default_rng(len(optimizer))
     journal = tmp_path / "cut/journal.jsonl"
     sizes = []
@@ -95,7 +95,7 @@ def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer):
         process.wait()
         sizes.append(journal.stat().st_size)
     assert len(set(sizes)) > 2, "the kills came too late to matter"
-    assert content(search(tmp_path / "cut", inputs, optimizer, 30)) == expected
+    assert content(search(tmp_path / "cut", inputs, optimizer, budget)) == expected
 
 
 def test_a_larger_budget_continues(tmp_path, inputs):
