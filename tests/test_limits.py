@@ -1,0 +1,72 @@
+"""Changed limits: which stored evaluations could have ended otherwise."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from divbo.limits import FIGURES, could_change, peaks, same_search, unaffected
+
+OLD = {"seconds": 10, "memory_mb": 2000}
+
+
+def figures(cpu=1.0, wall=None, memory=500.0):
+    return dict(zip(FIGURES, (cpu, cpu if wall is None else wall, memory), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("status", "used", "new", "changes"),
+    [
+        ("ok", figures(cpu=4), {"seconds": 5}, False),
+        ("ok", figures(cpu=6), {"seconds": 5}, True),
+        ("ok", figures(cpu=1, wall=11), {"seconds": 5}, True),  # by the clock: 2 * 5
+        ("ok", figures(cpu=9.9), {"seconds": 20}, False),
+        ("crash", figures(cpu=6), {"seconds": 5}, True),
+        ("timeout", figures(cpu=10.1), {"seconds": 11}, True),
+        ("timeout", figures(cpu=10.1), {"seconds": 5}, False),
+        ("timeout", figures(cpu=10.1, memory=1500), {"memory_mb": 1000}, True),
+        ("ok", figures(memory=1500), {"memory_mb": 1000}, True),
+        ("ok", figures(memory=900), {"memory_mb": 1000}, False),
+        ("ok", figures(memory=1999), {"memory_mb": 4000}, False),
+        ("memory", figures(memory=2001), {"memory_mb": 4000}, True),
+        ("memory", figures(memory=2001), {"memory_mb": 1000}, False),
+        ("memory", figures(cpu=6, memory=2001), {"seconds": 5}, True),
+    ],
+)
+def test_an_evaluation(status, used, new, changes):
+    assert could_change(status, used, OLD, {**OLD, **new}) is changes
+
+
+def test_every_thread_has_its_share_of_the_cpu_seconds():
+    new = {**OLD, "seconds": 5}
+    assert could_change("ok", figures(cpu=8, wall=4), OLD, new, threads=1)
+    assert not could_change("ok", figures(cpu=8, wall=4), OLD, new, threads=2)
+
+
+def test_evaluations_count_up_to_the_first_that_could_change():
+    evaluations = [("ok", figures(cpu=c)) for c in (1, 2, 7, 1)]
+    assert unaffected(evaluations, OLD, {**OLD, "seconds": 5}) == 2
+    assert unaffected(evaluations, OLD, OLD) == 4
+
+
+LIMITS = st.fixed_dictionaries({"seconds": st.integers(1, 20), "memory_mb": st.integers(512, 4000)})
+NUMBERS = st.floats(0, 5000, allow_nan=False)
+EVALUATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["ok", "timeout", "memory", "crash", "invalid"]),
+        st.builds(figures, NUMBERS, NUMBERS, NUMBERS),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(EVALUATIONS, LIMITS, LIMITS, st.integers(1, 3))
+def test_the_peaks_tell_what_all_evaluations_tell(evaluations, old, new, threads):
+    manifest = {"limits": old, "peaks": peaks(evaluations), "threads": threads}
+    whole = unaffected(evaluations, old, new, threads) == len(evaluations)
+    assert same_search(manifest, new) is whole
+
+
+def test_a_manifest_without_peaks_tells_nothing():
+    assert not same_search({"limits": OLD}, {**OLD, "seconds": 20})
+    assert same_search({"limits": OLD}, dict(OLD))
