@@ -19,6 +19,7 @@ from hypothesis.extra.numpy import arrays
 from divbo.errors import UserError
 from divbo.evaluation import evaluator as evaluator_module
 from divbo.evaluation import process as process_module
+from divbo.evaluation import worker as worker_module
 from divbo.evaluation.evaluator import Evaluator, WorkerError
 from divbo.evaluation.probabilities import InvalidPredictionError, align
 from divbo.evaluation.worker import MODULES
@@ -95,6 +96,33 @@ def test_result_of_a_good_configuration(evaluator, good):
     assert 0 < result.fit_seconds < 0.4
     assert 0 < result.cpu_seconds < 0.4
     np.testing.assert_allclose(result.validation.sum(axis=1), 1, atol=1e-6)
+
+
+def test_seconds_of_prediction_are_those_of_fitting_and_predicting_apart(patient):
+    slow_fit = patient.evaluate({"behaviour": "sleep", "seconds": 0.1})
+    assert slow_fit.predict_seconds > 0
+    assert slow_fit.fit_seconds - slow_fit.predict_seconds >= 0.1
+    slow_prediction = patient.evaluate({"behaviour": "late"})  # 0.05 s each set
+    assert slow_prediction.fit_seconds >= slow_prediction.predict_seconds >= 0.1
+    assert patient.evaluate({"behaviour": "raises"}).predict_seconds is None
+
+
+def test_peak_of_memory_is_that_of_the_evaluation(patient):
+    plain = patient.evaluate(GOOD).memory_mb
+    assert patient.evaluate({"behaviour": "peaks"}).memory_mb > plain + 55
+    assert patient.evaluate(GOOD).memory_mb < plain + 30
+    assert patient.evaluate({"behaviour": "segfault"}).memory_mb > plain / 2
+    assert patient.evaluate({"behaviour": "child_grows"}).memory_mb == MEMORY
+
+
+def test_peak_of_memory_where_the_kernel_does_not_reset_it(monkeypatch):
+    monkeypatch.setattr(worker_module, "Path", lambda path: Path("/proc/none"))
+    before = worker_module._forget_peak()
+    block = np.ones(before + 2**26, dtype=np.uint8)
+    assert worker_module._peak_memory(before) >= block.nbytes
+    before = worker_module._forget_peak()
+    del block
+    assert worker_module._peak_memory(before) < before - 2**25
 
 
 def test_one_worker_lives_on(evaluator):

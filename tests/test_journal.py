@@ -25,6 +25,8 @@ def record(i: int) -> Record:
         suggest_seconds=0.1,
         fit_seconds=1.5,
         cpu_seconds=1.4,
+        predict_seconds=0.2 if ok else None,
+        memory_mb=300.5,
         error_type="" if ok else "ValueError",
         message="" if ok else "naïve — line",
         why={"origin": "random"},

@@ -18,7 +18,7 @@ from divbo.search.loop import run
 from divbo.search.shown import error_rate, generator, observation, stored
 
 TESTS = Path(__file__).parent
-SECONDS = ("suggest_seconds", "fit_seconds", "cpu_seconds")
+SECONDS = ("suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
 # A search with instant learners in a process of its own, that the tests can kill.
 SEARCH = """
 import sys

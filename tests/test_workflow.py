@@ -16,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
-TIMES = ["suggest_seconds", "fit_seconds", "cpu_seconds"]
+TIMES = ["suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"]
 STUDY = {
     "study": "tiny",
     "datasets": {"wine": {"sklearn": "wine"}},

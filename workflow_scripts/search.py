@@ -179,8 +179,8 @@ def write(
     columns = {"iteration": np.arange(1, len(records) + 1)}
     columns["status"] = [r.status for r in records]
     columns["error"] = np.array([np.nan if r.error is None else r.error for r in records])
-    for key in ("suggest_seconds", "fit_seconds", "cpu_seconds"):
-        columns[key] = np.array([getattr(r, key) for r in records])
+    for key in ("suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"):
+        columns[key] = np.array([getattr(r, key) for r in records], dtype=float)  # None: NaN
     for key in ("error_type", "message"):
         columns[key] = pa.array([getattr(r, key) or "" for r in records], type=pa.string())
     columns["why"] = [json.dumps(r.why, ensure_ascii=False) for r in records]

@@ -41,6 +41,12 @@ class Evaluation:
         Wall-clock seconds to build, fit and predict.
     cpu_seconds
         CPU seconds of the worker and its children meanwhile.
+    predict_seconds
+        Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
+    memory_mb
+        Largest resident memory meanwhile in MiB, interpreter and data included: of the worker, as
+        the kernel counts it, and of its children as often as it was looked at. Of a killed
+        evaluation what was seen; the limit if it was killed for memory.
     error_type, message
         Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
     """
@@ -50,6 +56,8 @@ class Evaluation:
     test: np.ndarray | None
     fit_seconds: float
     cpu_seconds: float
+    predict_seconds: float | None
+    memory_mb: float
     error_type: str | None
     message: str | None
 
@@ -169,7 +177,18 @@ class Evaluator:
         def failure(status: str, error_type: str, message: str) -> Evaluation:
             seconds = time.monotonic() - start
             self.close()
-            return Evaluation(status, None, None, seconds, worker.cpu, error_type, message)
+            resident = self._memory if status == "memory" else worker.resident
+            return Evaluation(
+                status,
+                validation=None,
+                test=None,
+                fit_seconds=seconds,
+                cpu_seconds=worker.cpu,
+                predict_seconds=None,
+                memory_mb=resident / MIB,
+                error_type=error_type,
+                message=message,
+            )
 
         def check() -> None:
             memory = worker.watch()
@@ -213,10 +232,12 @@ class Evaluator:
             header["status"],
             validation,
             test,
-            header["fit_seconds"],
-            cpu,
-            header["error_type"],
-            header["message"],
+            fit_seconds=header["fit_seconds"],
+            cpu_seconds=cpu,
+            predict_seconds=header["predict_seconds"],
+            memory_mb=max(header["peak_bytes"], worker.resident) / MIB,
+            error_type=header["error_type"],
+            message=header["message"],
         )
 
     def _check_cpu(self, cpu: float) -> None:

@@ -46,6 +46,8 @@ class WorkerProcess:
         Seconds since :meth:`begin` for which the tree ran, and could have run.
     private
         Largest private memory of the worker since then, in bytes.
+    resident
+        Largest resident memory of the tree that was seen since then, in bytes.
     """
 
     def __init__(self, settings: Mapping[str, Any]):
@@ -85,7 +87,7 @@ class WorkerProcess:
         self._descendants: set[psutil.Process] = set()
         self._said = b""
         self._start_cpu = self._start_queued = self.cpu = self.queued = 0.0
-        self.private = 0
+        self.private = self.resident = 0
 
     @property
     def stderr(self) -> str:
@@ -162,6 +164,7 @@ class WorkerProcess:
         self._said, self.private = b"", 0
         with contextlib.suppress(psutil.NoSuchProcess):
             self._start_cpu, self.cpu = sum(self._tree.cpu_times()[:4]), 0.0
+            self.resident = self._tree.memory_info().rss
         self._start_queued, self.queued = _queued_seconds([self._tree]), 0.0
 
     def watch(self) -> int:
@@ -178,6 +181,7 @@ class WorkerProcess:
         self.cpu = max(self.cpu, cpu)
         queued = _queued_seconds([self._tree, *self._descendants]) - self._start_queued
         self.queued = max(self.queued, queued)
+        self.resident = max(self.resident, memory)
         return memory
 
     def shared_out_memory(self) -> int:

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -19,6 +20,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,10 +146,12 @@ class _Worker:
         """Fit and predict; return the header of the reply and the predictions."""
         predictions: list[np.ndarray] = []
         status, kind, message = "ok", None, None
+        predict_seconds = None
+        highest = _forget_peak()
         start, cpu = time.perf_counter(), _cpu_seconds()
         try:
             with _clean_state():
-                predictions = self._fit_predict(values)
+                predictions, predict_seconds = self._fit_predict(values)
         except InvalidPredictionError as error:
             status, kind, message = "invalid", "InvalidPrediction", str(error)
         except BaseException as error:  # sys.exit and KeyboardInterrupt of a learner too
@@ -157,6 +161,7 @@ class _Worker:
             lacking = isinstance(error, MemoryError) or is_out_of_memory(message or "")
             status = "memory" if lacking else "crash"
         seconds = time.perf_counter() - start
+        peak = _peak_memory(highest)
         gc.collect()
         _release_memory()
         header = {
@@ -164,20 +169,23 @@ class _Worker:
             "error_type": kind,
             "message": one_line(message or kind) if kind else None,
             "fit_seconds": seconds,
+            "predict_seconds": predict_seconds,
+            "peak_bytes": peak,
             "replace": self._changed(),  # reaps children, so that their time is counted below
             "cpu_seconds": _cpu_seconds() - cpu,
         }
         return header, predictions
 
-    def _fit_predict(self, values: Mapping[str, Any]) -> list[np.ndarray]:
+    def _fit_predict(self, values: Mapping[str, Any]) -> tuple[list[np.ndarray], float]:
         # Copies, because some learners change their input in place.
         data = {name: array.copy() for name, array in self.data.items()}
         estimator = self.space.pipeline(values, data["categorical"], self.threads)
         estimator.fit(data["X_train"], data["y_train"])
-        return [
-            align(estimator.predict_proba(X), estimator.classes_, len(X), self.n_classes)
-            for X in (data["X_validation"], data["X_test"])
-        ]
+        start = time.perf_counter()
+        raw = [(X, estimator.predict_proba(X)) for X in (data["X_validation"], data["X_test"])]
+        seconds = time.perf_counter() - start
+        classes = estimator.classes_
+        return [align(p, classes, len(X), self.n_classes) for X, p in raw], seconds
 
     def _changed(self) -> str | None:
         """Say what an evaluation left behind that only a new process gets rid of."""
@@ -215,6 +223,35 @@ def _memory() -> tuple[int, int]:
     """Resident and private writable memory of this process, in bytes."""
     memory = psutil.Process().memory_info()
     return memory.rss, getattr(memory, "data", memory.rss)
+
+
+def _forget_peak() -> int | None:
+    """Let the kernel count the peak of resident memory from here (Linux).
+
+    Where it does not, return the peak of the whole life of this process in bytes: only what goes
+    beyond it can be told to belong to what follows.
+    """
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return _lifetime_peak()
+    return None
+
+
+def _peak_memory(highest: int | None) -> int:
+    """Peak of resident memory in bytes since :func:`_forget_peak`, which returned ``highest``."""
+    if highest is None:
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+        if found := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
+            return int(found[1]) * 1024
+    elif (peak := _lifetime_peak()) > highest:
+        return peak
+    return _memory()[0]
+
+
+def _lifetime_peak() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _release_memory() -> None:

@@ -46,6 +46,10 @@ class Record:
         Validation error; None unless the status is ``ok``.
     suggest_seconds, fit_seconds, cpu_seconds
         Wall seconds to suggest; wall seconds and CPU seconds to fit and predict.
+    predict_seconds
+        Wall seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
+    memory_mb
+        Largest resident memory of the worker meanwhile, in MiB.
     error_type, message
         What went wrong; empty for ``ok``.
     why
@@ -61,6 +65,8 @@ class Record:
     suggest_seconds: float
     fit_seconds: float
     cpu_seconds: float
+    predict_seconds: float | None
+    memory_mb: float
     error_type: str
     message: str
     why: dict[str, Any]

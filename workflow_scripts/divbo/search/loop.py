@@ -71,6 +71,8 @@ def run(
             suggest_seconds=suggest_seconds,
             fit_seconds=result.fit_seconds,
             cpu_seconds=result.cpu_seconds,
+            predict_seconds=result.predict_seconds,
+            memory_mb=result.memory_mb,
             error_type=result.error_type,
             message=result.message,
             why=suggestion.why,
