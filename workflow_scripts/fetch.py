@@ -26,10 +26,12 @@ def main() -> None:
     progress.addHandler(logging.StreamHandler())
     progress.setLevel(logging.INFO)
 
-    from divbo.data import normalise, sources
+    from divbo.data import changes, normalise, sources
 
     frame, description = normalise.normalise(sources.read(arguments.source, arguments.openml))
     normalise.write(frame, description, arguments.output)
+    if line := changes.remember(arguments.output, description):
+        print(f"DATA CHANGED: {line}", flush=True)
     for note in description["notes"]:
         progress.info("note: %s", note)
     progress.info(

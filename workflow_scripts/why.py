@@ -1,0 +1,139 @@
+"""Say in words what the next run of a study would make, and why.
+
+    python workflow_scripts/why.py --study studies/quickstart.yaml
+
+It asks Snakemake for a dry run and sums up the reasons; nothing is made.
+"""
+
+import argparse
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+
+from divbo import errors
+from divbo.errors import UserError
+from divbo.search.journal import differences
+
+#: Examples that are named of each reason.
+EXAMPLES = 4
+#: Rules in the order in which data flow.
+ORDER = ("fetch", "split", "configurations", "search", "surrogate", "ensemble")
+FOLLOWS = "what it is made from is made again"
+NEW = "not made yet"
+#: Snakemake's words for a reason -> ours; the first that fits counts, as it causes the others.
+REASONS = (
+    ("Missing output files", NEW),
+    ("Params have changed", "{changes}"),
+    ("Updated input files", "changed or newer: {files}"),
+    ("Input files updated by another job", FOLLOWS),
+    ("Set of input files has changed", "it is made from other files than before"),
+    ("Software environment", "its conda environment changed, or is used or not unlike before"),
+    ("Code has changed", "the rule's command changed"),
+    ("Forced execution", "it was forced"),
+)
+
+
+def main() -> None:
+    """Print what would be made, by rule and reason."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
+    parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
+    arguments = parser.parse_args()
+    for line in report(jobs(dry_run(arguments.study, arguments.options))):
+        print(line)
+
+
+def dry_run(study: str, options: list[str]) -> str:
+    """What Snakemake says of a dry run.
+
+    Raises
+    ------
+    UserError
+        With Snakemake's own lines, if it refuses the study.
+    """
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--configfile", study, *options]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        lines = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+        text = "\n".join(lines) or (run.stderr + run.stdout).strip().splitlines()[-1]
+        raise UserError(text.removeprefix("error: "))
+    sys.stderr.writelines(f"{s}\n" for s in run.stderr.splitlines() if s.startswith("note: "))
+    return run.stdout + run.stderr
+
+
+def jobs(text: str) -> list[tuple[str, str, str]]:
+    """Take the jobs of a dry run apart: rule, wildcards, reason in Snakemake's words."""
+    found = []
+    for rule, block in re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n?)*)", text, re.M):
+        reason = re.search(r"^ {4}reason: (.*)$", block, re.M)
+        wildcards = re.search(r"^ {4}wildcards: (.*)$", block, re.M)
+        if rule != "all":
+            found.append((rule, wildcards[1] if wildcards else "", reason[1] if reason else ""))
+    return found
+
+
+def report(found: list[tuple[str, str, str]]) -> list[str]:
+    """Sum up jobs in lines for a reader: rule by rule, reason by reason, with examples."""
+    if not found:
+        return ["Nothing would be made: all results are there and up to date."]
+    rules: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for rule, wildcards, reason in sorted(found, key=_order):
+        rules[rule][words(reason)].append(_name(wildcards))
+    lines = []
+    for rule, reasons in rules.items():
+        total = sum(map(len, reasons.values()))
+        lines.append(f"{rule}: {total} {'job' if total == 1 else 'jobs'}")
+        for reason, names in reasons.items():
+            shown = [name for name in names if name]
+            more = f", and {len(shown) - EXAMPLES} more" if len(shown) > EXAMPLES else ""
+            which = f" ({'; '.join(shown[:EXAMPLES])}{more})" if shown else ""
+            lines.append(f"  {len(names)} x {reason}{which}")
+    return lines
+
+
+def words(reason: str) -> str:
+    """Say a reason of Snakemake in our words."""
+    for theirs, ours in REASONS:
+        if theirs in reason:
+            rest = reason.split(theirs, 1)[1].partition(": ")[2]
+            files = rest.split("; ")[0].strip()
+            return ours.format(changes=_changes(rest) if "{changes}" in ours else "", files=files)
+    return reason or "Snakemake names no reason"
+
+
+def _changes(text: str) -> str:
+    """Compare the parameters of a job before and now, setting by setting."""
+    before, _, now = text.partition(" now: ")
+    old, new = _settings(before), _settings(now)
+    changes = differences(old, new)
+    if not changes:
+        return "the code that it depends on changed"
+    said = "; ".join(c.replace(" there, ", " before, ").replace(" here", " now") for c in changes)
+    return f"its settings changed: {said}"
+
+
+def _settings(text: str) -> dict:
+    """The JSON object among the parameters of a job; the others name its code."""
+    for literal in re.findall(r"'(?:[^'\\]|\\.)*'", text):
+        try:
+            content = json.loads(ast.literal_eval(literal))
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(content, dict):
+            return content
+    return {}
+
+
+def _order(job: tuple[str, str, str]) -> tuple:
+    return ORDER.index(job[0]) if job[0] in ORDER else len(ORDER), *job
+
+
+def _name(wildcards: str) -> str:
+    return " ".join(part.split("=", 1)[-1] for part in wildcards.split(", ") if part)
+
+
+if __name__ == "__main__":
+    errors.run(main)
