@@ -21,6 +21,7 @@ from divbo import plugins
 from divbo.diversity import pairwise
 
 HELD_OUT = 50
+DIVERSITY = ["lightgbm-pairs", "xgboost-pairs", "random-forest-pairs", "forest-kernel"]
 
 
 def fitted(space, size: int, classes: int) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -49,7 +50,7 @@ def main() -> None:
     from scipy.stats import kendalltau
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("names", nargs="*", default=["lightgbm-pairs", "forest-kernel"])
+    parser.add_argument("names", nargs="*", default=DIVERSITY)
     parser.add_argument("--space", default="divbo")
     parser.add_argument("--configurations", type=int, default=250)
     parser.add_argument("--classes", type=int, default=2)
@@ -61,7 +62,7 @@ def main() -> None:
     vectors, predictions = fitted(space, args.configurations, args.classes)
     matrix = pairwise(predictions)
     upper = np.triu_indices(HELD_OUT, 1)
-    print(f"{'surrogate':16s} observations  tau held-out  tau observed  CPU seconds")
+    print(f"{'surrogate':20s} observations  tau held-out  tau observed  CPU seconds")
     for n in (n for n in (10, 25, 50, 100, 200) if n + HELD_OUT <= len(vectors)):
         for name in args.names:
             rows = []
@@ -81,7 +82,7 @@ def main() -> None:
                 ]
                 rows.append([*taus, seconds])
             a, b, seconds = np.mean(rows, axis=0)
-            print(f"{name:16s} {n:12d}  {a:12.3f}  {b:12.3f}  {seconds:11.2f}", flush=True)
+            print(f"{name:20s} {n:12d}  {a:12.3f}  {b:12.3f}  {seconds:11.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
 """Predictions of boosted trees for every pair of two sets, without a row for each pair."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 
 class PairTrees:
-    """The trees of a LightGBM model whose rows are pairs: one's columns, then the other's.
+    """The trees of a boosted model whose rows are pairs: one's columns, then the other's.
 
     Each split looks at one half of the row only. So for each half alone the leaves that it may
     end in are known, as bits of a word (QuickScorer, Lucchese et al. 2015), and a pair ends in the
@@ -14,15 +18,33 @@ class PairTrees:
 
     Parameters
     ----------
-    text
-        The model, from ``Booster.model_to_string()``: numerical splits, no missing values, at
-        most 32 leaves a tree.
+    trees
+        At most 32 leaves each.
+    n_columns
+        Columns of half a row.
+    base
+        What is added to the sum of the trees.
     """
 
-    def __init__(self, text: str):
+    def __init__(self, trees: "Sequence[Tree]", n_columns: int, base: float = 0.0):
+        self.base = base
+        self.trees = [_Reachable(tree, n_columns) for tree in trees]
+
+    @classmethod
+    def of_lightgbm(cls, text: str) -> "PairTrees":
+        """Read ``Booster.model_to_string()``: numerical splits, no missing values."""
         head, *blocks = text.split("\nTree=")
-        self.n_columns = int(_fields(head)["max_feature_idx"]) // 2 + 1
-        self.trees = [_Tree(_fields(block), self.n_columns) for block in blocks]
+        columns = int(_fields(head)["max_feature_idx"]) + 1
+        return cls([_lightgbm_tree(_fields(block)) for block in blocks], columns // 2)
+
+    @classmethod
+    def of_xgboost(cls, model: dict[str, Any]) -> "PairTrees":
+        """Read the JSON of ``Booster.save_raw``: gbtree, numerical splits, one squared error."""
+        learner = model["learner"]
+        head = learner["learner_model_param"]
+        trees = [_xgboost_tree(t) for t in learner["gradient_booster"]["model"]["trees"]]
+        base = float(head["base_score"].strip("[]"))
+        return cls(trees, int(head["num_feature"]) // 2, base)
 
     def predict(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Predict every pair, as the mean over its two orders.
@@ -48,24 +70,60 @@ class PairTrees:
                 leaves >>= 52
                 leaves -= 1023
                 sums[order] += tree.value.take(leaves).take(which, axis=0)
-        return np.ascontiguousarray(sums.sum(axis=0).T) / 2
+        return np.ascontiguousarray(sums.sum(axis=0).T) / 2 + self.base
 
 
-class _Tree:
-    """One tree: for either half of a row, its splits and the leaves that each of them leaves."""
+@dataclass(frozen=True)
+class Tree:
+    """A tree of numerical splits.
 
-    def __init__(self, fields: dict[str, str], n_columns: int):
-        self.value = _numbers(fields["leaf_value"], float)
+    Attributes
+    ----------
+    feature, threshold
+        Of every split, int and float32: a row goes left where its feature is <= the threshold.
+    children
+        Int, of shape (2, n_splits), left and right: a split, of a higher number, or ~leaf.
+    value
+        Of the leaves.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    children: np.ndarray
+    value: np.ndarray
+
+
+def _lightgbm_tree(fields: dict[str, str]) -> Tree:
+    exact = _numbers(fields.get("threshold", ""), float)
+    # x <= t holds for a float32 x just if x <= the largest float32 that is not above t.
+    threshold = exact.astype(np.float32)
+    above = threshold > exact
+    threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
+    children = [_numbers(fields.get(f"{side}_child", ""), int) for side in ("left", "right")]
+    feature = _numbers(fields.get("split_feature", ""), int)
+    return Tree(feature, threshold, np.array(children), _numbers(fields["leaf_value"], float))
+
+
+def _xgboost_tree(fields: dict[str, Any]) -> Tree:
+    nodes = np.array([fields["left_children"], fields["right_children"]])
+    split = nodes[0] >= 0
+    numbers = np.where(split, np.cumsum(split) - 1, ~(np.cumsum(~split) - 1))
+    values = np.array(fields["split_conditions"], dtype=np.float32)
+    # x < t, of float32, is x <= the one below t.
+    threshold = np.nextafter(values[split], np.float32(-np.inf))
+    feature = np.array(fields["split_indices"])[split]
+    return Tree(feature, threshold, numbers[nodes[:, split]], values[~split].astype(float))
+
+
+class _Reachable:
+    """For either half of a row, a tree's splits and the leaves that each of them leaves."""
+
+    def __init__(self, tree: Tree, n_columns: int):
+        self.value = tree.value
         self.all = np.uint32(2 ** len(self.value) - 1)
-        feature = _numbers(fields.get("split_feature", ""), int)
-        exact = _numbers(fields.get("threshold", ""), float)
-        # x <= t holds for a float32 x just if x <= the largest float32 that is not above t.
-        threshold = exact.astype(np.float32)
-        above = threshold > exact
-        threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
-        children = [_numbers(fields.get(f"{side}_child", ""), int) for side in ("left", "right")]
+        feature, threshold, children = tree.feature, tree.threshold, tree.children
         below = np.zeros((2, len(feature)), dtype=np.uint32)
-        # A split has a lower number than the splits below it; ~leaf stands for a leaf.
+        # From the bottom up: a split has a lower number than the splits below it.
         for node in range(len(feature) - 1, -1, -1):
             for side, child in enumerate((children[0][node], children[1][node])):
                 below[side, node] = 1 << ~child if child < 0 else below[:, child].sum()

@@ -1,0 +1,50 @@
+"""Pairs of configurations as rows that a regressor learns diversities from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every ordered pair of n configurations, each with itself too (DivBO paper, Section 3.2).
+
+    Attributes
+    ----------
+    rows
+        float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then of j.
+    targets
+        Their diversities, of shape (n * n,).
+    varying
+        Bool, of shape (n_columns,): the columns that are in the rows. The others are constant over
+        the configurations, so that no tree could split on them.
+    size
+        n.
+    """
+
+    rows: np.ndarray
+    targets: np.ndarray
+    varying: np.ndarray
+    size: int
+
+    @classmethod
+    def of(cls, vectors: np.ndarray, diversities: np.ndarray) -> "Pairs":
+        """Make the pairs of n configurations from ``(n, n_columns)`` and ``(n, n)``."""
+        n = len(vectors)
+        varying = (vectors != vectors[0]).any(axis=0)
+        vectors = np.asarray(vectors, dtype=np.float32)[:, varying]
+        rows = np.concatenate(
+            [np.repeat(vectors, n, axis=0), np.tile(vectors, (n, 1))],
+            axis=1,
+        )
+        return cls(rows, diversities.ravel(), varying, n)
+
+    def of_subset(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw 80 % of the configurations, 2 at least; return the rows of their pairs, int."""
+        size = min(self.size, max(2, round(0.8 * self.size)))
+        chosen = np.sort(rng.choice(self.size, size, replace=False))
+        return (chosen[:, None] * self.size + chosen).ravel()
+
+    def columns(self, vectors: np.ndarray) -> np.ndarray:
+        """Keep the varying columns of other configurations, as float32."""
+        return np.asarray(vectors, dtype=np.float32)[:, self.varying]
