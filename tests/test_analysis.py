@@ -493,6 +493,31 @@ def test_load_cuts_longer_runs_to_the_budget(tmp_path: Path):
     assert len(results.observations) == 3
 
 
+def test_load_of_a_budget_in_seconds_repeats_the_last_row_of_shorter_runs(tmp_path: Path):
+    study = made.study(("RS",), ("d",), repeats=4)
+    study["budget"] = {"evaluations": None, "seconds": 60.0}
+    for repeat, (n, seconds) in enumerate([(3, 60.0), (1, 60.0), (2, 60.0), (9, 90.0)]):
+        with_settings = {**made.made_with(study, "search-rs"), "budget": {"seconds": seconds}}
+        made.write_search(tmp_path, "d", "search-rs", repeat, [0.2] * n, made_with=with_settings)
+        test = np.arange(1, n + 1) / 10
+        rows = test[:-1] if repeat == 2 else test  # of an ensemble that is not up to date
+        made.write_ensemble(tmp_path / f"ensembles/d/search-rs/ensemble-rs/{repeat}", rows, rows)
+    results = load.load(study, tmp_path)
+    scores = results.scores.set_index("repeat")
+    assert scores.loc[0, ["iteration", "test_error"]].to_numpy().tolist() == [
+        [1, 0.1],
+        [2, 0.2],
+        [3, 0.3],
+    ]
+    assert scores.loc[1, "iteration"].tolist() == [1, 2, 3]
+    assert scores.loc[1, "test_error"].tolist() == [0.1] * 3
+    assert set(scores.index) == {0, 1}
+    reasons = results.missing.set_index(["stage", "repeat"])["reason"]
+    assert reasons["ensemble", 2] == "1 of 2 iterations"
+    assert "budget.seconds: 90.0 there, 60.0 here" in reasons["search", 3].iloc[0]
+    assert len(results.observations) == 3 + 1 + 2
+
+
 def test_load_of_nothing(tmp_path: Path):
     study = made.study(repeats=2)
     results = load.load(study, tmp_path / "absent")

@@ -11,8 +11,9 @@ import pytest
 
 import hostile_space
 from divbo import plugins
-from divbo.evaluation.evaluator import Evaluator
+from divbo.evaluation.evaluator import Evaluation, Evaluator
 from divbo.history import History, Observation
+from divbo.search.budget import Budget
 from divbo.search.journal import Journal, Record
 from divbo.search.loop import run
 from divbo.search.shown import error_rate, generator, observation, stored
@@ -58,7 +59,7 @@ def search(folder: Path, inputs: Path, optimizer: str, budget: int) -> list[Reco
             labels,
             evaluator,
             journal,
-            budget=budget,
+            budget=Budget(evaluations=budget),
             seed=(0, 1),
         )
 
@@ -121,6 +122,39 @@ class Failing:
         return self.inner.evaluate(values)
 
 
+class Clockwork:
+    """An evaluator whose evaluations fail after 1, 2, 3, ... seconds of fitting."""
+
+    calls = 0
+
+    def evaluate(self, values):
+        self.calls += 1
+        empty = dict.fromkeys(f.name for f in fields(Evaluation))
+        seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0}
+        return Evaluation(**{**empty, "status": "crash", "error_type": "ValueError", **seconds})
+
+
+def test_a_budget_in_seconds_ends_with_the_evaluation_that_reaches_it(tmp_path):
+    def search(evaluator, **budget):
+        optimizer, space = plugins.load("optimizers", "random")(), hostile_space.HostileSpace()
+        labels, shapes = np.zeros(2, int), ((2, 1), (2, 1))
+        with Journal(tmp_path / "j", {}, shapes) as journal:
+            budget = Budget(**budget)
+            return len(
+                run(optimizer, space, labels, evaluator, journal, budget=budget, seed=(0, 0))
+            )
+
+    evaluator = Clockwork()
+    assert search(evaluator, seconds=6) == 3
+    assert evaluator.calls == 3
+    assert search(evaluator, seconds=6.5) == 4, "1 + 2 + 3 + 4 s, the last one goes beyond"
+    assert evaluator.calls == 4, "it continued from the journal"
+    assert search(evaluator, seconds=0.5) == 1
+    assert search(evaluator, seconds=0.5, minimum=3) == 3
+    assert evaluator.calls == 4
+    assert search(evaluator, seconds=0.5, minimum=6) == 6
+
+
 @pytest.mark.parametrize("optimizer", ["random", "bo", "divbo"])
 def test_failed_evaluations_are_data(tmp_path, inputs, optimizer):
     space = hostile_space.HostileSpace()
@@ -135,7 +169,7 @@ def test_failed_evaluations_are_data(tmp_path, inputs, optimizer):
             labels,
             Failing(evaluator),
             journal,
-            budget=12,
+            budget=Budget(evaluations=12),
             seed=(0, 0),
         )
     statuses = [r.status for r in records]

@@ -7,23 +7,35 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import status
 from divbo import provenance, study
-from divbo.search.journal import lock
+from divbo.search.budget import Budget
+from divbo.search.journal import Record, lock
+from divbo.search.progress import Progress
 
 
 def test_work_left_is_guessed_from_the_same_data_set():
     states = [
-        {"dataset": "a", "evaluations": 10, "budget": 10, "seconds": 20.0},
-        {"dataset": "a", "evaluations": 0, "budget": 10, "seconds": 0.0},
-        {"dataset": "b", "evaluations": 5, "budget": 10, "seconds": 50.0},
-        {"dataset": "c", "evaluations": 0, "budget": 3, "seconds": 0.0},
+        {"dataset": "a", "done": 10, "budget": 10, "seconds": 20.0},
+        {"dataset": "a", "done": 0, "budget": 10, "seconds": 0.0},
+        {"dataset": "b", "done": 5, "budget": 10, "seconds": 50.0},
+        {"dataset": "c", "done": 0, "budget": 3, "seconds": 0.0},
     ]
     assert status.seconds_left(states) == pytest.approx(10 * 2 + 5 * 10 + 3 * 70 / 15)
+
+
+TASK = {"dataset": "wine", "search": "random", "repeat": 0}
+
+
+def made_record(**seconds):
+    """A successful evaluation without predictions."""
+    empty = dict.fromkeys(f.name for f in fields(Record))
+    return Record(**{**empty, "status": "ok", "error": 0.25, **seconds})
 
 
 @pytest.fixture
@@ -46,7 +58,8 @@ def test_a_search_waits_stops_and_is_done(tmp_path, loaded):
     folder = tmp_path / "checkpoints/wine/random/0"
     (folder / "abc").mkdir(parents=True)
     (folder / "abc/lock").write_text("")
-    progress = {"evaluations": 5, "budget": 20, "best_error": 0.25, "failed": 1, "seconds": 10.0}
+    progress = {"evaluations": 5, "unit": "evaluations", "done": 5, "budget": 20}
+    progress |= {"best_error": 0.25, "failed": 1, "seconds": 10.0}
     (folder / "progress.json").write_text(json.dumps(progress))
     stopped = status.state(tmp_path, loaded, *part)
     assert stopped["state"] == "stopped"
@@ -78,6 +91,23 @@ def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path,
     found = status.state(tmp_path, loaded, "wine", "random", 0)
     assert (found["state"], found["evaluations"]) == ("outdated", 0)
     assert status.total([found]) == "1 searches: 1 outdated; 0/20 evaluations"
+
+
+def test_a_budget_in_seconds(tmp_path, loaded):
+    """12 s of suggesting and fitting gave 8 s of fitting: 52 more seconds of it take 78 s."""
+    loaded = loaded.model_copy(update={"budget": study.Budget(seconds=60)})
+    records = [made_record(fit_seconds=s, suggest_seconds=2.0) for s in (5.0, 3.0)]
+    Progress(tmp_path / "checkpoints/wine/random/0", TASK, Budget(seconds=60), [])(records)
+    found = status.state(tmp_path, loaded, "wine", "random", 0)
+    assert status.row(found)[4:] == ("2 in 8/60 s", "0.2500", "", "78 s")
+    assert status.total([found]).startswith("1 searches: 1 stopped; 8/60 seconds of fitting; about")
+    finish(tmp_path, loaded)
+    assert status.state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
+    finish(tmp_path, loaded, budget={"seconds": 30.0})
+    assert status.state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
+    finish(tmp_path, loaded, budget={"seconds": 60.0})
+    done = status.state(tmp_path, loaded, "wine", "random", 0)
+    assert status.row(done)[3:5] == ("done", "20 in 60/60 s")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"evaluations": 20}'])

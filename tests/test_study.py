@@ -65,6 +65,9 @@ def test_defaults_are_written_out():
         ("ensembles/es/type", "selecton", "ensembles.es.type", "did you mean 'selection'?"),
         ("space", "divb", "space", "did you mean 'divbo'?"),
         ("budget", 50, "budget", "is a mapping of keys to values; found 50"),
+        ("budget", {}, "budget", "needs 'evaluations' or 'seconds'"),
+        ("budget", {"seconds": 9, "evaluations": 9}, "budget", "not both; set the other to null"),
+        ("budget", {"seconds": 0}, "budget.seconds", "greater than 0; found 0"),
         ("searches/bo", None, "searches.bo", "is a mapping of keys to values; found nothing"),
         ("study", 2024, "study", "must be text: YAML reads it as 2024; quote it"),
         ("budget", {"evaluations": 10**20}, "budget.evaluations", "less than or equal to 1000000"),
@@ -251,6 +254,8 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
     assert (loaded.repeats, loaded.budget.evaluations, loaded.limits.seconds) == (3, 50, 7.5)
     assert loaded.openml.server is None
     assert loaded.ensembles["es"] == {"type": "selection", "size": 10, "use_best": True}
+    seconds = study.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
+    assert Tasks(seconds).search("wine", "bo", 0).count('"budget": {"seconds": 60.0}') == 1
     with pytest.raises(UserError, match=r"budget\.evaluations: .* found '2024-01-01'"):
         study.load(file, parse_config(["budget={evaluations: 2024-01-01}"]))
 

@@ -29,12 +29,13 @@ from divbo.evaluation.evaluator import Evaluator, WorkerError
 from divbo.evaluation.worker import PARENT_DEATH_SIGNAL, prctl
 from divbo.history import OK
 from divbo.search import code
+from divbo.search.budget import Budget
 from divbo.search.journal import Journal, Record, differences, read_fingerprint
 from divbo.search.loop import run
 from divbo.search.progress import Progress
 from divbo.space.base import Space
 
-TASK = ("dataset", "search", "repeat", "seed", "space", "limits", "evaluations", "optimizer")
+TASK = ("dataset", "search", "repeat", "seed", "space", "limits", "budget", "optimizer")
 
 
 def main() -> None:
@@ -74,6 +75,7 @@ def search(arguments: argparse.Namespace, task: dict) -> None:
     """Run the search of a task and write its results."""
     optimizer = plugins.make("optimizers", task["optimizer"], "optimizer", "--task: optimizer")
     space = plugins.load("space", task["space"])()
+    budget = Budget(**task["budget"], minimum=optimizer.minimum_evaluations)
     guard = code.guard(task["optimizer"], task["space"])
     inputs = load_inputs(arguments.split / "inputs.npz")
     identity = fingerprint(task, arguments.split, arguments.threads)
@@ -90,14 +92,14 @@ def search(arguments: argparse.Namespace, task: dict) -> None:
     )
     started, clock = provenance.now(), time.perf_counter()
     with Journal(folder, identity, shapes) as journal, evaluator:
-        progress = Progress(arguments.checkpoints, task, len(journal.records))
+        progress = Progress(arguments.checkpoints, task, budget, journal.records)
         records = run(
             optimizer,
             space,
             inputs.y_validation,
             evaluator,
             journal,
-            budget=task["evaluations"],
+            budget=budget,
             seed=(task["seed"], task["repeat"]),
             progress=progress,
             check=guard.check,
@@ -105,7 +107,10 @@ def search(arguments: argparse.Namespace, task: dict) -> None:
         progress(records)
     write(arguments.output, records, column_types(space), shapes)
     manifest = {
-        **{key: task[key] for key in ("dataset", "search", "repeat", "seed", "space", "limits")},
+        **{
+            key: task[key]
+            for key in ("dataset", "search", "repeat", "seed", "space", "limits", "budget")
+        },
         "settings": task["optimizer"],
         "evaluations": len(records),
         "best_error": min((r.error for r in records if r.status == OK), default=None),

@@ -14,12 +14,12 @@ import psutil
 
 from divbo import errors, study
 from divbo.analysis import outdated
-from divbo.search.progress import duration
+from divbo.search.progress import amount, duration
 from divbo.study import Study
 
 HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
 #: Keys without which a file is that of an unfinished or foreign search.
-PROGRESS = ("evaluations", "failed", "seconds", "best_error")
+PROGRESS = ("evaluations", "unit", "done", "failed", "seconds", "best_error")
 MANIFEST = ("evaluations", "status", "wall_seconds", "best_error")
 #: A search on another host counts as running this long after its last evaluation, in seconds.
 SILENCE = 900
@@ -60,35 +60,37 @@ def state(root: Path, loaded: Study, dataset: str, search: str, repeat: int) -> 
     its evaluations are still to be done.
     """
     part = Path(dataset) / search / str(repeat)
-    budget = loaded.budget.evaluations
-    result = {"dataset": dataset, "search": search, "repeat": repeat, "budget": budget}
+    ((unit, budget),) = loaded.budget.model_dump(exclude_none=True).items()
+    result = {"dataset": dataset, "search": search, "repeat": repeat, "unit": unit}
+    result["budget"] = budget
     progress = _read(root / "checkpoints" / part / "progress.json", PROGRESS)
     manifest = _read(root / "searches" / part / "search.json", MANIFEST)
-    nothing = {**result, "evaluations": 0, "failed": 0, "seconds": 0.0}
-    if manifest is not None and manifest["evaluations"] == budget:
+    nothing = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
+    if manifest is not None and outdated.budget(manifest) == {unit: budget}:
         if outdated.search(manifest, loaded.model_dump(mode="json"), search):
             return {**nothing, "state": "outdated"}
-        failed = budget - manifest["status"].get("ok", 0)
-        return {**manifest, **result, "failed": failed, "seconds": manifest["wall_seconds"],
-                "state": "done"}  # fmt: skip
+        failed = manifest["evaluations"] - manifest["status"].get("ok", 0)
+        return {**manifest, **result, "done": budget, "failed": failed,
+                "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
     running = any(_held(p, updated) for p in (root / "checkpoints" / part).glob("*/lock"))
     if progress is None:
         return {**nothing, "state": "running" if running else "waiting"}
-    return {**progress, **result, "state": "running" if running else "stopped"}
+    done = progress["done"] if progress["unit"] == unit else 0
+    return {**progress, **result, "done": done, "state": "running" if running else "stopped"}
 
 
 def row(state: dict) -> tuple[str, ...]:
     """Write a search's state as the cells of :data:`HEADER`."""
     best = state.get("best_error")
-    mean = state["seconds"] / state["evaluations"] if state["evaluations"] else None
-    left = max(0, state["budget"] - state["evaluations"])
+    mean = state["seconds"] / state["done"] if state["done"] else None
+    left = max(0, state["budget"] - state["done"])
     return (
         state["dataset"],
         state["search"],
         str(state["repeat"]),
         state["state"],
-        f"{state['evaluations']}/{state['budget']}",
+        amount(state),
         "" if best is None else f"{best:.4f}",
         str(state["failed"] or ""),
         "" if mean is None or state["state"] == "done" else duration(mean * left),
@@ -99,10 +101,11 @@ def total(states: list[dict]) -> str:
     """Add the searches up, and guess how long the rest takes with those that run now."""
     names = ("done", "running", "stopped", "waiting", "outdated")
     counts = {name: sum(s["state"] == name for s in states) for name in names}
-    done = sum(min(s["evaluations"], s["budget"]) for s in states)
+    done = sum(min(s["done"], s["budget"]) for s in states)
     budget = sum(s["budget"] for s in states)
+    what = "evaluations" if states[0]["unit"] == "evaluations" else "seconds of fitting"
     text = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
-    line = f"{len(states)} searches: {text}; {done}/{budget} evaluations"
+    line = f"{len(states)} searches: {text}; {done:.0f}/{budget:.10g} {what}"
     if done and done < budget:
         seconds = seconds_left(states)
         line += f"; about {duration(seconds)} of work left"
@@ -112,23 +115,26 @@ def total(states: list[dict]) -> str:
 
 
 def seconds_left(states: list[dict]) -> float:
-    """Guess the work that is left from what an evaluation took so far on the same data set.
+    """Guess the work that is left from what a unit of the budget took on the same data set.
 
-    Where nothing is known of a data set, from all evaluations.
+    Where nothing is known of a data set, from all searches.
     """
     overall = _mean(states)
     left = 0.0
     for state in states:
         same = _mean([s for s in states if s["dataset"] == state["dataset"]])
-        evaluations = max(0, state["budget"] - state["evaluations"])
-        left += evaluations * (overall if same is None else same)
+        units = max(0, state["budget"] - state["done"])
+        left += units * (overall if same is None else same)
     return left
 
 
 def _mean(states: list[dict]) -> float | None:
-    """Mean seconds of an evaluation, None without any."""
-    evaluations = sum(s["evaluations"] for s in states)
-    return sum(s["seconds"] for s in states) / evaluations if evaluations else None
+    """Mean seconds (by the clock, suggesting included) of a unit of the budget, None without any.
+
+    A unit is an evaluation or a second of fitting.
+    """
+    done = sum(s["done"] for s in states)
+    return sum(s["seconds"] for s in states) / done if done else None
 
 
 def _read(path: Path, keys: tuple[str, ...]) -> dict | None:

@@ -1,15 +1,15 @@
 """The typed model of a study file: what may be written there, and what each line means."""
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from divbo import plugins
+from divbo import plugins, study_file
 from divbo.data.sources import BUNDLED, check_file, source_key, source_kind
 from divbo.errors import UserError
 from divbo.plugins import nearest
@@ -58,11 +58,27 @@ class Split(_Model):
 
 
 class Budget(_Model):
-    """How long a search goes on."""
+    """How long a search goes on: exactly one of `evaluations` and `seconds`."""
 
-    evaluations: int = Field(
-        250, ge=1, le=1_000_000, description="evaluated configurations a search"
+    evaluations: int | None = Field(
+        None, ge=1, le=1_000_000, description="evaluated configurations a search"
     )
+    seconds: float | None = Field(
+        None,
+        gt=0,
+        description="seconds (by the clock) of fitting and predicting a search, over all its "
+        "evaluations; the last one may go beyond; not deterministic",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "Budget":
+        if (self.evaluations is None) == (self.seconds is None):
+            raise ValueError(
+                "needs 'evaluations' or 'seconds'"
+                if self.seconds is None
+                else "takes 'evaluations' or 'seconds', not both; set the other to null"
+            )
+        return self
 
 
 class Limits(_Model):
@@ -109,6 +125,13 @@ class Study(_Model):
     """A study: methods × data sets × repeats."""
 
     study: Name = Field(description="name of the study: its results are in results/<study>/")
+    extends: str | None = Field(
+        None,
+        min_length=1,
+        description="another study file, relative to this one: keys that are not written here are "
+        "its keys, searches and ensembles are added to its own, and searches that are the same "
+        "are shared",
+    )
     datasets: dict[Name, Dataset] = Field(min_length=1)
     searches: dict[Name, dict[str, Any]] = Field(
         min_length=1, description="name -> `optimizer` and its settings"
@@ -120,7 +143,7 @@ class Study(_Model):
     repeats: int = Field(10, ge=1, description="searches with different seeds a data set")
     seed: int = Field(0, ge=0, description="repeat r of every search draws from (seed, r)")
     space: str = Field("divbo", description="configuration space: a file in divbo/space/")
-    budget: Budget = Budget()
+    budget: Budget = Budget(evaluations=250)
     limits: Limits = Limits()
     split: Split = Split()
     openml: OpenML = OpenML()
@@ -133,61 +156,6 @@ class Study(_Model):
     def split_name(self, repeat: int) -> str:
         """Folder of the split that a repeat uses: ``fixed`` or ``repeat-<r>``."""
         return "fixed" if self.split.resample == "never" else f"repeat-{repeat}"
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader; one line for keys that are no text or stand twice, and broken values."""
-
-    def construct_object(self, node, deep=False):
-        try:
-            return super().construct_object(node, deep)
-        except (ValueError, LookupError, AttributeError, TypeError) as error:
-            # A date such as 2024-13-45, or a tag such as !!int on something else.
-            line = node.start_mark.line + 1
-            raise UserError(f"line {line}: a value that cannot be read: {error}") from None
-
-    def construct_mapping(self, node, deep=False):
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                line = key.start_mark.line + 1
-                raise UserError(f"line {line}: a key must be plain text, no list or mapping")
-            if key.value in seen:
-                line = key.start_mark.line + 1
-                raise UserError(f"line {line}: key '{key.value}' is written twice; keep one")
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML file safely.
-
-    Raises
-    ------
-    UserError
-        If it is missing, is no mapping, is no YAML, or has a key twice.
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        content = yaml.load(text, Loader=_Loader)  # noqa: S506
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise UserError(f"{path}: cannot be read: {reason}") from None
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
-    except RecursionError:
-        raise UserError(f"{path}: not valid YAML: nested too deeply") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        character = f"the character U+{error.character:04X}"
-        raise UserError(f"{path}: line {line}: not valid YAML: {character}; remove it") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise UserError(f"{path}: {where}not valid YAML: {error.problem}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: a study is a mapping of keys to values (study, datasets, ...)")
-    return content
 
 
 def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
@@ -206,7 +174,29 @@ def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
     UserError
         With one line for every mistake: the file, the key, what is wrong, what would be right.
     """
-    return check(_merged(read_yaml(Path(path)), overrides or {}), str(path))
+    return load_extending(path, overrides)[0]
+
+
+def load_extending(
+    path: Path | str, overrides: dict[str, Any] | None = None
+) -> tuple[Study, Study | None]:
+    """Read and check a study file, and the study that it extends as its own file says it.
+
+    The parameters and errors are those of :func:`load`; the second study is None without
+    ``extends``.
+    """
+    content, extended = study_file.read(Path(path), overrides)
+    if extended is None:
+        return check(content, str(path)), None
+    file, base = extended
+    other = check(base, str(file))  # first, so that its mistakes are named as its own
+    study = check(content, str(path))
+    if study.study.lower() == other.study.lower():
+        raise UserError(
+            f"{path}: study: '{study.study}' is the name of the study that it extends; "
+            "choose another, results are kept by name"
+        )
+    return study, other
 
 
 def check(content: dict[str, Any], path: str = "study") -> Study:
@@ -238,29 +228,6 @@ def _complete(kind: str, key: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {key: settings[key], **made.model_dump(mode="json")}
 
 
-def _merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in overrides.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if both else _typed(value)
-    return merged
-
-
-def _typed(value: Any) -> Any:
-    """Read numbers, booleans and null as YAML does: Snakemake hands inner values over as text."""
-    if isinstance(value, dict):
-        return {k: _typed(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_typed(v) for v in value]
-    if not isinstance(value, str):
-        return value
-    try:
-        read = yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError):
-        return value
-    return read if read is None or isinstance(read, (bool, int, float)) else value
-
-
 def _settings(study: Study) -> list[str]:
     """Check the settings of searches and ensembles against their plugins."""
     problems = []
@@ -278,9 +245,10 @@ def _settings(study: Study) -> list[str]:
             except UserError as error:
                 problems.extend(str(error).split(plugins.AND))
                 continue
-            if section == "searches" and plugin.minimum_evaluations > study.budget.evaluations:
+            evaluations = study.budget.evaluations
+            if section == "searches" and plugin.minimum_evaluations > (evaluations or math.inf):
                 problems.append(
-                    f"budget.evaluations: {study.budget.evaluations} is below what search "
+                    f"budget.evaluations: {evaluations} is below what search "
                     f"'{name}' needs for its initial design and one suggestion, "
                     f"{plugin.minimum_evaluations}"
                 )
@@ -353,6 +321,11 @@ def schema() -> dict[str, Any]:
             choice["required"] = [key, *choice.get("required", [])]
             choices.append(choice)
         result["properties"][section]["patternProperties"] = {NAME: {"anyOf": choices}}
+    # What a study that extends another does not write, it inherits.
+    required = [key for key in result["required"] if key != "study"]
+    result["required"] = ["study"]
+    result["if"] = {"properties": {"extends": {"type": "string"}}, "required": ["extends"]}
+    result["else"] = {"required": required}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result}
 
 

@@ -8,8 +8,10 @@ import json
 from typing import Any
 
 from divbo import plugins
+from divbo import study as studies
 from divbo.code_version import code_version
 from divbo.data.sources import source_key
+from divbo.report import pages
 from divbo.search import code
 from divbo.study import Study
 
@@ -23,12 +25,47 @@ class Tasks:
         The checked study.
     file
         The file it was read from, for the command that the report names.
+    extended
+        The study that it extends, if any. A search that both do alike is shared: it is the other
+        study's, whichever of the two runs first.
     """
 
-    def __init__(self, study: Study, file: str = "config.yaml"):
+    def __init__(self, study: Study, file: str = "config.yaml", extended: Study | None = None):
         self.study = study
         self.file = file
         self.sources = {source_key(d.source): d for d in study.datasets.values()}
+        self.extended = Tasks(extended) if extended else None
+        self.shared = {
+            (dataset, search)
+            for dataset in study.datasets
+            for search in study.used("search")
+            if extended and self._alike(dataset, search)
+        }
+
+    @classmethod
+    def load(cls, file: str, overrides: dict[str, Any] | None = None) -> "Tasks":
+        """Read a study file; see :func:`divbo.study.load`."""
+        study, extended = studies.load_extending(file, overrides)
+        return cls(study, file, extended)
+
+    def _alike(self, dataset: str, search: str) -> bool:
+        """Say whether the extended study does the same search, under the same names."""
+        other = self.extended
+        if dataset not in other.study.datasets or search not in other.study.used("search"):
+            return False
+        split = self.study.split_name(0)
+        return (
+            other.study.datasets[dataset] == self.study.datasets[dataset]
+            and other.study.split_name(0) == split
+            and other.split(split) == self.split(split)
+            and other.search(dataset, search, 0) == self.search(dataset, search, 0)
+        )
+
+    def home(self, dataset: str, search: str, repeat: int) -> "Tasks":
+        """Return the jobs of the study that a search belongs to: this one, or the extended one."""
+        if (dataset, search) in self.shared and int(repeat) < self.extended.study.repeats:
+            return self.extended
+        return self
 
     def source_key(self, dataset: str) -> str:
         """Folder below ``results/data`` of a data set."""
@@ -59,7 +96,7 @@ class Tasks:
                 "seed": self.study.seed,
                 "space": self.study.space,
                 "limits": self.study.limits.model_dump(),
-                "evaluations": self.study.budget.evaluations,
+                "budget": self.study.budget.model_dump(exclude_none=True),
                 "optimizer": self.study.searches[search],
             }
         )
@@ -79,11 +116,29 @@ class Tasks:
 
     def report(self) -> str:
         """Say what the report shows: the study, without what changes no result."""
-        content = self.study.model_dump(mode="json", exclude={"openml"})
+        content = self.study.model_dump(mode="json", exclude={"openml", "extends"})
+        for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
+            used = self.study.used(kind)
+            content[section] = {n: s for n, s in content[section].items() if n in used}
         content["datasets"] = list(self.study.datasets)
         content["file"] = self.file
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
+        if self.shared:
+            content["homes"] = self._homes()
         return _json(content)
+
+    def _homes(self) -> dict[str, Any]:
+        """Say where shared searches lie: search -> data set -> study and its repeats."""
+        other = self.extended.study
+        home = {"study": other.study, "repeats": other.repeats}
+        homes: dict[str, Any] = {}
+        for dataset, search in sorted(self.shared):
+            homes.setdefault(search, {})[dataset] = home
+        return homes
+
+    def report_code(self) -> str:
+        """Version of the code of the report and of all its pages, which it finds by file name."""
+        return code_version("report", *pages.modules())
 
 
 def _json(content: dict[str, Any]) -> str:

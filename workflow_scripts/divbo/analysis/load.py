@@ -1,12 +1,14 @@
 """Read what exists of a study below its results folder, and list what does not."""
 
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,7 +41,8 @@ class Results:
     scores
         One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
         of the ensemble built after that iteration (fractions; NaN before the first success), and
-        ``members``. Only runs that have reached the budget, made with the study's settings.
+        ``members``. Only runs that have reached the budget, made with the study's settings. With a
+        budget in seconds shorter runs repeat their last row until the longest one's end.
     observations
         One row an evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
         ``error``, seconds, ``error_type``, ``message``, ``algorithm``.
@@ -53,6 +56,8 @@ class Results:
         ``repeat``, ``file`` (below the results folder), ``reason``.
     expected
         How many files of each stage the study consists of.
+    folder
+        The study's results folder.
     """
 
     study: dict[str, Any]
@@ -62,6 +67,8 @@ class Results:
     datasets: pd.DataFrame
     missing: pd.DataFrame
     expected: dict[str, int]
+    folder: Path
+    _read: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def methods(self) -> list[str]:
@@ -79,9 +86,131 @@ class Results:
         """Whether every repeat has a split of its own."""
         return (self.study.get("split") or {}).get("resample", "never") != "never"
 
+    def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
+        """Map the stored class probabilities of a search from their file.
 
-class _Absent(Exception):
+        Parameters
+        ----------
+        dataset, search, repeat
+            The search.
+        part
+            ``validation`` or ``test``.
+
+        Returns
+        -------
+        predictions
+            float32, of shape (n_evaluations, n_samples, n_columns) with one column for two
+            classes; row t belongs to iteration t + 1; NaN for failed evaluations; read-only.
+
+        Raises
+        ------
+        Absent
+            If the file is not there or cannot be read.
+        """
+        folder = search_folder(self.study, self.folder, dataset, search, repeat)
+        return self._once(
+            partial(np.load, mmap_mode="r", allow_pickle=False),
+            folder / f"predictions-{part}.npy",
+        )
+
+    def members(self, dataset: str, search: str, ensemble: str, repeat: int) -> pd.DataFrame:
+        """Read the members of an ensemble at every iteration at which it changed.
+
+        Returns
+        -------
+        members
+            Columns ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
+
+        Raises
+        ------
+        Absent
+            If the file is not there or cannot be read.
+        """
+        folder = self.folder / "ensembles" / dataset / search / ensemble / str(repeat)
+        return self._once(pd.read_parquet, folder / "members.parquet")
+
+    def diversities(
+        self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]
+    ) -> np.ndarray:
+        """Diversity of evaluations on the validation part (DivBO paper, Eq. 3).
+
+        Parameters
+        ----------
+        dataset, search, repeat
+            The search.
+        rows, columns
+            Iterations (from 1) of evaluations.
+
+        Returns
+        -------
+        diversities
+            In [0, 1], of shape (len(rows), len(columns)); NaN where an evaluation failed.
+
+        Raises
+        ------
+        Absent
+            If the predictions are not there or cannot be read.
+        """
+        predictions = self.predictions(dataset, search, repeat, "validation")
+        return diversities(predictions, np.asarray(rows, int) - 1, np.asarray(columns, int) - 1)
+
+    def _once(self, read, path: Path):
+        """Read a file at its first use."""
+        if path not in self._read:
+            if not path.is_file():
+                raise Absent("not there")
+            try:
+                self._read[path] = read(path)
+            except (OSError, ValueError, EOFError, pa.ArrowException) as error:
+                raise Absent(f"unreadable: {type(error).__name__}") from error
+        return self._read[path]
+
+
+class Absent(Exception):
     """A file that cannot be used, with the reason."""
+
+
+def search_folder(
+    study: Mapping[str, Any], results: Path, dataset: str, search: str, repeat: int
+) -> Path:
+    """Return the folder of a search: the study's own, or that of the study it is shared with.
+
+    ``homes`` of the study says where searches lie that are not its own:
+    ``{search: {dataset: study}}``.
+    """
+    home = study.get("homes", {}).get(search, {}).get(dataset)
+    study_folder = results.parent / home if home else results
+    return study_folder / "searches" / dataset / search / str(repeat)
+
+
+def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Diversity of every pair (row, column) of stored predictions (DivBO paper, Eq. 3).
+
+    Mean over the samples of the Euclidean distance of two probability vectors, over sqrt(2); for
+    two classes, stored as one column, that is the mean absolute difference.
+
+    Parameters
+    ----------
+    predictions
+        Of shape (n, n_samples, n_columns).
+    rows, columns
+        Positions among the n.
+
+    Returns
+    -------
+    diversities
+        float64, of shape (len(rows), len(columns)).
+    """
+    result = np.empty((len(rows), len(columns)))
+    others = np.asarray(predictions[columns])
+    for place, row in enumerate(rows):
+        difference = others - predictions[row]
+        if difference.shape[-1] == 1:
+            result[place] = np.abs(difference[..., 0]).mean(axis=1, dtype=float)
+        else:
+            distance = np.sqrt(np.square(difference).sum(axis=-1))
+            result[place] = distance.mean(axis=1, dtype=float) / np.sqrt(2)
+    return result
 
 
 def load(study: Mapping[str, Any], results: Path) -> Results:
@@ -100,30 +229,30 @@ def load(study: Mapping[str, Any], results: Path) -> Results:
     missing: list[dict[str, Any]] = []
     expected = dict.fromkeys(("split", "search", "ensemble"), 0)
 
-    def attempt(read, file: str, **where):
+    def attempt(read, path: Path, **where):
         expected[where["stage"]] += 1
         try:
-            path = results / file
             if not path.is_file():
-                raise _Absent("not there")
+                raise Absent("not there")
             return read(path)
-        except _Absent as error:
+        except Absent as error:
             reason = str(error)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             reason = f"unreadable: {type(error).__name__}"
+        file = Path(os.path.relpath(path, results)).as_posix()
         missing.append({**where, "file": file, "reason": reason})
         return None
 
-    datasets = _datasets(study, attempt)
-    observations, manifests = _searches(study, attempt)
-    scores = _scores(study, attempt, manifests)
+    datasets = _datasets(study, results, attempt)
+    observations, manifests = _searches(study, results, attempt)
+    scores = _scores(study, results, attempt, manifests)
     columns = ["stage", "dataset", "search", "ensemble", "repeat", "file", "reason"]
     lost = pd.DataFrame(missing, columns=columns)
     lost["repeat"] = lost["repeat"].astype("Int64")
-    return Results(study, scores, observations, manifests, datasets, lost, expected)
+    return Results(study, scores, observations, manifests, datasets, lost, expected, results)
 
 
-def _datasets(study: dict[str, Any], attempt) -> pd.DataFrame:
+def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
     resample = (study.get("split") or {}).get("resample", "never") != "never"
     repeats = range(study["repeats"]) if resample else [None]
     rows = []
@@ -131,7 +260,7 @@ def _datasets(study: dict[str, Any], attempt) -> pd.DataFrame:
         found = []
         for repeat in repeats:
             name = "fixed" if repeat is None else f"repeat-{repeat}"
-            file = f"splits/{dataset}/{name}/split.json"
+            file = results / "splits" / dataset / name / "split.json"
             where = {"stage": "split", "dataset": dataset, "repeat": repeat}
             summary = attempt(lambda path: split_summary(_json(path)), file, **where)
             found += [summary] if summary else []
@@ -150,22 +279,22 @@ def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
     return {**rows, "classes": len(table), "majority_error": error}
 
 
-def _searches(study: dict[str, Any], attempt) -> tuple[pd.DataFrame, pd.DataFrame]:
-    budget = study["budget"]["evaluations"]
+def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFrame, pd.DataFrame]:
+    budget = study["budget"].get("evaluations")  # None, if it is in seconds: whole runs
     tables, manifests = [], []
     for dataset in study["datasets"]:
         for search in _used(study, "search"):
             for repeat in range(study["repeats"]):
                 where = {"dataset": dataset, "search": search, "repeat": repeat}
-                folder = f"searches/{dataset}/{search}/{repeat}"
+                folder = search_folder(study, results, dataset, search, repeat)
                 manifest = attempt(
                     partial(_manifest, study, search),
-                    f"{folder}/search.json",
+                    folder / "search.json",
                     stage="search",
                     **where,
                 )
                 read = _observations if manifest else _of_no_search
-                frame = attempt(read, f"{folder}/observations.parquet", stage="search", **where)
+                frame = attempt(read, folder / "observations.parquet", stage="search", **where)
                 if frame is not None:
                     frame = frame.slice(0, budget)
                     tables.append(_tagged(frame, where))
@@ -178,26 +307,27 @@ def _searches(study: dict[str, Any], attempt) -> tuple[pd.DataFrame, pd.DataFram
 def _manifest(study: dict[str, Any], search: str, path: Path) -> dict[str, Any]:
     manifest = _json(path)
     if reason := outdated.search(manifest, study, search):
-        raise _Absent(reason)
+        raise Absent(reason)
     return manifest
 
 
 def _of_no_search(path: Path) -> None:
-    raise _Absent("its search is not usable")
+    raise Absent("its search is not usable")
 
 
-def _scores(study: dict[str, Any], attempt, manifests: pd.DataFrame) -> pd.DataFrame:
-    budget = study["budget"]["evaluations"]
-    keys = ["dataset", "search", "repeat"]
-    usable = set(manifests.reindex(columns=keys).itertuples(index=False, name=None))
+def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFrame) -> pd.DataFrame:
+    whole = study["budget"].get("evaluations")
+    columns = ["dataset", "search", "repeat", "evaluations"]
+    rows = manifests.reindex(columns=columns).itertuples(index=False, name=None)
+    usable = {tuple(key): evaluations for *key, evaluations in rows}
 
-    def read(ensemble: str, path: Path) -> pa.Table:
+    def read(ensemble: str, budget: int, path: Path) -> pa.Table:
         table = pq.read_table(path, columns=list(SCORES), partitioning=None)
         written = (table.schema.metadata or {}).get(SETTINGS)  # older files do not say
         if written and (reason := outdated.ensemble(json.loads(written), study, ensemble)):
-            raise _Absent(reason)
+            raise Absent(reason)
         if table.num_rows < budget:
-            raise _Absent(f"{table.num_rows} of {budget} iterations")
+            raise Absent(f"{table.num_rows} of {budget} iterations")
         return table.slice(0, budget).replace_schema_metadata()
 
     tables = []
@@ -208,19 +338,34 @@ def _scores(study: dict[str, Any], attempt, manifests: pd.DataFrame) -> pd.DataF
                 search, ensemble = parts["search"], parts["ensemble"]
                 key = (dataset, search, ensemble, repeat)
                 if key not in cache:
-                    file = f"ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet"
+                    folder = results / "ensembles" / dataset / search / ensemble / str(repeat)
                     where = dict(zip(("dataset", "search", "ensemble", "repeat"), key, strict=True))
-                    known = (dataset, search, repeat) in usable
-                    reader = partial(read, ensemble) if known else _of_no_search
-                    cache[key] = attempt(reader, file, stage="ensemble", **where)
+                    evaluations = usable.get((dataset, search, repeat))
+                    reader = partial(read, ensemble, whole or evaluations)
+                    if evaluations is None:
+                        reader = _of_no_search
+                    cache[key] = attempt(
+                        reader, folder / "scores.parquet", stage="ensemble", **where
+                    )
                 if cache[key] is not None:
                     where = {"method": method, "dataset": dataset, "repeat": repeat}
                     tables.append(_tagged(cache[key], where))
+    if whole is None and tables:
+        longest = max(table.num_rows for table in tables)
+        tables = [_padded(table, longest) for table in tables]
     frame = _joined(tables, ["method", "dataset", "repeat", *SCORES])
     names = {"method": list(study["methods"]), "dataset": study["datasets"]}
     for column, categories in names.items():
         frame[column] = pd.Categorical(frame[column], categories)
     return frame
+
+
+def _padded(table: pa.Table, rows: int) -> pa.Table:
+    """Repeat the last row, with iterations that count on, until there are so many rows."""
+    indices = pa.array([min(i, table.num_rows - 1) for i in range(rows)])
+    iterations = pa.array(range(1, rows + 1), pa.int64())
+    place = table.schema.get_field_index("iteration")
+    return table.take(indices).set_column(place, "iteration", iterations)
 
 
 def _observations(path: Path) -> pa.Table:

@@ -17,16 +17,23 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     manifest
         What its ``search.json`` holds: ``settings``, ``space``, ``limits``, ``seed``.
     study
-        The study as JSON values, defaults written out; what it lacks is not compared.
+        The study as JSON values, defaults written out; what it lacks is not compared, and a budget
+        in evaluations is not either: a longer search can be cut.
     name
         Name of the search in the study.
     """
     shared = [key for key in SHARED if key in study]
     there = {key: manifest.get(key) for key in shared}
-    return _reason(
-        differences(manifest.get("settings") or {}, study["searches"][name])
-        + differences(there, {key: study[key] for key in shared})
-    )
+    lines = differences(manifest.get("settings") or {}, study["searches"][name])
+    lines += differences(there, {key: study[key] for key in shared})
+    if seconds := study["budget"].get("seconds"):
+        lines += differences(budget(manifest), {"seconds": seconds}, "budget.")
+    return _reason(lines)
+
+
+def budget(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the budget of a finished search; older manifests give its evaluations only."""
+    return manifest.get("budget", {"evaluations": manifest["evaluations"]})
 
 
 def ensemble(settings: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from divbo.evaluation.evaluator import Evaluator
 from divbo.history import OK, History, Observation
 from divbo.optimizers.base import Optimizer
+from divbo.search.budget import Budget
 from divbo.search.journal import Journal, Record
 from divbo.search.shown import error_rate, generator, observation, stored
 from divbo.space.base import Space
@@ -20,19 +21,19 @@ def run(
     evaluator: Evaluator,
     journal: Journal,
     *,
-    budget: int,
+    budget: Budget,
     seed: Sequence[int],
     progress: Callable[[list[Record]], None] = lambda records: None,
     check: Callable[[], None] = lambda: None,
 ) -> list[Record]:
-    """Continue the search in ``journal`` until it has ``budget`` evaluations.
+    """Continue the search in ``journal`` until it has used its budget up.
 
     Parameters
     ----------
     labels
         Validation labels, int, of shape (n_validation,).
     budget
-        Evaluations in all, those in the journal included.
+        Evaluations or seconds of fitting in all, those in the journal included.
     seed
         Study's seed and repeat.
     progress
@@ -43,7 +44,7 @@ def run(
     Returns
     -------
     records
-        The first ``budget`` evaluations.
+        The evaluations that the budget pays for; the journal may hold more.
     """
 
     def shown(record: Record) -> Observation:
@@ -52,8 +53,8 @@ def run(
 
     labels = labels.copy()
     labels.flags.writeable = False
-    observations = tuple(shown(r) for r in journal.records[:budget])
-    while len(observations) < budget:
+    observations = tuple(shown(r) for r in journal.records[: budget.end(journal.records)])
+    while (end := budget.end(journal.records)) is None:
         history = History(space, labels, observations)
         start = time.perf_counter()
         suggestion = optimizer.suggest(history, generator(seed, len(history)))
@@ -83,4 +84,4 @@ def run(
         journal.append(record)
         observations += (shown(record),)
         progress(journal.records)
-    return journal.records[:budget]
+    return journal.records[:end]

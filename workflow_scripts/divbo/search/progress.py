@@ -7,6 +7,7 @@ from typing import Any
 
 from divbo.files import write_json
 from divbo.history import OK
+from divbo.search.budget import Budget
 from divbo.search.journal import Record
 
 
@@ -18,16 +19,18 @@ class Progress:
     folder
         Where ``progress.json`` goes.
     task
-        The search's task; ``dataset``, ``search``, ``repeat`` and ``evaluations`` are used.
-    resumed
+        The search's task; ``dataset``, ``search`` and ``repeat`` are used.
+    budget
+        Its budget.
+    found
         Evaluations that were in the journal at the start.
     """
 
-    def __init__(self, folder: Path, task: dict[str, Any], resumed: int):
+    def __init__(self, folder: Path, task: dict[str, Any], budget: Budget, found: list[Record]):
         self.path = Path(folder) / "progress.json"
         self.name = f"{task['dataset']} {task['search']} repeat {task['repeat']}"
-        self.budget = task["evaluations"]
-        self.resumed = min(resumed, self.budget)
+        self.budget = budget
+        self.resumed = len(found[: budget.end(found)])
         if self.resumed:
             self._say(f"{self.name}: continues after {self.resumed} evaluations")
 
@@ -39,7 +42,7 @@ class Progress:
         last = records[-1]
         failed = f"{state['failed']} failed, " if state["failed"] else ""
         self._say(
-            f"{self.name}: {len(records)}/{self.budget}, best error {best}, {failed}"
+            f"{self.name}: {amount(state)}, best error {best}, {failed}"
             f"last {last.status} in {last.fit_seconds:.1f} s, "
             f"{duration(state['seconds_left'])} left"
         )
@@ -49,19 +52,33 @@ class Progress:
         print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def summary(records: list[Record], budget: int) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and guess the seconds that are left."""
-    seconds = [r.suggest_seconds + r.fit_seconds for r in records]
+def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
+    """Count a search's evaluations and failures, and guess the seconds that are left.
+
+    ``done`` and ``budget`` are evaluations, or seconds of fitting if ``unit`` is ``seconds``.
+    """
+    seconds = sum(r.suggest_seconds + r.fit_seconds for r in records)
     errors = [r.error for r in records if r.status == OK]
-    mean = sum(seconds) / len(seconds) if seconds else 0.0
+    in_seconds = budget.evaluations is None
+    done = sum(r.fit_seconds for r in records) if in_seconds else len(records)
+    whole = budget.seconds if in_seconds else budget.evaluations
     return {
         "evaluations": len(records),
-        "budget": budget,
+        "unit": "seconds" if in_seconds else "evaluations",
+        "done": done,
+        "budget": whole,
         "best_error": min(errors, default=None),
         "failed": len(records) - len(errors),
-        "seconds": sum(seconds),
-        "seconds_left": mean * max(0, budget - len(records)),
+        "seconds": seconds,
+        "seconds_left": seconds / done * max(0, whole - done) if done else 0.0,
     }
+
+
+def amount(state: dict[str, Any]) -> str:
+    """Write how much of a budget is used: ``5/20`` or ``5 in 12/60 s``; see :func:`summary`."""
+    if state["unit"] == "evaluations":
+        return f"{state['evaluations']}/{state['budget']}"
+    return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
 
 
 def duration(seconds: float) -> str:

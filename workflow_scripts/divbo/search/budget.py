@@ -1,0 +1,37 @@
+"""How long a search goes on: a number of evaluations, or seconds of fitting."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from divbo.search.journal import Record
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Exactly one of ``evaluations`` and ``seconds`` is given.
+
+    Attributes
+    ----------
+    evaluations
+        Evaluations in all.
+    seconds
+        The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
+        reaches it. How many evaluations that are depends on the machine.
+    minimum
+        Evaluations that are made however long they take; only used with ``seconds``.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    minimum: int = 1
+
+    def end(self, records: Sequence[Record]) -> int | None:
+        """Count the leading evaluations that use the budget up; None while some of it is left."""
+        if self.evaluations is not None:
+            return self.evaluations if len(records) >= self.evaluations else None
+        spent = 0.0
+        for number, record in enumerate(records, start=1):
+            spent += record.fit_seconds
+            if spent >= self.seconds and number >= self.minimum:
+                return number
+        return None
