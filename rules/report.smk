@@ -9,9 +9,17 @@ rule report:
         SCORES,
         # Parts of the page that are no Python code, and so have no part in its version.
         f"{SCRIPTS}/divbo/report/template.html",
+        f"{SCRIPTS}/divbo/report/page.html",
+        f"{SCRIPTS}/divbo/report/macros.html",
         f"{SCRIPTS}/divbo/report/style.css",
     output:
         page=report(RESULTS / "report/index.html", caption="captions/report.rst", category="Report"),
+        pages=report(
+            directory(RESULTS / "report/pages"),
+            patterns=["{page}.html"],
+            caption="captions/report.rst",
+            category="Report",
+        ),
         figures=report(
             directory(RESULTS / "report/figures"),
             patterns=["{figure}.svg"],
@@ -36,7 +44,7 @@ rule report:
         runtime=30,
     params:
         study=TASKS.report(),
-        code=lambda w: code_version("report"),
+        code=lambda w: TASKS.report_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
         " --output {RESULTS}/report 2> {log}"

@@ -21,7 +21,7 @@ def main() -> None:
     loaded = study.load(arguments.study)
     results = Path("results") / loaded.study
     output = results / "partial-report"
-    for folder in ("tables", "figures"):  # files of methods that the study no longer has
+    for folder in ("pages", "tables", "figures"):  # files of what the study no longer has
         shutil.rmtree(output / folder, ignore_errors=True)
     script = Path(__file__).with_name("report.py")
     command = [sys.executable, script, "--study", Tasks(loaded, arguments.study).report()]

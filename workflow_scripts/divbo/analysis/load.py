@@ -175,12 +175,23 @@ def search_folder(
 ) -> Path:
     """Return the folder of a search: the study's own, or that of the study it is shared with.
 
-    ``homes`` of the study says where searches lie that are not its own:
-    ``{search: {dataset: study}}``.
+    See :func:`home`.
     """
-    home = study.get("homes", {}).get(search, {}).get(dataset)
-    study_folder = results.parent / home if home else results
-    return study_folder / "searches" / dataset / search / str(repeat)
+    return home(study, results, dataset, search, repeat) / "searches" / dataset / search / str(repeat)
+
+
+def home(
+    study: Mapping[str, Any], results: Path, dataset: str, search: str, repeat: int
+) -> Path:
+    """Return the results folder of the study that a search, and its split, belong to.
+
+    ``homes`` of the study says which searches it shares with the study that it extends, and how
+    many repeats that one has: ``{search: {dataset: {"study": name, "repeats": n}}}``.
+    """
+    shared = study.get("homes", {}).get(search, {}).get(dataset)
+    if shared and repeat < shared["repeats"]:
+        return results.parent / shared["study"]
+    return results
 
 
 def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -260,7 +271,8 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
         found = []
         for repeat in repeats:
             name = "fixed" if repeat is None else f"repeat-{repeat}"
-            file = results / "splits" / dataset / name / "split.json"
+            folder = home(study, results, dataset, _used(study, "search")[0], repeat or 0)
+            file = folder / "splits" / dataset / name / "split.json"
             where = {"stage": "split", "dataset": dataset, "repeat": repeat}
             summary = attempt(lambda path: split_summary(_json(path)), file, **where)
             found += [summary] if summary else []

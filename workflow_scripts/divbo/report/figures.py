@@ -90,13 +90,36 @@ def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
 
 
 def publish(
-    figure: Figure, name: str, data: pd.DataFrame, folder: Path, key: dict | None = None, **texts
+    figure: Figure,
+    name: str,
+    data: pd.DataFrame,
+    title: str,
+    alt: str,
+    *,
+    folder: Path,
+    prefix: str = "",
+    key: dict | None = None,
 ) -> Drawing:
-    """Write ``<name>.svg``, ``.png`` and ``.csv`` into ``folder``; return what the page needs.
+    """Write ``<name>.svg``, ``.png`` and ``.csv`` into a folder; return what the page needs.
 
-    With ``key`` (looks by method) the files get a legend, and the page, which has its own, does
-    not.
+    Parameters
+    ----------
+    figure
+        What is drawn.
+    name
+        Stem of the files; may be empty where ``prefix`` names the figure well enough.
+    data
+        The numbers drawn.
+    title, alt
+        Caption, and what it shows for those who do not see it.
+    folder
+        Where the files go.
+    prefix
+        What the files' names begin with.
+    key
+        Looks by method: the files get a legend, and the page, which has its own, does not.
     """
+    name = (prefix + name).strip("-")
     shown = svg = _svg(figure)
     if key:
         svg = _svg(_with_legend(figure, key))
@@ -106,7 +129,7 @@ def publish(
         figure.savefig(temporary, format="png", dpi=200, metadata={"Software": None})
     with files.atomic(folder / f"{name}.csv") as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n")
-    return Drawing(name, source=address(shown), **texts)
+    return Drawing(name, title, alt, address(shown))
 
 
 def address(svg: bytes) -> str:

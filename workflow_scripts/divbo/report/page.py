@@ -1,6 +1,5 @@
-"""The report of a study: one page that holds everything, tables and figures as files beside it."""
+"""The report of a study: the answer, a page for each analysis, tables and figures as files."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,17 @@ from divbo.analysis import curves, failures, origins, ranks, times, wilcoxon
 from divbo.analysis.load import Results, load
 from divbo.analysis.ranks import Comparison
 from divbo.analysis.verdict import verdict
-from divbo.report import contents, figures, tables
+from divbo.report import contents, figures, made, tables
+from divbo.report.section import Panels
 
 HERE = Path(__file__).parent
 PARTS = {"validation_error": "validation", "test_error": "test"}
 
 
 def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
-    """Write ``index.html``, ``tables/`` and ``figures/`` of a study into ``output``.
+    """Write ``index.html``, ``pages/``, ``tables/`` and ``figures/`` of a study into ``output``.
+
+    A page that raises says so, and its traceback goes to standard error; the rest is written.
 
     Parameters
     ----------
@@ -37,8 +39,10 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
     page
         Path of ``index.html``.
     """
-    report = _Report(load(study, results), Path(output))
-    context = report.context()
+    output = Path(output)
+    loaded = load(study, results)
+    pages = made.make_all(loaded, output)
+    shared = {"study": loaded.study, "pages": pages}
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -47,11 +51,19 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
         lstrip_blocks=True,
     )
     style = Markup((HERE / "style.css").read_text(encoding="utf-8"))  # our own file, not a user's
-    page = environment.get_template("template.html").render(context, style=style)
-    index = Path(output) / "index.html"
-    with files.atomic(index) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return index
+
+    def render(template: str, path: Path, **context) -> Path:
+        text = environment.get_template(template).render(shared, style=style, **context)
+        with files.atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return path
+
+    (output / "pages").mkdir(parents=True, exist_ok=True)
+    for page in pages:
+        if page.linked:
+            render("page.html", output / "pages" / f"{page.name}.html", page=page, root="../")
+    index = _Report(loaded, output).context()
+    return render("template.html", output / "index.html", root="", **index)
 
 
 class _Report:
@@ -72,7 +84,6 @@ class _Report:
         answer = verdict(compared, results.reference, results.resampled)
         manifests = results.manifests
         return {
-            "study": results.study,
             "command": _command(results.study),
             "answer": answer,
             "compared": compared,
@@ -82,7 +93,6 @@ class _Report:
             "expected": results.expected,
             "lost": results.missing["stage"].value_counts().to_dict(),
             "without_model": failures.without_model(results.scores),
-            "legend": figures.legend({m: self.look[m] for m in compared.methods}),
             "period": origins.period(manifests),
             "searches": len(manifests),
             "hours": results.observations[["fit_seconds", "suggest_seconds"]].sum().sum() / 3600,
@@ -150,7 +160,7 @@ class _Report:
             for column, part in PARTS.items():
                 found[f"ranks_{part}"] = self._ranks(column, part)
         for column, part in PARTS.items():
-            found["panels"][part] = self._panels(column, part) if methods else []
+            found["panels"][part] = self._panels(column, part) if methods else None
         observations = results.observations
         if len(observations):
             spent = times.time_spent(observations)
@@ -188,13 +198,13 @@ class _Report:
             f"At the last iteration: {ends}",
         )
 
-    def _panels(self, column: str, part: str) -> list[tuple[str, figures.Drawing]]:
+    def _panels(self, column: str, part: str) -> Panels:
         """Draw the error curves of each data set."""
         data = curves.error_curves(self.compared.scores, column)
         key = {m: self.look[m] for m in self.compared.methods}
         found = []
         datasets = self.compared.datasets
-        for dataset, name in zip(datasets, _stems(datasets), strict=True):
+        for dataset, name in zip(datasets, made.stems(datasets), strict=True):
             mine = data[data["dataset"] == dataset].drop(columns="dataset")
             last = mine[mine["iteration"] == mine["iteration"].max()]
             ends = (f"{r.method} {100 * r.mean:.2f} %" for r in last.itertuples())
@@ -207,26 +217,17 @@ class _Report:
                 key=key,
             )
             found.append((dataset, drawing))
-        return found
+        return Panels(found, figures.legend(key))
 
     def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
         folder = self.output / "figures"
-        return figures.publish(figure, name, data, folder, title=title, alt=alt, **options)
+        return figures.publish(figure, name, data, title, alt, folder=folder, **options)
 
 
 def _sizes(compared: Comparison) -> pd.Series:
     """Mean number of unique members of the final ensemble, by method."""
     last = compared.scores[compared.scores["iteration"] == compared.scores["iteration"].max()]
     return last.groupby("method", observed=True)["members"].mean()
-
-
-def _stems(names: list[str]) -> list[str]:
-    """Make file names of names: the unusual characters replaced, all different."""
-    stems: list[str] = []
-    for name in names:
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
-        stems.append(stem if stem not in stems else f"{stem}-{len(stems)}")
-    return stems
 
 
 def _command(study: Mapping[str, Any]) -> str:
