@@ -221,9 +221,9 @@ print(sorted(names & set(sys.modules)), "pyarrow" in sys.modules)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"size": 25}, "ensemble: needs 'type:', one of best, "),
-        ([], "ensemble: needs 'type:', one of best, "),
-        ({"type": 3}, "ensemble: needs 'type:', one of best, "),
+        ({"size": 25}, "ensemble: needs 'type:', one of bagging, best, "),
+        ([], "ensemble: needs 'type:', one of bagging, best, "),
+        ({"type": 3}, "ensemble: needs 'type:', one of bagging, best, "),
         ({"type": "bests"}, "ensemble.type: there is no 'bests'; did you mean 'best'?"),
         (SELECTION | {"sice": 3}, "ensemble.sice: unknown key; did you mean 'size'?"),
         (BEST | {"size": 3}, "ensemble.size: unknown key; known: none"),

@@ -1,10 +1,15 @@
 """What every post-hoc ensemble is: weights over stored predictions, for every iteration."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Optional
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from divbo.refits import Refit
 
 TIE = 1e-12
 """Mean probabilities that are closer than this are tied: weights such as 1/25 are not exact."""
@@ -25,13 +30,22 @@ class Pool:
     errors
         Validation errors, of shape (n,); NaN for failed evaluations.
     seed
-        For ties that are broken at random.
+        For ties that are broken at random, and for folds.
+    predict_seconds
+        Wall seconds that each evaluation took to predict validation and test rows, of shape (n,);
+        None: not known. A measurement, so nothing may be chosen by it.
+    refit
+        For an ensemble that :attr:`Ensemble.refits`: fits evaluations anew, given their positions
+        and the number of folds, and returns one :class:`divbo.refits.Refit` each, None where that
+        failed. Every call is for all of them at once, because each costs ``folds`` fits.
     """
 
     predictions: np.ndarray
     labels: np.ndarray
     errors: np.ndarray
     seed: int
+    predict_seconds: np.ndarray | None = None
+    refit: Callable[[Sequence[int], int], list[Optional["Refit"]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +84,23 @@ class Members:
             return (mean[:, 0] > 0.5 + TIE).astype(int)
         return (mean >= mean.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
 
+    def labels(self, validation: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the labels of the validation and of the test rows, as :meth:`predict` does.
+
+        What is more than a weighted mean of stored predictions has its own way here.
+        """
+        return self.predict(validation), self.predict(test)
+
+    def cost(self, predict_seconds: np.ndarray) -> float:
+        """Sum up the seconds that the members take to predict validation and test rows.
+
+        Parameters
+        ----------
+        predict_seconds
+            See :class:`Pool`.
+        """
+        return float(predict_seconds[self.indices].sum())
+
 
 class Ensemble(BaseModel, ABC):
     """Base of all ensembles: its fields are its settings, checked by pydantic.
@@ -78,6 +109,8 @@ class Ensemble(BaseModel, ABC):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    #: Whether it fits pipelines anew, by ``pool.refit``: its jobs then get the limits, too.
+    refits: ClassVar[bool] = False
 
     @abstractmethod
     def trace(self, pool: Pool) -> list[Members | None]:
@@ -89,6 +122,26 @@ class Ensemble(BaseModel, ABC):
             Entry t (from 0) uses evaluations 0..t only; it is the same object as entry t - 1
             where nothing changed, and None as long as no evaluation has succeeded.
         """
+
+
+def leading(errors: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Yield, for every prefix, its ``size`` lowest errors; the earlier one of equal ones.
+
+    Parameters
+    ----------
+    errors
+        Validation errors, of shape (n,); NaN for failed evaluations.
+
+    Yields
+    ------
+    indices
+        Ascending, int, at most ``size``, fewer as long as fewer have succeeded.
+    """
+    found: list[tuple[float, int]] = []
+    for index, error in enumerate(errors):
+        if not np.isnan(error):
+            found = sorted([*found, (error, index)])[:size]
+        yield np.array(sorted(i for _, i in found), dtype=int)
 
 
 def expand(predictions: np.ndarray) -> np.ndarray:

@@ -1,0 +1,46 @@
+"""Weighted bagging: weights by hand."""
+
+import numpy as np
+import pytest
+
+from divbo.ensembles.bagging import Bagging
+from divbo.ensembles.base import Pool, leading
+
+
+def trace(errors, size=5):
+    errors = np.array(errors)
+    predictions = np.zeros((len(errors), 4, 1), dtype=np.float32)
+    made = Bagging(size=size).trace(Pool(predictions, np.zeros(4, dtype=int), errors, 0))
+    return [m and dict(zip(m.indices.tolist(), m.weights.tolist(), strict=True)) for m in made]
+
+
+def test_weights_by_hand():
+    """The three best, weighted 1 - error over the sum; the earlier one of equal ones stays."""
+    assert trace([np.nan, 0.5, 0.25, 0.5, 0.5, 0.75, 0.0], size=3) == [
+        None,
+        {1: 1.0},
+        {1: 0.5 / 1.25, 2: 0.75 / 1.25},
+        {1: 0.5 / 1.75, 2: 0.75 / 1.75, 3: 0.5 / 1.75},
+        {1: 0.5 / 1.75, 2: 0.75 / 1.75, 3: 0.5 / 1.75},
+        {1: 0.5 / 1.75, 2: 0.75 / 1.75, 3: 0.5 / 1.75},
+        {1: 0.5 / 2.25, 2: 0.75 / 2.25, 6: 1 / 2.25},
+    ]
+
+
+def test_who_is_never_right_has_no_weight_but_alone():
+    assert trace([1.0, 1.0, 0.6, 1.0]) == [{0: 1.0}, {0: 1.0}, {2: 1.0}, {2: 1.0}]
+
+
+def test_size_is_five_as_in_the_paper():
+    errors = np.linspace(0.5, 0.1, 9)
+    assert list(trace(errors)[-1]) == [4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_leading_is_the_sorted_beginning(size):
+    errors = np.round(np.random.default_rng(0).random(15), 1)
+    errors[[0, 4, 9]] = np.nan
+    for t, found in enumerate(leading(errors, size)):
+        ok = np.flatnonzero(~np.isnan(errors[: t + 1]))
+        expected = ok[np.argsort(errors[ok], kind="stable")[:size]]
+        assert found.tolist() == sorted(expected)
