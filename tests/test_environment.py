@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 # conda-forge's names of packages that are called otherwise on the Python package index
-CONDA_NAMES = {"matplotlib-base": "matplotlib"}
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "py-xgboost": "xgboost-cpu"}
 
 
 def requirements() -> dict[str, str]:
