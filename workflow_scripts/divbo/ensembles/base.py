@@ -3,16 +3,34 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Optional
+from typing import ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-if TYPE_CHECKING:
-    from divbo.refits import Refit
-
 TIE = 1e-12
 """Mean probabilities that are closer than this are tied: weights such as 1/25 are not exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """What the models predict that one evaluation's pipeline gives on each fold's other rows.
+
+    Attributes
+    ----------
+    out_of_fold
+        Predictions of every training row by the model that was not fitted on it, float32, of
+        shape (n_train, n_columns).
+    validation, test
+        Mean predictions of all the models, float32, of shape (n_samples, n_columns).
+    predict_seconds
+        Wall seconds that all the models take to predict validation and test rows.
+    """
+
+    out_of_fold: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    predict_seconds: float
 
 
 @dataclass(frozen=True)
@@ -35,9 +53,11 @@ class Pool:
         Wall seconds that each evaluation took to predict validation and test rows, of shape (n,);
         None: not known. A measurement, so nothing may be chosen by it.
     refit
-        For an ensemble that :attr:`Ensemble.refits`: fits evaluations anew, given their positions
-        and the number of folds, and returns one :class:`divbo.refits.Refit` each, None where that
-        failed. Every call is for all of them at once, because each costs ``folds`` fits.
+        Fits evaluations anew, given their positions and the number of folds, and returns one
+        :class:`Refit` each, None where a fit failed. It costs ``folds`` fits for each of them,
+        so only ensembles that say so (:attr:`Ensemble.refits`) have it.
+    train_labels
+        With ``refit``: labels of the training rows, int, of shape (n_train,).
     """
 
     predictions: np.ndarray
@@ -45,7 +65,8 @@ class Pool:
     errors: np.ndarray
     seed: int
     predict_seconds: np.ndarray | None = None
-    refit: Callable[[Sequence[int], int], list[Optional["Refit"]]] | None = None
+    refit: Callable[[Sequence[int], int], list[Refit | None]] | None = None
+    train_labels: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ class Ensemble(BaseModel, ABC):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-    #: Whether it fits pipelines anew, by ``pool.refit``: its jobs then get the limits, too.
+    #: Whether it fits pipelines anew, by ``pool.refit``: then its jobs get what a search gets.
     refits: ClassVar[bool] = False
 
     @abstractmethod
