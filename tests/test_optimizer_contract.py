@@ -17,12 +17,17 @@ from toy_space import TinySpace, ToySpace, from_json, history, search
 
 NAMES = plugins.available("optimizers")
 FAST = {"divbo": {"surrogate": "forest-kernel"}}  # where many suggestions are asked for
+SETTINGS = {  # so that a few evaluations are enough to get beyond the initial design
+    "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
+    "k-bo": {"initial": 2},
+    "neural-ensemble-search": {"population": 6},
+}
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
 def make(name: str, **settings) -> Optimizer:
-    return plugins.load("optimizers", name)(**settings)
+    return plugins.load("optimizers", name)(**SETTINGS.get(name, {}), **settings)
 
 
 def rng(t: int = 0) -> np.random.Generator:

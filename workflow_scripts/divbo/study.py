@@ -211,7 +211,9 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
         raise UserError(plugins.AND.join(f"{path}: {p}" for p in problems))
     return study.model_copy(
         update={
-            section: {n: _complete(*plugin, s) for n, s in getattr(study, section).items()}
+            section: {
+                n: _complete(*plugin, s, study.budget) for n, s in getattr(study, section).items()
+            }
             for section, plugin in PLUGINS.items()
         }
     )
@@ -222,10 +224,21 @@ def optimizer(settings: dict[str, Any]):
     return plugins.make("optimizers", settings, "optimizer", "search")
 
 
-def _complete(kind: str, key: str, settings: dict[str, Any]) -> dict[str, Any]:
+def _complete(kind: str, key: str, settings: dict[str, Any], budget: Budget) -> dict[str, Any]:
     """Add the defaults, so that a default that is written out makes no difference."""
-    made = plugins.make(kind, settings, key, key)
+    made = _make(kind, settings, key, key, budget)
     return {key: settings[key], **made.model_dump(mode="json")}
+
+
+def _make(kind: str, settings: dict[str, Any], key: str, where: str, budget: Budget):
+    """Make a plugin, and tell an optimizer the study's budget."""
+    made = plugins.make(kind, settings, key, where)
+    if kind == "optimizers":
+        try:
+            made = made.planned(budget.evaluations)
+        except UserError as error:
+            raise UserError(f"{where}.{error}") from None
+    return made
 
 
 def _settings(study: Study) -> list[str]:
@@ -241,7 +254,7 @@ def _settings(study: Study) -> list[str]:
     for section, (kind, key) in PLUGINS.items():
         for name, settings in getattr(study, section).items():
             try:
-                plugin = plugins.make(kind, settings, key, f"{section}.{name}")
+                plugin = _make(kind, settings, key, f"{section}.{name}", study.budget)
             except UserError as error:
                 problems.extend(str(error).split(plugins.AND))
                 continue

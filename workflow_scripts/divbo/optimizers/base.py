@@ -44,6 +44,15 @@ class Optimizer(BaseModel, ABC):
         """The smallest budget that makes sense, such as the size of the initial design."""
         return 1
 
+    def planned(self, evaluations: int | None) -> "Optimizer":
+        """Return this optimizer for a study's budget of evaluations (None: it is in seconds).
+
+        Called when a study is read. Only an optimizer whose suggestions depend on the budget needs
+        it: it writes the number into a setting of its own, because its history does not know it,
+        and refuses None with a :class:`UserError` that begins with the setting's name.
+        """
+        return self
+
     @property
     def modules(self) -> list[str]:
         """Modules that the optimizer loads by name, such as a surrogate of its settings."""

@@ -1,8 +1,10 @@
 """What a configuration space is to the optimizers, and to the worker that fits pipelines."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,14 @@ class Space(ABC):
     scale, the index of a category, or NaN where the hyperparameter is inactive. A point is
     computed from the values alone and gives them back exactly, because numbers are rounded to
     eight digits: configurations that went through a file keep their encoding to the last bit.
+
+    Attributes
+    ----------
+    fixed
+        Values of hyperparameters that are not searched; see :meth:`restricted`.
     """
+
+    fixed: Mapping[str, Any] = MappingProxyType({})
 
     @abstractmethod
     def define(self) -> ConfigurationSpace:
@@ -131,6 +140,19 @@ class Space(ABC):
             raise UserError(f"the space forbids this combination: {dict(values)}")
         return self.at(point)[0]
 
+    def restricted(self, fixed: Mapping[str, Any]) -> "Space":
+        """Return the part of the space with these values, such as ``{"algorithm": "knn"}``.
+
+        Its samples, neighbours and mutations keep them; points and encoding are the same.
+        """
+        for name, value in fixed.items():
+            if name not in self.index:
+                raise UserError(f"the space has no hyperparameter '{name}'")
+            self.columns[self.index[name]].entry(value)
+        part = copy.copy(self)  # shares what has been computed once
+        part.fixed = {**self.fixed, **fixed}
+        return part
+
     def sample(
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
     ) -> list[Configuration]:
@@ -180,7 +202,8 @@ class Space(ABC):
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
     ) -> np.ndarray:
         """As :meth:`sample`, but return points, of shape (size, n_hyperparameters)."""
-        given = [(self.index[name], value) for name, value in (fixed or {}).items()]
+        fixed = {**self.fixed, **(fixed or {})}
+        given = [(self.index[name], value) for name, value in fixed.items()]
         entries = {i: self.columns[i].entry(value) for i, value in given}
         points = np.empty((0, len(self.columns)))
         while len(points) < size:
@@ -219,7 +242,7 @@ class Space(ABC):
         rows, columns, entries = [], [], []
         for i, column in enumerate(self.columns):
             active = np.flatnonzero(~np.isnan(old[:, i]))
-            if column.name in fixed or not len(active):
+            if column.name in fixed or column.name in self.fixed or not len(active):
                 continue
             row, entry = column.neighbours(old[active, i], NEIGHBOURS, SPREAD, rng)
             rows.append(active[row])
@@ -234,6 +257,38 @@ class Space(ABC):
         legal = np.flatnonzero(~self._forbidden(points))
         order = legal[np.argsort(centres[legal], kind="stable")]
         return points[order], centres[order]
+
+    def mutate(
+        self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
+    ) -> tuple[Configuration, str] | None:
+        """Give one active hyperparameter, chosen uniformly, another value, drawn uniformly.
+
+        What becomes active gets random values, what becomes inactive is dropped; forbidden
+        combinations are drawn again.
+
+        Returns
+        -------
+        mutant
+            The new configuration and the name of the hyperparameter that was chosen; None if
+            ``tries`` draws gave nothing legal.
+        """
+        old = configuration.point
+        varies = np.array([c.upper > c.lower and c.name not in self.fixed for c in self.columns])
+        free = np.flatnonzero(varies & ~np.isnan(old))
+        for _ in range(tries if len(free) else 0):
+            chosen = int(rng.choice(free))
+            draws = rng.random(len(self.columns))
+            new = np.array([c.draw(draws[i : i + 1])[0] for i, c in enumerate(self.columns)])
+            keep = ~np.isnan(old)
+            keep[chosen] = False
+            new[keep] = old[keep]
+            while new[chosen] == old[chosen]:
+                new[chosen] = self.columns[chosen].draw(rng.random(1))[0]
+            points = new[None]
+            self._deactivate(points)
+            if not self._forbidden(points)[0]:
+                return self.at(points)[0], self.columns[chosen].name
+        return None
 
     def encode_points(self, points: np.ndarray) -> np.ndarray:
         """As :meth:`encode`, of points."""
