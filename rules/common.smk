@@ -1,13 +1,14 @@
 import os
+import re
 import shlex
 import sys
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
-from divbo import study as studies
 from divbo.code_version import code_version
 from divbo.errors import UserError
-from divbo.search.journal import lock
+from divbo.locks import lock
 from divbo.tasks import Tasks
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
@@ -27,7 +28,7 @@ def load_tasks():
         file = Path("config.yaml")
         file = file if file.exists() else Path(workflow.basedir) / file
     file = os.path.relpath(file)
-    return Tasks(studies.load(file, dict(settings.config)), file)
+    return Tasks.load(file, dict(settings.config))
 
 
 try:
@@ -36,6 +37,9 @@ except UserError as error:
     sys.exit(f"error: {error}")
 
 STUDY = TASKS.study
+# Searches that are the same in the study that this one extends are that study's: the same jobs,
+# told the same, with the same files, whichever of the two runs first.
+TASKS_OF = {tasks.study.study: tasks for tasks in (TASKS, TASKS.extended) if tasks}
 RESULTS = Path("results") / STUDY.study
 for folder in (Path("results"), RESULTS):
     if folder.exists() and not folder.is_dir():
@@ -45,6 +49,7 @@ os.environ["DIVBO_OPENML"] = STUDY.openml.model_dump_json()
 
 
 wildcard_constraints:
+    study="|".join(map(re.escape, TASKS_OF)),
     source="[^/]+",
     dataset="[^/]+",
     split=r"fixed|repeat-\d+",
@@ -54,29 +59,32 @@ wildcard_constraints:
 
 
 def lock_results():
-    """Hold the study's lock for as long as this process lives."""
-    global LOCK
+    """Hold the locks of all studies whose files are made, for as long as this process lives."""
+    global LOCKS
+    made = {getattr(job.wildcards, "study", None) for job in workflow.dag.needrun_jobs()}
+    LOCKS = [lock_study(name) for name in TASKS_OF if name == STUDY.study or name in made]
+
+
+def lock_study(name):
+    """Lock the results of a study."""
+    folder = Path("results") / name
     try:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        LOCK = lock(RESULTS / ".lock", f"the study in '{RESULTS}'")
+        folder.mkdir(parents=True, exist_ok=True)
+        return lock(folder / ".lock", f"the study in '{folder}'")
     except UserError as error:
         sys.exit(f"error: {error}")
     except OSError as error:
-        sys.exit(f"error: cannot write '{RESULTS}': {error.strerror}")
+        sys.exit(f"error: cannot write '{folder}': {error.strerror}")
+
+
+def search_folder(w):
+    """The search of an ensemble."""
+    tasks = TASKS.home(w.dataset, w.search, w.repeat)
+    return f"results/{tasks.study.study}/searches/{w.dataset}/{w.search}/{w.repeat}"
 
 
 def split_folder(w):
-    """The split that a search uses."""
-    return RESULTS / "splits" / w.dataset / STUDY.split_name(int(w.repeat))
-
-
-def runs(path):
-    """A path for every data set and repeat, and for the searches and ensembles of the methods."""
-    return sorted(
-        {
-            path.format(dataset=d, search=m.search, ensemble=m.ensemble, repeat=r)
-            for d in STUDY.datasets
-            for m in STUDY.methods.values()
-            for r in range(STUDY.repeats)
-        }
-    )
+    """The split that a search, or the search of an ensemble, uses."""
+    own = TASKS_OF[w.study] if "study" in w.keys() else TASKS.home(w.dataset, w.search, w.repeat)
+    study = own.study
+    return f"results/{study.study}/splits/{w.dataset}/{study.split_name(int(w.repeat))}"

@@ -32,16 +32,18 @@ rule split:
     input:
         # The rows go by dataset.json, which holds their checksum: a file that was written again
         # with the same content starts nothing.
-        json=lambda w: f"results/data/{TASKS.source_key(w.dataset)}/dataset.json",
-        parquet=lambda w: ancient(f"results/data/{TASKS.source_key(w.dataset)}/dataset.parquet"),
+        json=lambda w: f"results/data/{TASKS_OF[w.study].source_key(w.dataset)}/dataset.json",
+        parquet=lambda w: ancient(
+            f"results/data/{TASKS_OF[w.study].source_key(w.dataset)}/dataset.parquet"
+        ),
     output:
-        inputs=RESULTS / "splits/{dataset}/{split}/inputs.npz",
-        labels=RESULTS / "splits/{dataset}/{split}/test_labels.npy",
-        json=RESULTS / "splits/{dataset}/{split}/split.json",
+        inputs="results/{study}/splits/{dataset}/{split}/inputs.npz",
+        labels="results/{study}/splits/{dataset}/{split}/test_labels.npy",
+        json="results/{study}/splits/{dataset}/{split}/split.json",
     log:
-        RESULTS / "logs/split/{dataset}/{split}.log",
+        "results/{study}/logs/split/{dataset}/{split}.log",
     benchmark:
-        RESULTS / "benchmarks/split/{dataset}/{split}.tsv"
+        "results/{study}/benchmarks/split/{dataset}/{split}.tsv"
     conda:
         "../envs/divbo.yaml"
     threads: 1
@@ -50,7 +52,7 @@ rule split:
         runtime=30,
     params:
         data=subpath(input.json, parent=True),
-        settings=lambda w: TASKS.split(w.split),
+        settings=lambda w: TASKS_OF[w.study].split(w.split),
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("split"),
     shell:

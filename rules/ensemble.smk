@@ -1,11 +1,11 @@
 rule ensemble:
     input:
-        observations=RESULTS / "searches/{dataset}/{search}/{repeat}/observations.parquet",
-        validation=RESULTS / "searches/{dataset}/{search}/{repeat}/predictions-validation.npy",
-        test=RESULTS / "searches/{dataset}/{search}/{repeat}/predictions-test.npy",
-        split=lambda w: split_folder(w) / "split.json",
-        labels=lambda w: ancient(split_folder(w) / "test_labels.npy"),
-        inputs=lambda w: ancient(split_folder(w) / "inputs.npz"),
+        observations=lambda w: f"{search_folder(w)}/observations.parquet",
+        validation=lambda w: f"{search_folder(w)}/predictions-validation.npy",
+        test=lambda w: f"{search_folder(w)}/predictions-test.npy",
+        split=lambda w: f"{split_folder(w)}/split.json",
+        labels=lambda w: ancient(f"{split_folder(w)}/test_labels.npy"),
+        inputs=lambda w: ancient(f"{split_folder(w)}/inputs.npz"),
     output:
         scores=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet",
         members=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/members.parquet",

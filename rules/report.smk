@@ -1,6 +1,15 @@
 # What the methods need, of every data set and repeat.
-SEARCHES = runs(f"{RESULTS}/searches/{{dataset}}/{{search}}/{{repeat}}/search.json")
-SCORES = runs(f"{RESULTS}/ensembles/{{dataset}}/{{search}}/{{ensemble}}/{{repeat}}/scores.parquet")
+RUNS = [
+    SimpleNamespace(dataset=d, search=m.search, ensemble=m.ensemble, repeat=r)
+    for d in STUDY.datasets
+    for m in STUDY.methods.values()
+    for r in range(STUDY.repeats)
+]
+SEARCHES = sorted({f"{search_folder(w)}/search.json" for w in RUNS})
+SCORES = sorted(
+    f"{RESULTS}/ensembles/{w.dataset}/{w.search}/{w.ensemble}/{w.repeat}/scores.parquet"
+    for w in RUNS
+)
 
 
 rule report:

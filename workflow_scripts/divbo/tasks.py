@@ -12,7 +12,6 @@ from divbo import study as studies
 from divbo.code_version import code_version
 from divbo.data.sources import source_key
 from divbo.report import pages
-from divbo.report import pages
 from divbo.search import code
 from divbo.study import Study
 
@@ -136,10 +135,6 @@ class Tasks:
         for dataset, search in sorted(self.shared):
             homes.setdefault(search, {})[dataset] = home
         return homes
-
-    def report_code(self) -> str:
-        """Version of the code of the report and of all its pages, which it finds by file name."""
-        return code_version("report", *pages.modules())
 
     def report_code(self) -> str:
         """Version of the code of the report and of all its pages, which it finds by file name."""

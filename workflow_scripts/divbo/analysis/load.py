@@ -177,12 +177,11 @@ def search_folder(
 
     See :func:`home`.
     """
-    return home(study, results, dataset, search, repeat) / "searches" / dataset / search / str(repeat)
+    folder = home(study, results, dataset, search, repeat) / "searches"
+    return folder / dataset / search / str(repeat)
 
 
-def home(
-    study: Mapping[str, Any], results: Path, dataset: str, search: str, repeat: int
-) -> Path:
+def home(study: Mapping[str, Any], results: Path, dataset: str, search: str, repeat: int) -> Path:
     """Return the results folder of the study that a search, and its split, belong to.
 
     ``homes`` of the study says which searches it shares with the study that it extends, and how
