@@ -5,6 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from divbo.limits import FIGURES, could_change, peaks, same_search, unaffected
+from divbo.search import earlier
+from divbo.search.journal import Journal, Record
 
 OLD = {"seconds": 10, "memory_mb": 2000}
 
@@ -70,3 +72,46 @@ def test_the_peaks_tell_what_all_evaluations_tell(evaluations, old, new, threads
 def test_a_manifest_without_peaks_tells_nothing():
     assert not same_search({"limits": OLD}, {**OLD, "seconds": 20})
     assert same_search({"limits": OLD}, dict(OLD))
+
+
+def record(seconds: float) -> Record:
+    return Record(
+        configuration={"x": seconds},
+        status="crash",
+        error=None,
+        suggest_seconds=0.0,
+        fit_seconds=seconds,
+        cpu_seconds=seconds,
+        predict_seconds=None,
+        memory_mb=100.0,
+        error_type="ValueError",
+        message="",
+        why={},
+        validation=None,
+        test=None,
+    )
+
+
+def fingerprint(seconds: float, data: str = "a") -> dict:
+    return {"data": data, "threads": 1, "limits": {"seconds": seconds, "memory_mb": 2000}}
+
+
+def taken_over(folder, identity) -> list[float]:
+    with Journal(folder, identity, ((2, 1), (2, 1))) as journal:
+        earlier.take_over(journal)
+        return [r.cpu_seconds for r in journal.records]
+
+
+def test_a_journal_takes_over_what_other_limits_would_not_have_changed(tmp_path, capsys):
+    with Journal(tmp_path / "ten", fingerprint(10), ((2, 1), (2, 1))) as journal:
+        for seconds in (1, 2, 7, 1):
+            journal.append(record(seconds))
+    assert taken_over(tmp_path / "five", fingerprint(5)) == [1, 2]
+    said = capsys.readouterr().err
+    assert "takes over 2 of 4 evaluations" in said
+    assert "limits.seconds: 10 there, 5 here" in said
+    assert "evaluation 3 could have ended otherwise" in said
+    # The journal with most of it serves, and it stays as it was.
+    assert taken_over(tmp_path / "twenty", fingerprint(20)) == [1, 2, 7, 1]
+    assert taken_over(tmp_path / "other", fingerprint(10, data="b")) == []
+    assert "starts anew" in capsys.readouterr().err

@@ -11,8 +11,6 @@ By hand, with the arguments that `snakemake -n -p` prints:
 import argparse
 import hashlib
 import json
-import signal
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -26,11 +24,11 @@ from divbo.code_version import code_version
 from divbo.data.split import load_inputs
 from divbo.errors import UserError
 from divbo.evaluation.evaluator import Evaluator, WorkerError
-from divbo.evaluation.worker import PARENT_DEATH_SIGNAL, prctl
 from divbo.history import OK
-from divbo.search import code
+from divbo.limits import FIGURES, peaks
+from divbo.search import code, earlier
 from divbo.search.budget import Budget
-from divbo.search.journal import Journal, Record, differences, read_fingerprint
+from divbo.search.journal import Journal, Record
 from divbo.search.loop import run
 from divbo.search.progress import Progress
 from divbo.space.base import Space
@@ -49,16 +47,18 @@ def main() -> None:
         "--checkpoints", type=Path, required=True, help="folder for the journals of this search"
     )
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
     parser.add_argument(
-        "--end-with-parent", action="store_true", help="stop when the calling process ends"
+        "--limits",
+        type=json.loads,
+        help="JSON: limits instead of those of the task, which the "
+        "results are known to be the same with",
     )
+    parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
     arguments = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
-        signal.signal(number, _stop)
-    if arguments.end_with_parent:
-        prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
     task = arguments.task
+    asked = task.get("limits")
+    if arguments.limits:
+        task = task | {"limits": arguments.limits}
     if missing := [key for key in TASK if key not in task]:
         raise UserError(f"--task: key '{missing[0]}' is missing; needed: {', '.join(TASK)}")
     if not (arguments.split / "split.json").is_file():
@@ -66,13 +66,13 @@ def main() -> None:
     try:
         # The learners' threads are the worker's; the optimizer's own arrays are small.
         with threadpool_limits(1):
-            search(arguments, task)
+            search(arguments, task, asked)
     except WorkerError as error:
         raise UserError(str(error)) from error
 
 
-def search(arguments: argparse.Namespace, task: dict) -> None:
-    """Run the search of a task and write its results."""
+def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
+    """Run the search of a task and write its results; ``asked`` are the limits of ``--task``."""
     optimizer = plugins.make("optimizers", task["optimizer"], "optimizer", "--task: optimizer")
     space = plugins.load("space", task["space"])()
     budget = Budget(**task["budget"], minimum=optimizer.minimum_evaluations)
@@ -82,7 +82,7 @@ def search(arguments: argparse.Namespace, task: dict) -> None:
     columns = len(inputs.classes) if len(inputs.classes) > 2 else 1
     shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
     folder = arguments.checkpoints / short(identity)
-    announce(folder, identity)
+    new = not folder.exists()
     evaluator = Evaluator(
         plugins.module_name("space", task["space"]),
         arguments.split / "inputs.npz",
@@ -92,6 +92,8 @@ def search(arguments: argparse.Namespace, task: dict) -> None:
     )
     started, clock = provenance.now(), time.perf_counter()
     with Journal(folder, identity, shapes) as journal, evaluator:
+        if new:
+            earlier.take_over(journal)
         progress = Progress(arguments.checkpoints, task, budget, journal.records)
         records = run(
             optimizer,
@@ -111,6 +113,8 @@ def search(arguments: argparse.Namespace, task: dict) -> None:
             key: task[key]
             for key in ("dataset", "search", "repeat", "seed", "space", "limits", "budget")
         },
+        "same_with": asked,
+        "peaks": peaks((r.status, {f: getattr(r, f) for f in FIGURES}) for r in records),
         "settings": task["optimizer"],
         "evaluations": len(records),
         "best_error": min((r.error for r in records if r.status == OK), default=None),
@@ -146,19 +150,6 @@ def fingerprint(task: dict, split: Path, threads: int) -> dict:
         "code": {part: code_version(*names) for part, names in modules.items()},
         "versions": versions,
     }
-
-
-def announce(folder: Path, identity: dict) -> None:
-    """Say in the log why a search starts anew although there is a journal of an earlier one."""
-    others = folder.parent.glob("*/fingerprint.json")
-    others = sorted(others, key=lambda path: path.stat().st_mtime)
-    if others and not folder.exists():
-        there = read_fingerprint(others[-1]) or {}
-        changes = "; ".join(differences(there, json.loads(json.dumps(identity))))
-        print(
-            f"starts anew: not the search of the journal '{others[-1].parent}' ({changes})",
-            file=sys.stderr,
-        )
 
 
 def short(fingerprint: dict) -> str:
@@ -199,13 +190,6 @@ def write(
             if record.status == OK:
                 predictions[i] = getattr(record, part)
         files.write_npy(output / f"predictions-{part}.npy", predictions)
-
-
-def _stop(number, frame) -> None:
-    """End at once: what is in the journal stays, the evaluation under way is dropped."""
-    name = signal.Signals(number).name
-    print(f"stopped by {name}; the next start continues from the journal", file=sys.stderr)
-    sys.exit(128 + number)
 
 
 if __name__ == "__main__":
