@@ -12,10 +12,11 @@ from pathlib import Path
 
 import psutil
 
-from divbo import errors, study
+from divbo import errors
 from divbo.analysis import outdated
 from divbo.search.progress import amount, duration
 from divbo.study import Study
+from divbo.tasks import Tasks
 
 HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
 #: Keys without which a file is that of an unfinished or foreign search.
@@ -30,15 +31,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     arguments = parser.parse_args()
-    loaded = study.load(arguments.study)
-    root = Path("results") / loaded.study
-    states = [state(root, loaded, *name) for name in searches(loaded)]
+    tasks = Tasks.load(arguments.study)
+    loaded = tasks.study
+    homes = {name: tasks.home(*name).study.study for name in searches(loaded)}
+    states = [state(Path("results") / home, loaded, *name) for name, home in homes.items()]
     rows = [HEADER, *(row(s) for s in states)]
     widths = [max(len(r[i]) for r in rows) for i in range(len(HEADER))]
     for cells in rows:
         print("  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
     print(f"\n{total(states)}")
-    report = root / "report" / "index.html"
+    if shared := [home for home in homes.values() if home != loaded.study]:
+        print(f"Shared with the study '{shared[0]}', in its folder: {len(shared)} searches")
+    report = Path("results") / loaded.study / "report" / "index.html"
     if report.exists():
         print(f"Report: {report}")
 
