@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from divbo.errors import UserError
+from divbo.history import OK
 from divbo.search.journal import Record
 
 
@@ -14,6 +16,8 @@ class Budget:
     ----------
     evaluations
         Evaluations in all.
+    successes
+        With ``evaluations``: the search ends with the success that makes it so many.
     seconds
         The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
         reaches it. How many evaluations that are depends on the machine.
@@ -24,9 +28,26 @@ class Budget:
     evaluations: int | None = None
     seconds: float | None = None
     minimum: int = 1
+    successes: int | None = None
 
     def end(self, records: Sequence[Record]) -> int | None:
-        """Count the leading evaluations that use the budget up; None while some of it is left."""
+        """Count the leading evaluations that use the budget up; None while some of it is left.
+
+        Raises
+        ------
+        UserError
+            If the evaluations are used up before there are enough successes.
+        """
+        if self.successes is not None:
+            ok = [number for number, record in enumerate(records, start=1) if record.status == OK]
+            if len(ok) >= self.successes:
+                return ok[self.successes - 1]
+            if len(records) >= self.evaluations:
+                raise UserError(
+                    f"only {len(ok)} of {len(records)} configurations could be fitted, "
+                    f"{self.successes} are needed; raise the limits, or ask for fewer"
+                )
+            return None
         if self.evaluations is not None:
             return self.evaluations if len(records) >= self.evaluations else None
         spent = 0.0
