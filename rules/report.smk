@@ -21,6 +21,7 @@ rule report:
         f"{SCRIPTS}/divbo/report/page.html",
         f"{SCRIPTS}/divbo/report/macros.html",
         f"{SCRIPTS}/divbo/report/style.css",
+        f"{SCRIPTS}/divbo/analysis/published.yaml",
     output:
         page=report(RESULTS / "report/index.html", caption="captions/report.rst", category="Report"),
         pages=report(
