@@ -121,6 +121,23 @@ class Report(_Model):
     )
 
 
+class Surrogates(_Model):
+    """Evaluation of surrogates on random configurations (DivBO paper, Figure 2)."""
+
+    names: list[str] = Field(min_length=1, description="files in divbo/surrogates/")
+    datasets: list[str] | None = Field(
+        None, min_length=1, description="data sets of the study (default: all)"
+    )
+    repeats: int = Field(10, ge=1, description="shuffles of the configurations")
+    sizes: list[Annotated[int, Field(ge=2)]] = Field(
+        list(range(25, 251, 25)), min_length=1, description="configurations to fit on"
+    )
+    configurations: int = Field(
+        300, ge=5, description="random configurations a data set, failed ones not counted"
+    )
+    held_out: int = Field(50, ge=3, description="configurations to predict, the same for all sizes")
+
+
 class Study(_Model):
     """A study: methods × data sets × repeats."""
 
@@ -148,6 +165,9 @@ class Study(_Model):
     split: Split = Split()
     openml: OpenML = OpenML()
     report: Report = Report()
+    surrogates: Surrogates | None = Field(
+        None, description="evaluation of surrogates; without it none is evaluated"
+    )
 
     def used(self, kind: Literal["search", "ensemble"]) -> list[str]:
         """Names of the searches or ensembles that some method uses, in the order of the methods."""
@@ -206,17 +226,12 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     except ValidationError as error:
         problems = plugins.explain(error, Study)
     else:
-        problems = [*_settings(study), *_references(study), *_datasets(study)]
+        problems = [*_settings(study), *_references(study), *_datasets(study), *_surrogates(study)]
     if problems:
         raise UserError(plugins.AND.join(f"{path}: {p}" for p in problems))
-    return study.model_copy(
-        update={
-            section: {
-                n: _complete(*plugin, s, study.budget) for n, s in getattr(study, section).items()
-            }
-            for section, plugin in PLUGINS.items()
-        }
-    )
+    sections = {section: {n: _complete(study, section, n) for n in getattr(study, section)}
+                for section in PLUGINS}  # fmt: skip
+    return study.model_copy(update=sections)
 
 
 def optimizer(settings: dict[str, Any]):
@@ -224,20 +239,29 @@ def optimizer(settings: dict[str, Any]):
     return plugins.make("optimizers", settings, "optimizer", "search")
 
 
-def _complete(kind: str, key: str, settings: dict[str, Any], budget: Budget) -> dict[str, Any]:
+def _complete(study: Study, section: str, name: str) -> dict[str, Any]:
     """Add the defaults, so that a default that is written out makes no difference."""
-    made = _make(kind, settings, key, key, budget)
-    return {key: settings[key], **made.model_dump(mode="json")}
+    _, key = PLUGINS[section]
+    settings = getattr(study, section)[name]
+    return {key: settings[key], **_make(study, section, name).model_dump(mode="json")}
 
 
-def _make(kind: str, settings: dict[str, Any], key: str, where: str, budget: Budget):
-    """Make a plugin, and tell an optimizer the study's budget."""
-    made = plugins.make(kind, settings, key, where)
-    if kind == "optimizers":
-        try:
-            made = made.planned(budget.evaluations)
-        except UserError as error:
-            raise UserError(f"{where}.{error}") from None
+def _make(study: Study, section: str, name: str):
+    """Make a plugin of the study; the optimizer of a search that is used is told the budget."""
+    kind, key = PLUGINS[section]
+    made = plugins.make(kind, getattr(study, section)[name], key, f"{section}.{name}")
+    if section == "ensembles" or name not in study.used("search"):
+        return made
+    evaluations = study.budget.evaluations
+    try:
+        made = made.planned(evaluations)
+    except UserError as error:
+        raise UserError(f"{section}.{name}.{error}") from None
+    if made.minimum_evaluations > (evaluations or math.inf):
+        raise UserError(
+            f"budget.evaluations: {evaluations} is below what search '{name}' needs for its "
+            f"initial design and one suggestion, {made.minimum_evaluations}"
+        )
     return made
 
 
@@ -251,20 +275,12 @@ def _settings(study: Study) -> list[str]:
             plugins.load("space", study.space)
         except UserError as error:
             problems.append(f"space: {error}")
-    for section, (kind, key) in PLUGINS.items():
-        for name, settings in getattr(study, section).items():
+    for section in PLUGINS:
+        for name in getattr(study, section):
             try:
-                plugin = _make(kind, settings, key, f"{section}.{name}", study.budget)
+                _make(study, section, name)
             except UserError as error:
                 problems.extend(str(error).split(plugins.AND))
-                continue
-            evaluations = study.budget.evaluations
-            if section == "searches" and plugin.minimum_evaluations > (evaluations or math.inf):
-                problems.append(
-                    f"budget.evaluations: {evaluations} is below what search "
-                    f"'{name}' needs for its initial design and one suggestion, "
-                    f"{plugin.minimum_evaluations}"
-                )
     return problems
 
 
@@ -297,6 +313,38 @@ def _references(study: Study) -> list[str]:
     total = study.split.train + study.split.validation + study.split.test
     if abs(total - 1) > 1e-9:
         problems.append(f"split: train + validation + test is {total:.10g}; it must be 1")
+    return problems
+
+
+def _surrogates(study: Study) -> list[str]:
+    problems = []
+    section = study.surrogates
+    if section is None:
+        return problems
+    known = plugins.available("surrogates")
+    for name in section.names:
+        if name not in known:
+            problems.append(f"surrogates.names: there is no '{name}'; {nearest(name, known)}")
+            continue
+        try:
+            plugins.load("surrogates", name)
+        except UserError as error:
+            problems.append(f"surrogates.names: {error}")
+    for name in section.datasets or []:
+        if name not in study.datasets:
+            hint = nearest(name, list(study.datasets))
+            problems.append(f"surrogates.datasets: '{name}' is not among datasets; {hint}")
+    for key in ("names", "datasets", "sizes"):
+        values = getattr(section, key) or []
+        twice = next((v for i, v in enumerate(values) if v in values[:i]), None)
+        if twice is not None:
+            problems.append(f"surrogates.{key}: '{twice}' is written twice; keep one")
+    largest, held_out = max(section.sizes), section.held_out
+    if largest + held_out > section.configurations:
+        problems.append(
+            f"surrogates.configurations: {section.configurations} are too few to fit on {largest} "
+            f"of them and to hold {held_out} out; {largest + held_out} are needed"
+        )
     return problems
 
 
