@@ -1,6 +1,7 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network)
 # make test     install, and run lint, format check and all tests
 # make status   how far a study is:         make status STUDY=studies/quickstart.yaml
+# make why      what would run next, and why:  make why STUDY=studies/quickstart.yaml
 # make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
 # make lock     resolve envs/requirements.in again (needs uv)
 
@@ -10,7 +11,7 @@ STUDY ?= config.yaml
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status partial env schema format lock
+.PHONY: demo test status why partial env schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -24,6 +25,9 @@ test: env
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study "$(STUDY)"
+
+why: env
+	@$(RUN) python workflow_scripts/why.py --study "$(STUDY)"
 
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study "$(STUDY)"

@@ -9,11 +9,13 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 from divbo.code_version import code_version
 from divbo.errors import UserError
 from divbo.locks import lock
-from divbo.tasks import Tasks
+from divbo.tasks import Tasks, notes
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
+# exec and the number of this process: a script is its child, and ends with it.
+PYTHON = f"exec env DIVBO_PARENT={os.getpid()} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
 
@@ -46,6 +48,11 @@ for folder in (Path("results"), RESULTS):
         sys.exit(f"error: '{folder}' is a file; results go into a folder of that name, move it")
 # How OpenML is reached changes no result: it goes past the parameters that Snakemake compares.
 os.environ["DIVBO_OPENML"] = STUDY.openml.model_dump_json()
+# Nor do limits that a search is known to be the same with (Tasks.search).
+os.environ["DIVBO_LIMITS"] = STUDY.limits.model_dump_json()
+if workflow.is_main_process:
+    for note in notes(TASKS):
+        print(f"note: {note}", file=sys.stderr)
 
 
 wildcard_constraints:

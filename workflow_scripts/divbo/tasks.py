@@ -5,11 +5,14 @@ exactly the jobs whose slice it changes.
 """
 
 import json
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from divbo import plugins
+from divbo import limits, plugins
 from divbo import study as studies
 from divbo.code_version import code_version
+from divbo.data.changes import changed_files
 from divbo.data.sources import source_key
 from divbo.report import pages
 from divbo.search import code
@@ -33,6 +36,7 @@ class Tasks:
     def __init__(self, study: Study, file: str = "config.yaml", extended: Study | None = None):
         self.study = study
         self.file = file
+        self._manifests: dict[tuple, dict[str, Any]] = {}
         self.sources = {source_key(d.source): d for d in study.datasets.values()}
         self.extended = Tasks(extended) if extended else None
         self.shared = {
@@ -58,7 +62,7 @@ class Tasks:
             other.study.datasets[dataset] == self.study.datasets[dataset]
             and other.study.split_name(0) == split
             and other.split(split) == self.split(split)
-            and other.search(dataset, search, 0) == self.search(dataset, search, 0)
+            and other._search(dataset, search) == self._search(dataset, search)
         )
 
     def home(self, dataset: str, search: str, repeat: int) -> "Tasks":
@@ -87,19 +91,64 @@ class Tasks:
         return _json({**split.model_dump(include={"train", "validation", "test"}), "seed": seed})
 
     def search(self, dataset: str, search: str, repeat: int) -> str:
-        """Say what a search does."""
-        return _json(
-            {
-                "dataset": dataset,
-                "search": search,
-                "repeat": int(repeat),
-                "seed": self.study.seed,
-                "space": self.study.space,
-                "limits": self.study.limits.model_dump(),
-                "budget": self.study.budget.model_dump(exclude_none=True),
-                "optimizer": self.study.searches[search],
-            }
-        )
+        """Say what a search does.
+
+        The limits are those that a finished search was asked for, as long as the study's would not
+        have changed it: then it does not run again. What does run has the study's limits.
+        """
+        task = self._search(dataset, search) | {"repeat": int(repeat)}
+        manifest = self.manifest(dataset, search, repeat)
+        same = {"budget": task["budget"], "settings": task["optimizer"], "space": task["space"]}
+        asked = all(manifest.get(key) == value for key, value in same.items())
+        if asked and limits.same_search(manifest, task["limits"]):
+            task["limits"] = manifest.get("same_with", task["limits"])
+        return _json(task)
+
+    def manifest(self, dataset: str, search: str, repeat: int) -> dict[str, Any]:
+        """Content of the ``search.json`` of a finished search; empty where there is none."""
+        key = dataset, search, int(repeat)
+        if key not in self._manifests:
+            folder = Path("results", self.study.study, "searches", *map(str, key))
+            self._manifests[key] = {}
+            with suppress(OSError, ValueError):
+                self._manifests[key] = json.loads((folder / "search.json").read_text("utf-8"))
+        return self._manifests[key]
+
+    def overtaken_by_limits(self) -> tuple[list[str], int]:
+        """Finished searches that other limits could have changed, and how many they could not.
+
+        Returns
+        -------
+        affected
+            Names, such as ``quake bo repeat 0``.
+        others
+            Number of the searches that were made under other limits, and hold all the same.
+        """
+        affected, others = [], 0
+        wanted = self.study.limits.model_dump()
+        for dataset in self.study.datasets:
+            for search in self.study.used("search"):
+                for repeat in range(self.study.repeats):
+                    manifest = self.manifest(dataset, search, repeat)
+                    if manifest.get("limits", wanted) == wanted:
+                        continue
+                    if limits.same_search(manifest, wanted):
+                        others += 1
+                    else:
+                        affected.append(f"{dataset} {search} repeat {repeat}")
+        return affected, others
+
+    def _search(self, dataset: str, search: str) -> dict[str, Any]:
+        """Say what a search does, whichever its repeat."""
+        return {
+            "dataset": dataset,
+            "search": search,
+            "seed": self.study.seed,
+            "space": self.study.space,
+            "limits": self.study.limits.model_dump(),
+            "budget": self.study.budget.model_dump(exclude_none=True),
+            "optimizer": self.study.searches[search],
+        }
 
     def search_code(self, search: str) -> str:
         """Version of the code of a search: its script, optimizer, space and worker."""
@@ -113,6 +162,36 @@ class Tasks:
         """Version of the code of an ensemble."""
         kind = self.study.ensembles[ensemble]["type"]
         return code_version("ensemble", plugins.module_name("ensembles", kind))
+
+    def configurations(self, dataset: str) -> str:
+        """Say which random configurations the surrogates are evaluated on: a search's task."""
+        wanted = self.study.surrogates.configurations
+        task = {
+            "dataset": dataset,
+            "search": "configurations",
+            "repeat": 0,
+            "seed": self.study.seed,
+            "space": self.study.space,
+            "limits": self.study.limits.model_dump(),
+            "budget": {"evaluations": 4 * wanted, "successes": wanted},
+            "optimizer": {"optimizer": "random"},
+        }
+        return _json(task)
+
+    def configurations_code(self) -> str:
+        """Version of the code that evaluates the random configurations."""
+        return code.version({"optimizer": "random"}, self.study.space)
+
+    def surrogate(self, surrogate: str, repeat: int) -> str:
+        """Say how a surrogate is evaluated."""
+        section = self.study.surrogates.model_dump(include={"sizes", "held_out"})
+        own = {"surrogate": surrogate, "repeat": int(repeat)}
+        return _json({**own, "seed": self.study.seed, "space": self.study.space, **section})
+
+    def surrogate_code(self, surrogate: str) -> str:
+        """Version of the code of a surrogate's evaluation."""
+        parts = ("surrogates", surrogate), ("space", self.study.space)
+        return code_version("surrogate", *(plugins.module_name(*part) for part in parts))
 
     def report(self) -> str:
         """Say what the report shows: the study, without what changes no result."""
@@ -143,3 +222,19 @@ class Tasks:
 
 def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False)
+
+
+def notes(tasks: Tasks) -> list[str]:
+    """Say what people should know before a study runs: changed data, changed limits."""
+    sources = {key: d.source for key, d in tasks.sources.items()}
+    lines = [f"DATA CHANGED: {line}" for line in changed_files(sources, Path("results/data"))]
+    affected, others = tasks.overtaken_by_limits()
+    if affected:
+        shown = ", ".join(affected[:8]) + (", ..." if len(affected) > 8 else "")
+        lines.append(
+            f"limits: other than before; {len(affected)} finished searches could have ended "
+            f"otherwise, and run again from the first such evaluation on: {shown}"
+        )
+    if others:
+        lines.append(f"limits: {others} finished searches are the same under them, and stay")
+    return lines

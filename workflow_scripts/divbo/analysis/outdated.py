@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from divbo.limits import same_search
 from divbo.search.journal import differences
 
 #: What a study and a ``search.json`` both hold, beside the settings of the optimizer.
@@ -23,6 +24,8 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
         Name of the search in the study.
     """
     shared = [key for key in SHARED if key in study]
+    if "limits" in study and same_search(manifest, study["limits"]):
+        shared.remove("limits")
     there = {key: manifest.get(key) for key in shared}
     lines = differences(manifest.get("settings") or {}, study["searches"][name])
     lines += differences(there, {key: study[key] for key in shared})
