@@ -12,6 +12,7 @@ include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/search.smk"
 include: "rules/ensemble.smk"
+include: "rules/surrogate.smk"
 include: "rules/report.smk"
 
 
@@ -22,6 +23,7 @@ rule all:
         # Named here too, because a result that is lost is no reason to make the report again.
         SEARCHES,
         SCORES,
+        SURROGATES,
 
 
 onstart:

@@ -16,6 +16,7 @@ rule report:
     input:
         SEARCHES,
         SCORES,
+        SURROGATES,
         # Parts of the page that are no Python code, and so have no part in its version.
         f"{SCRIPTS}/divbo/report/template.html",
         f"{SCRIPTS}/divbo/report/page.html",
