@@ -201,12 +201,12 @@ def test_the_suggestion_has_the_largest_improvement_of_its_candidates():
 def test_where_climbs_start():
     past = history(ToySpace(), 12)
     by_error = BayesianOptimization(start="error", local=3)
-    starts = by_error._starts(past, None, np.random.default_rng(0))
+    starts = by_error._starts(past, past.errors, None, np.random.default_rng(0))
     errors = {o.configuration: o.error for o in past.observations}
     assert [errors[c] for c in starts] == sorted(errors.values())[:3]
     by_gain = BayesianOptimization(local=4)
     gain = np.random.default_rng(2).random(12)
-    starts = by_gain._starts(past, lambda vectors: gain, np.random.default_rng(0))
+    starts = by_gain._starts(past, past.errors, lambda vectors: gain, np.random.default_rng(0))
     assert starts == [past.observations[i].configuration for i in np.argsort(-gain)[:4]]
 
 

@@ -54,13 +54,14 @@ class BayesianOptimization(Optimizer):
         if self.interleave and more.random() < self.interleave:
             return Suggestion(random_new(history, more), {"origin": "random"})
 
-        model = RandomForest(trees=self.trees).fit(history.vectors, history.errors, fit)
-        best = history.errors.min()
+        targets = self.targets(history)
+        model = RandomForest(trees=self.trees).fit(history.vectors, targets, fit)
+        best = targets.min()
 
         def improvement(vectors: np.ndarray) -> np.ndarray:
             return expected_improvement(*model(vectors), best)
 
-        starts = self._starts(history, improvement, ties)
+        starts = self._starts(history, targets, improvement, ties)
         candidates = propose(
             history.space, starts, improvement, climb, size=self.candidates, steps=self.steps
         )
@@ -75,6 +76,10 @@ class BayesianOptimization(Optimizer):
         why = {"origin": "local" if i < candidates.n_local else "random"}
         why |= {name: float(values[i]) for name, values in columns.items()}
         return Suggestion(configuration, why | facts)
+
+    def targets(self, history: History) -> np.ndarray:
+        """Say what the forest learns, and improvement is upon the lowest of: the errors, (n,)."""
+        return history.errors
 
     def rank(
         self,
@@ -101,8 +106,8 @@ class BayesianOptimization(Optimizer):
         """
         return -improvement, {}, {}
 
-    def _starts(self, history: History, improvement, rng: np.random.Generator) -> list:
+    def _starts(self, history: History, targets, improvement, rng: np.random.Generator) -> list:
         """Evaluated configurations to climb from, best first, ties at random."""
-        value = history.errors if self.start == "error" else -improvement(history.vectors)
+        value = targets if self.start == "error" else -improvement(history.vectors)
         order = np.lexsort((rng.random(len(value)), value))[: self.local]
         return list(dict.fromkeys(history.observations[i].configuration for i in order))
