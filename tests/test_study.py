@@ -26,6 +26,9 @@ GOOD = {
 }
 
 
+SURROGATES = {"names": ["forest-kernel"]}
+
+
 def changed(path: str, value) -> dict:
     """The good study with one value replaced; a value of ... removes the key."""
     content = copy.deepcopy(GOOD)
@@ -104,6 +107,19 @@ def test_defaults_are_written_out():
         ("searches/d", {"optimizer": "divbo", "surrogate": "x"}, "searches.d.surrogate", "no surr"),
         ("ensembles/es/use_best", "yes", "ensembles.es.use_best", "valid boolean"),
         ("openml", {"cache": "no/such"}, "openml.cache", "there is no folder 'no/such'"),
+        ("surrogates", {"names": ["forest-kernle"]}, "surrogates.names", "mean 'forest-kernel'?"),
+        ("surrogates", {"names": []}, "surrogates.names", "is empty"),
+        ("surrogates", {}, "surrogates.names", "is missing"),
+        ("surrogates", SURROGATES | {"datasets": ["wein"]}, "surrogates.datasets", "mean 'wine'?"),
+        ("surrogates", SURROGATES | {"sizes": [9, 9]}, "surrogates.sizes", "'9' is written twice"),
+        ("surrogates", SURROGATES | {"sizes": [1]}, "surrogates.sizes.0", "equal to 2; found 1"),
+        (
+            "surrogates",
+            SURROGATES | {"configurations": 299},
+            "surrogates.configurations",
+            "299 are too few to fit on 250 of them and to hold 50 out; 300 are needed",
+        ),
+        ("surrogates", SURROGATES | {"size": [9]}, "surrogates.size", "did you mean 'sizes'?"),
         ("study", "data", "study", "choose another name"),
         ("study", "Data", "study", "choose another name"),
     ],
@@ -311,3 +327,16 @@ def test_slices_change_only_with_their_part_of_the_study():
     assert before.split("fixed") == after.split("fixed")
     assert before.report() != after.report()
     assert after.search("wine", "bo2", 3) != after.search("wine", "bo", 3)
+
+
+def test_slices_of_surrogates_change_only_with_their_part_of_the_study():
+    """Another surrogate, repeat or data set leaves the others; a size is a surrogate's own."""
+    before = Tasks(study.check(changed("surrogates", SURROGATES)))
+    assert Tasks(study.check(GOOD)).search("wine", "bo", 3) == before.search("wine", "bo", 3)
+    more = SURROGATES | {"names": ["random-forest", "forest-kernel"], "repeats": 12}
+    after = Tasks(study.check(changed("surrogates", more)))
+    assert before.surrogate("forest-kernel", 3) == after.surrogate("forest-kernel", 3)
+    assert before.configurations("wine") == after.configurations("wine")
+    sizes = Tasks(study.check(changed("surrogates", SURROGATES | {"sizes": [25, 100]})))
+    assert before.surrogate("forest-kernel", 3) != sizes.surrogate("forest-kernel", 3)
+    assert before.configurations("wine") == sizes.configurations("wine")

@@ -212,6 +212,7 @@ def _keys(model: "type[BaseModel]", loc: list[str]) -> list[str]:
     for part in loc:
         entries = list(node.get("patternProperties", {}).values())  # a mapping of free names
         node = node.get("properties", {}).get(part) or (entries[0] if entries else {})
+        node = next((n for n in node.get("anyOf", []) if "$ref" in n), node)  # or nothing
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
     return list(node.get("properties", {}))
