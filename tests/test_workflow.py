@@ -209,70 +209,6 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     assert [line.split(": ")[1][:5] for line in log.splitlines()] == ["conti", "8/8, "]
 
 
-@pytest.mark.parametrize(
-    ("change", "jobs"),
-    [
-        (lambda s: s["ensembles"].update(new={"type": "selection", "size": 3}), {}),
-        (
-            lambda s: s["methods"].update(New={"search": "random", "ensemble": "selection-5"}),
-            {"all": 1, "ensemble": 1, "report": 1},
-        ),
-        (lambda s: s["methods"].pop("BO-ES"), {"all": 1, "report": 1}),
-        (
-            lambda s: s.update(repeats=2),
-            {"all": 1, "search": 2, "ensemble": 3, "report": 1},
-        ),
-        (
-            lambda s: s["datasets"].update(iris={"sklearn": "iris"}),
-            {"all": 1, "fetch": 1, "split": 1, "search": 2, "ensemble": 3, "report": 1},
-        ),
-        (
-            lambda s: s["searches"].update(bo={"optimizer": "bo", "initial": 4}),
-            {"all": 1, "search": 1, "ensemble": 2, "report": 1},
-        ),
-        (
-            lambda s: s["ensembles"].update({"selection-5": {"type": "selection", "size": 6}}),
-            {"all": 1, "ensemble": 1, "report": 1},
-        ),
-    ],
-)
-def test_a_change_of_the_study_runs_what_it_changes(copied, change, jobs):
-    study = yaml.safe_load(yaml.safe_dump(STUDY))
-    change(study)
-    copied.write(study)
-    planned = copied.planned()
-    if not jobs:  # an ensemble that no method uses is a line of the settings in the report
-        jobs = {"all": 1, "report": 1}
-    assert planned == jobs
-
-
-def test_touched_and_better_documented_code_runs_nothing(copied):
-    for path in (copied.folder / "workflow_scripts").rglob("*.py"):
-        os.utime(path)
-    module = copied.folder / "workflow_scripts/divbo/optimizers/bo.py"
-    module.write_text(module.read_text().replace('"""', '"""New words. ', 1) + "\n# a comment\n")
-    assert copied.planned() == {}
-
-
-@pytest.mark.parametrize(
-    ("module", "jobs"),
-    [
-        ("optimizers/bo.py", {"all": 1, "search": 1, "ensemble": 2, "report": 1}),
-        ("optimizers/random.py", {"all": 1, "search": 1, "ensemble": 1, "report": 1}),
-        ("ensembles/selection.py", {"all": 1, "ensemble": 1, "report": 1}),
-        ("space/divbo_small.py", {"all": 1, "search": 2, "ensemble": 3, "report": 1}),
-        ("report/page.py", {"all": 1, "report": 1}),
-        ("evaluation/evaluator.py", {"all": 1, "search": 2, "ensemble": 3, "report": 1}),
-        ("optimizers/divbo.py", {}),
-        ("files.py", {}),
-    ],
-)
-def test_changed_code_runs_what_it_changes(copied, module, jobs):
-    path = copied.folder / "workflow_scripts/divbo" / module
-    path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
-    assert copied.planned() == jobs
-
-
 def start(checkout) -> subprocess.Popen:
     """Start the workflow in the background."""
     return subprocess.Popen(
@@ -378,19 +314,6 @@ def test_from_another_folder_and_with_a_space_in_the_path(tmp_path):
 def make(folder: Path) -> Path:
     folder.mkdir()
     return folder
-
-
-@pytest.mark.parametrize(
-    ("lost", "jobs"),
-    [
-        ("searches/wine/random/0", {"all": 1, "search": 1, "ensemble": 1, "report": 1}),
-        ("ensembles/wine/bo/best/0/scores.parquet", {"all": 1, "ensemble": 1, "report": 1}),
-    ],
-)
-def test_lost_results_are_made_again(copied, lost, jobs):
-    path = copied.folder / "results/tiny" / lost
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-    assert copied.planned() == jobs
 
 
 def test_results_that_is_a_file(checkout):
