@@ -10,12 +10,14 @@ import time
 from dataclasses import fields
 from pathlib import Path
 
+import psutil
 import pytest
 
 import status
 from divbo import provenance, study
+from divbo.locks import lock
 from divbo.search.budget import Budget
-from divbo.search.journal import Record, lock
+from divbo.search.journal import Record
 from divbo.search.progress import Progress
 
 
@@ -120,7 +122,7 @@ def test_who_holds_a_lock_is_found_without_taking_it(tmp_path):
     path = tmp_path / "lock"
     with lock(path, "it"):
         assert status._held(path, 0)
-    started = status.psutil.Process().create_time()
+    started = psutil.Process().create_time()
     os.utime(path, (started - 100, started - 100))
     assert not status._held(path, 0), "a later process with the same number"
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:

@@ -5,14 +5,11 @@ python workflow_scripts/status.py --study studies/quickstart.yaml
 
 import argparse
 import json
-import re
 import socket
 import time
 from pathlib import Path
 
-import psutil
-
-from divbo import errors
+from divbo import errors, locks
 from divbo.analysis import outdated
 from divbo.search.progress import amount, duration
 from divbo.study import Study
@@ -160,17 +157,14 @@ def _held(path: Path, updated: float) -> bool:
     ``updated``, from its progress, or the lock.
     """
     try:
-        text, written = path.read_text(encoding="utf-8"), path.stat().st_mtime
-    except (OSError, UnicodeDecodeError):
+        holder, written = locks.holder(path), path.stat().st_mtime
+    except OSError:
         return False
-    if not (holder := re.fullmatch(r"process (\d+) on (.+)", text.strip())):
+    if holder is None:
         return False
-    if holder[2] != socket.gethostname():
+    if holder.host != socket.gethostname():
         return time.time() - max(updated, written) < SILENCE
-    try:
-        return psutil.Process(int(holder[1])).create_time() <= written + 1
-    except psutil.Error:
-        return False
+    return locks.runs(holder, written)
 
 
 if __name__ == "__main__":

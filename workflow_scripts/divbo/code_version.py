@@ -13,9 +13,10 @@ from divbo.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 #: They write, report or name things, and decide no result: a change there makes nothing outdated.
-NEUTRAL = {f"divbo/{name}.py" for name in ("code_version", "errors", "files", "provenance")} | {
-    "divbo/search/progress.py"
-}
+NEUTRAL = {
+    f"divbo/{name}.py"
+    for name in ("code_version", "errors", "files", "locks", "provenance", "stopping")
+} | {"divbo/search/progress.py"}
 
 
 @functools.cache

@@ -1,7 +1,23 @@
-"""Errors of the user, and how a script ends with one."""
+"""Errors of the user and of the disk, and how a script ends with one."""
 
+import errno
+import os
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+
+from divbo import stopping
+
+#: What a disk, a network file system or the limits of the system answer: no fault of the code.
+REFUSED = {
+    getattr(errno, name)
+    for name in (
+        *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ESTALE", "ENOTCONN"),
+        *("EHOSTDOWN", "ETIMEDOUT", "ENOLCK", "EMFILE", "ENFILE"),
+    )
+    if hasattr(errno, name)
+}
 
 
 class UserError(Exception):
@@ -9,9 +25,38 @@ class UserError(Exception):
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a script's main function; a :class:`UserError` becomes one line and exit status 2."""
+    """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
+
+    So does what the system refuses: a full disk, no permission, a file system that has gone.
+    Signals end the script as :mod:`divbo.stopping` says. Where the variable ``DIVBO_PARENT`` holds
+    the number of the process that started the script, it ends with that process.
+    """
+    stopping.on_signals()
     try:
+        if parent := os.environ.pop("DIVBO_PARENT", ""):
+            _end_with(int(parent))
         main()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+        name = f"'{error.filename}': " if error.filename else ""
+        _end(f"{name}{os.strerror(error.errno)}; run the same command again when that is mended")
+    finally:
+        stopping.no_more()
+
+
+def _end_with(parent: int) -> None:
+    if os.getppid() != parent:
+        raise UserError(
+            f"the workflow that started this job (process {parent}) has ended; "
+            "by hand: without DIVBO_PARENT"
+        )
+    stopping.with_parent(parent, signal.SIGTERM)
+
+
+def _end(line: str) -> None:
+    with suppress(OSError):  # the log may lie on the full disk
+        print(f"error: {line}", file=sys.stderr, flush=True)
+    sys.exit(2)

@@ -1,9 +1,13 @@
 """Files that are either whole or absent: written beside their place, synced, then renamed."""
 
+import hashlib
 import json
 import os
+import re
 import secrets
-from collections.abc import Iterator, Mapping
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,13 +16,17 @@ import numpy as np
 
 from divbo.errors import UserError
 
+#: A temporary file of a process that cannot be asked whether it lives is left alone for so long.
+DAY = 86400
+
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``, and rename it to ``path`` once it is written.
 
     The folder of ``path`` is made where it is missing. If the block raises, the temporary file is
-    removed and a former ``path`` stays as it was.
+    removed and a former ``path`` stays as it was; what a killed process left of its own is removed
+    by the next that writes the same ``path``.
 
     Raises
     ------
@@ -27,9 +35,11 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     # The ending is kept, because numpy appends its own to a name without it.
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(6)}{path.suffix}")
+    owner = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    temporary = path.with_name(f".{path.stem}.{owner}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
@@ -94,6 +104,75 @@ def write_parquet(path: str | Path, table: Any, metadata: Mapping[str, str] | No
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
     with atomic(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of files of a folder by name, for the entry ``files`` of a manifest."""
+    return {name: sha256(Path(folder) / name) for name in names}
+
+
+def check(manifest: str | Path) -> None:
+    """Compare files with the checksums in the entry ``files`` of the manifest beside them.
+
+    Raises
+    ------
+    UserError
+        At the first file that is missing or not the one that the manifest was written for. Without
+        a manifest, or without that entry, nothing is compared.
+    """
+    for line in damaged(manifest):
+        raise UserError(line)
+
+
+def damaged(manifest: str | Path) -> list[str]:
+    """Say which files are missing or not those that a manifest was written for; see `check`."""
+    manifest, lines = Path(manifest), []
+    mend = f"remove the folder '{manifest.parent}' and run the study again"
+    try:
+        sums = json.loads(manifest.read_text(encoding="utf-8")).get("files", {})
+    except FileNotFoundError:
+        return []
+    except (ValueError, AttributeError):
+        return [f"'{manifest}' is damaged; {mend}"]
+    for name, expected in sums.items():
+        path = manifest.parent / name
+        if not path.is_file():
+            lines.append(f"'{path}' is missing; {mend}")
+        elif sha256(path) != expected:
+            lines.append(f"'{path}' is not the file that was written with '{manifest}'; {mend}")
+    return lines
+
+
+def _host() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files of ``path`` whose process has ended."""
+    owner = r"([0-9a-f]{8})-(\d+)-[0-9a-f]{8}"
+    name = re.compile(rf"\.{re.escape(path.stem)}\.{owner}{re.escape(path.suffix)}")
+    for made in filter(None, map(name.fullmatch, os.listdir(path.parent))):
+        file = path.parent / made[0]
+        with suppress(OSError):
+            alive = made[1] != _host() or _runs(int(made[2]))
+            if not alive or time.time() - file.stat().st_mtime > DAY:
+                file.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
 
 
 def _column(values: Any) -> Any:

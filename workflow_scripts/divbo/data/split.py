@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from divbo.files import atomic, write_json, write_npy
+from divbo.files import atomic, checksums, write_json, write_npy
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,4 +69,5 @@ def write(
     with atomic(folder / "inputs.npz") as temporary:
         np.savez(temporary, allow_pickle=False, **arrays)
     write_npy(folder / "test_labels.npy", test_labels)
-    write_json(folder / "split.json", {**description, "checksum": inputs.checksum()})
+    sums = checksums(folder, ("inputs.npz", "test_labels.npy"))
+    write_json(folder / "split.json", {**description, "checksum": inputs.checksum(), "files": sums})

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from divbo import plugins
+from divbo import plugins, stopping
 from divbo.evaluation.probabilities import InvalidPredictionError, align
 
 LENGTHS = struct.Struct("<QQ")
@@ -259,45 +259,19 @@ def _release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-PARENT_DEATH_SIGNAL = 1  # option of prctl
-
-
-def prctl(option: int, value: int) -> None:
-    """Set an option of this process (Linux; elsewhere nothing happens)."""
-    if sys.platform == "linux":
-        arguments = [ctypes.c_ulong(v) for v in (value, 0, 0, 0)]
-        if ctypes.CDLL(None, use_errno=True).prctl(option, *arguments):
-            raise OSError(ctypes.get_errno(), "prctl failed")
-
-
-def _die_with(parent: int) -> None:
-    """End this process as soon as its parent ends, however that happens."""
-    prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)  # works while C code runs, too
-    if os.getppid() != parent:
-        os._exit(1)
-    if sys.platform != "linux":
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
 def _be_a_child() -> None:
     """What a process forked by a learner does first: die with the worker, obey signals."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    stopping.prctl(stopping.PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def main() -> None:
     """Serve requests from the pipe until it is closed."""
     settings = json.loads(sys.argv[1])
     requests, replies = settings.pop("requests"), settings.pop("replies")
-    _die_with(settings.pop("parent"))
-    prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
+    stopping.with_parent(settings.pop("parent"), signal.SIGKILL)
+    stopping.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
     for number in _SIGNALS:  # these are for the parent; a handler, not SIG_IGN, as exec undoes it
         signal.signal(number, lambda *_: None)
         signal.siginterrupt(number, False)

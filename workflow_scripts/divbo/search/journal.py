@@ -3,7 +3,9 @@
 A journal is a folder with four files:
 
 - ``fingerprint.json``: what the search is (code, settings, data, seed).
-- ``journal.jsonl``: one line an evaluation, ``<crc32 of the rest> <JSON>``.
+- ``journal.jsonl``: one line an evaluation, ``<crc32> <JSON>``. The checksum is that of the
+  fingerprint, of all JSON before and of this one: a line of another journal, or in another place,
+  is none of this journal.
 - ``predictions.f32``: the predictions of the successful evaluations, validation then test, one
   after the other; a line of the journal holds the checksum of its own.
 - ``lock``: locked while a process writes; names its host and process.
@@ -14,14 +16,14 @@ all that follows it: the optimizer suggests the same configurations again. Where
 the damage, both files are kept as ``*.damaged`` first.
 """
 
-import fcntl
 import json
 import os
+import re
 import shutil
-import socket
 import sys
 import zlib
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ import numpy as np
 from divbo.errors import UserError
 from divbo.files import sync_folder, write_json
 from divbo.history import OK
+from divbo.locks import lock
 
 
 @dataclass(frozen=True)
@@ -106,21 +109,22 @@ class Journal:
 
     def __enter__(self) -> "Journal":
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = lock(self.folder / "lock", f"the search in '{self.folder}'")
-            self._check_fingerprint()
-            self._lines = self._open("journal.jsonl")
-            self._arrays = self._open("predictions.f32")
-            sync_folder(self.folder)
-            self._read()
+            with ExitStack() as open_:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                held = lock(self.folder / "lock", f"the search in '{self.folder}'")
+                open_.enter_context(held)
+                self._check_fingerprint()
+                self._lines = self._open("journal.jsonl", open_)
+                self._arrays = self._open("predictions.f32", open_)
+                sync_folder(self.folder)
+                self._read()
+                self._files = open_.pop_all()
         except OSError as error:
             raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
         return self
 
     def __exit__(self, *exception) -> None:
-        for file in (self._lines, self._arrays):
-            os.close(file)
-        self._lock.close()
+        self._files.close()
 
     def append(self, record: Record) -> None:
         """Store one evaluation; on return it outlasts a crash of the machine.
@@ -138,27 +142,32 @@ class Journal:
                             for a in (validation, test))  # fmt: skip
         content["predictions_crc32"] = zlib.crc32(data)
         text = json.dumps(content, allow_nan=False, ensure_ascii=False)
-        line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
+        crc = zlib.crc32(text.encode(), self._crc)
+        line = f"{crc:08x} {text}\n".encode()
         sizes = os.fstat(self._arrays).st_size, os.fstat(self._lines).st_size
         try:
             for file, content_ in ((self._arrays, data), (self._lines, line)):
                 _write_all(file, content_)
                 os.fsync(file)
-        except OSError as error:
-            os.ftruncate(self._arrays, sizes[0])
-            os.ftruncate(self._lines, sizes[1])
-            raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+        except BaseException as error:  # a signal, too
+            for file, size in ((self._lines, sizes[1]), (self._arrays, sizes[0])):
+                with suppress(OSError):  # what stays is dropped at the next start
+                    os.ftruncate(file, size)
+            if isinstance(error, OSError):
+                raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+            raise
+        self._crc = crc
         self.records.append(record)
 
-    def _open(self, name: str) -> int:
-        return os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    def _open(self, name: str, open_: ExitStack) -> int:
+        file = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        open_.callback(os.close, file)
+        return file
 
     def _check_fingerprint(self) -> None:
         path = self.folder / "fingerprint.json"
         found = read_fingerprint(path)
-        if found is None:
-            for name in ("journal.jsonl", "predictions.f32"):
-                (self.folder / name).unlink(missing_ok=True)
+        if found is None:  # torn or lost: the lines themselves tell whether they belong here
             write_json(path, self.fingerprint)
         elif found != self.fingerprint:
             changes = "; ".join(differences(found, self.fingerprint))
@@ -172,7 +181,10 @@ class Journal:
         with (self.folder / "journal.jsonl").open("rb") as lines:
             text = lines.read()
         end = position = 0
-        lines = text.splitlines(keepends=True)
+        names = [field.name for field in fields(Record)]
+        self._crc = zlib.crc32(json.dumps([names, self.fingerprint], sort_keys=True).encode())
+        self.records = []
+        lines = re.findall(rb"[^\n]*\n|[^\n]+", text)
         with (self.folder / "predictions.f32").open("rb") as arrays:
             for line in lines:
                 record, size = self._record(line, arrays)
@@ -188,16 +200,17 @@ class Journal:
                     shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
                 kept = "; the files as they were are kept as *.damaged"
             print(
-                f"'{self.folder}': evaluation {len(self.records) + 1} is damaged: dropped it and "
-                f"what follows, {dropped} in all{kept}",
+                f"'{self.folder}': evaluation {len(self.records) + 1} is damaged or of another "
+                f"search: dropped it and what follows, {dropped} in all{kept}",
                 file=sys.stderr,
             )
         os.ftruncate(self._lines, end)
         os.ftruncate(self._arrays, position)
 
     def _record(self, line: bytes, arrays) -> tuple[Record | None, int]:
-        crc, _, text = line.rstrip(b"\n").partition(b" ")
-        if not line.endswith(b"\n") or crc != f"{zlib.crc32(text):08x}".encode():
+        crc, _, text = line.removesuffix(b"\n").partition(b" ")
+        expected = zlib.crc32(text, self._crc)
+        if not line.endswith(b"\n") or crc != f"{expected:08x}".encode():
             return None, 0
         content = json.loads(text)
         size = sum(4 * rows * columns for rows, columns in self.shapes)
@@ -205,6 +218,7 @@ class Journal:
         data = arrays.read(size)
         if len(data) != size or zlib.crc32(data) != content.pop("predictions_crc32"):
             return None, 0
+        self._crc = expected
         validation = test = None
         if size:
             flat = np.frombuffer(data, dtype="<f4").astype(np.float32)
@@ -219,9 +233,10 @@ class Journal:
 def read_fingerprint(path: Path) -> dict[str, Any] | None:
     """Read a fingerprint file; None where there is none, or only a torn one."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return None
+    return found if isinstance(found, dict) else None
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
@@ -234,30 +249,6 @@ def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> l
         elif a != b:
             lines.append(f"{prefix}{key}: {a} there, {b} here")
     return lines
-
-
-def lock(path: Path, what: str):
-    """Lock a file for this process alone, until it is closed or the process ends.
-
-    Raises
-    ------
-    UserError
-        If another process holds it: names that process and its host.
-    """
-    file = path.open("a+", encoding="utf-8")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.seek(0)
-        holder = file.read().strip() or "another process"
-        file.close()
-        raise UserError(
-            f"{what} is being written by {holder}; wait for it, or end it first"
-        ) from None
-    file.truncate(0)
-    file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-    file.flush()
-    return file
 
 
 def _write_all(file: int, data: bytes) -> None:

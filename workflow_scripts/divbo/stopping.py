@@ -1,0 +1,92 @@
+"""How a script ends when it is told to: by Ctrl-C, by a cluster, or with the process it works for.
+
+What a script has stored outlasts a kill at any instant, so there is nothing to save on the way
+out: the first signal is said in one line and raises SystemExit, which ends worker processes and
+removes temporary files. Code that does not return to the interpreter in time (a model being fitted
+in C), or swallows the exception, is ended :data:`GRACE_SECONDS` after the signal. Later signals do
+nothing.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+
+#: Told by Ctrl-C, by Snakemake and clusters, and by clusters before a job's time is over.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+#: From a signal to the end of the process, whatever it does meanwhile.
+GRACE_SECONDS = 1.5
+PARENT_DEATH_SIGNAL = 1  # option of prctl
+
+#: Taken once and never released: what is done at the first signal only.
+_ended, _said = threading.Lock(), threading.Lock()
+
+
+def on_signals() -> None:
+    """End this process when one of :data:`SIGNALS` arrives: exit status 128 + its number.
+
+    SIGINT stays ignored where it is, as for jobs in the background of a shell.
+    """
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    # C code of the interpreter writes to it at once, also while the main thread runs other C code.
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    threading.Thread(target=_end_late, args=(read_end,), daemon=True).start()
+    for number in SIGNALS:
+        if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def no_more() -> None:
+    """Let signals do nothing from here on: the work is done, or the end is under way."""
+    signal.set_wakeup_fd(-1)
+    _ended.acquire(blocking=False)
+
+
+def with_parent(parent: int, number: int) -> None:
+    """Get signal ``number`` as soon as the process ``parent``, which started this one, ends."""
+    prctl(PARENT_DEATH_SIGNAL, number)  # works while C code runs, too
+    if os.getppid() != parent:  # it had ended before
+        os.kill(os.getpid(), number)
+    elif sys.platform != "linux":
+        threading.Thread(target=_watch, args=(parent, number), daemon=True).start()
+
+
+def prctl(option: int, value: int) -> None:
+    """Set an option of this process (Linux; elsewhere nothing happens)."""
+    if sys.platform == "linux":
+        arguments = [ctypes.c_ulong(v) for v in (value, 0, 0, 0)]
+        if ctypes.CDLL(None, use_errno=True).prctl(option, *arguments):
+            raise OSError(ctypes.get_errno(), "prctl failed")
+
+
+def _stop(number: int, frame) -> None:
+    # This handler stays, and does nothing the second time: to install another one runs those of
+    # signals that wait, in the middle of this one.
+    if _ended.acquire(blocking=False):
+        _say(number)
+        sys.exit(128 + number)
+
+
+def _end_late(read_end: int) -> None:
+    number = os.read(read_end, 1)[0]
+    time.sleep(GRACE_SECONDS)
+    _say(number)
+    os._exit(128 + number)
+
+
+def _say(number: int) -> None:
+    """Say it once, whoever comes first: the handler, or the thread after its time."""
+    if _said.acquire(blocking=False):
+        name = signal.Signals(number).name
+        with suppress(OSError):  # a full disk, a closed terminal
+            os.write(2, f"stopped by {name}; the same command continues\n".encode())
+
+
+def _watch(parent: int, number: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), number)
