@@ -1,5 +1,7 @@
 """Ensemble optimization's own ensemble (DivBO paper, EO; Lévesque et al., UAI 2016)."""
 
+from itertools import pairwise
+
 import numpy as np
 from pydantic import Field
 
@@ -25,13 +27,9 @@ class Slots(Ensemble):
         """See :meth:`Ensemble.trace`; the rule is that of :func:`divbo.slots.fillings`."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         result: list[Members | None] = [None] * len(pool.errors)
-        if not len(ok):
-            return result
+        filled = fillings(pool.predictions[ok], pool.labels, self.size)
         members, content = None, []
-        ends = [*ok[1:], len(result)]
-        for slots, start, end in zip(
-            fillings(pool.predictions[ok], pool.labels, self.size), ok, ends, strict=True
-        ):
+        for slots, (start, end) in zip(filled, pairwise([*ok, len(result)]), strict=True):
             if sorted(slots) != content:
                 content = sorted(slots)
                 indices, counts = np.unique(content, return_counts=True)

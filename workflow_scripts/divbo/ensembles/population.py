@@ -1,0 +1,43 @@
+"""Ensemble selection from the latest evaluations only (DivBO paper, NES as its code builds it)."""
+
+from itertools import pairwise
+
+import numpy as np
+from pydantic import Field
+
+from divbo.ensembles.base import Ensemble, Members, Pool
+from divbo.ensembles.selection import select
+from divbo.population import current
+
+
+class Population(Ensemble):
+    """Greedy selection with replacement from the population of ``neural-ensemble-search``.
+
+    The paper of that method selects from all evaluations instead, which is ``selection``.
+
+    Attributes
+    ----------
+    population
+        The latest successes that are selected from. Default 30 as in the DivBO paper.
+    size
+        Rounds of the selection; see :class:`divbo.ensembles.selection.Selection`. Default 25.
+    """
+
+    population: int = Field(30, ge=1)
+    size: int = Field(25, ge=1)
+
+    def trace(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.trace`."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        result: list[Members | None] = [None] * len(pool.errors)
+        members, content = None, None
+        for n, (start, end) in enumerate(pairwise([*ok, len(result)]), start=1):
+            alive = current(ok[:n], self.population)
+            chosen = select(
+                pool.predictions[alive], pool.labels, pool.errors[alive], self.size, pool.seed
+            )
+            indices = alive[chosen.indices]
+            if (new := (indices.tolist(), chosen.weights.tolist())) != content:
+                members, content = Members(indices, chosen.weights), new
+            result[start:end] = [members] * (end - start)
+        return result
