@@ -611,7 +611,7 @@ def test_the_small_space_is_a_part_of_the_large_one(space):
 def test_spaces_are_found_by_name():
     assert plugins.load("space", "divbo") is Divbo
     assert plugins.load("space", "divbo-small") is DivboSmall
-    assert plugins.available("space") == ["divbo", "divbo-small"]
+    assert plugins.available("space") == ["autogluon-like", "divbo", "divbo-small"]
 
 
 def test_thousands_of_configurations_take_a_moment(space):

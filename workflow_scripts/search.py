@@ -13,6 +13,7 @@ import hashlib
 import json
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from divbo.search.progress import Progress
 from divbo.space.base import Space
 
 TASK = ("dataset", "search", "repeat", "seed", "space", "limits", "budget", "optimizer")
+OUTPUTS = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
 
 
 def main() -> None:
@@ -78,7 +80,7 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
     budget = Budget(**task["budget"], minimum=optimizer.minimum_evaluations)
     guard = code.guard(task["optimizer"], task["space"])
     inputs = load_inputs(arguments.split / "inputs.npz")
-    identity = fingerprint(task, arguments.split, arguments.threads)
+    identity = fingerprint(task, arguments.split, arguments.threads, space.libraries)
     columns = len(inputs.classes) if len(inputs.classes) > 2 else 1
     shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
     folder = arguments.checkpoints / short(identity)
@@ -107,7 +109,8 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
             check=guard.check,
         )
         progress(records)
-    write(arguments.output, records, column_types(space), shapes)
+        # Below the lock: nobody else writes these files now.
+        write(arguments.output, records, column_types(space), shapes)
     manifest = {
         **{
             key: task[key]
@@ -121,7 +124,7 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
         "status": dict(sorted(Counter(r.status for r in records).items())),
         "fingerprint": identity,
         **provenance.commit(),
-        "versions": provenance.versions(),
+        "versions": provenance.versions(space.libraries),
         "machine": provenance.machine(),
         "threads": arguments.threads,
         "started": started,
@@ -131,13 +134,14 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
         "wall_seconds": sum(r.suggest_seconds + r.fit_seconds for r in records),
         "suggest_seconds": sum(r.suggest_seconds for r in records),
         "cpu_seconds": sum(r.cpu_seconds for r in records),
+        "files": files.checksums(arguments.output, OUTPUTS),
     }
     files.write_json(arguments.output / "search.json", manifest)
 
 
-def fingerprint(task: dict, split: Path, threads: int) -> dict:
+def fingerprint(task: dict, split: Path, threads: int, libraries: Sequence[str]) -> dict:
     """Say what a search is: two searches with equal fingerprints are the same search."""
-    versions = provenance.versions()
+    versions = provenance.versions(libraries)
     versions["python"] = ".".join(versions["python"].split(".")[:2])
     modules = code.modules(task["optimizer"], task["space"])
     return {

@@ -4,17 +4,26 @@ import os
 import platform
 import socket
 import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
 #: Packages whose version can change what a search finds.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "ConfigSpace")
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that can change what a search finds."""
-    return {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}}
+def versions(libraries: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of Python and of the packages that can change what a search finds.
+
+    ``libraries`` are modules that only some spaces use, by their names in Python: the package that
+    holds one may be called otherwise (``xgboost`` is in ``xgboost-cpu``).
+    """
+    found = {package: version(package) for package in PACKAGES}
+    if libraries:
+        packages = packages_distributions()
+        found |= {library: version(packages[library][0]) for library in libraries}
+    return {"python": platform.python_version(), **found}
 
 
 def machine() -> dict[str, str | int | None]:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from ConfigSpace import ConfigurationSpace
@@ -78,6 +78,9 @@ class Space(ABC):
     """
 
     fixed: Mapping[str, Any] = MappingProxyType({})
+
+    #: Modules, beside those of all spaces, whose versions can change what a pipeline predicts.
+    libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def define(self) -> ConfigurationSpace:
