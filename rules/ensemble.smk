@@ -1,3 +1,16 @@
+def fits(w):
+    """Whether an ensemble fits pipelines anew; only then does it get what a search gets."""
+    return bool(TASKS.refits(w.ensemble))
+
+
+def refit_arguments(w):
+    """What such an ensemble is told besides. Its fits are kept, as searches keep theirs."""
+    if not fits(w):
+        return ""
+    folder = RESULTS / "checkpoints" / w.dataset / w.search / w.repeat / w.ensemble
+    return f"--refits {shlex.quote(TASKS.refits(w.ensemble))} --checkpoints {folder}"
+
+
 rule ensemble:
     input:
         observations=lambda w: f"{search_folder(w)}/observations.parquet",
@@ -17,8 +30,8 @@ rule ensemble:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=lambda w: 2000 + fits(w) * STUDY.limits.memory_mb,
+        runtime=lambda w, attempt: 1440 * attempt if fits(w) else 30,
     params:
         settings=lambda w: TASKS.ensemble(w.ensemble),
         search=subpath(input.observations, parent=True),
@@ -26,5 +39,7 @@ rule ensemble:
         folder=subpath(output.scores, parent=True),
         code=lambda w: TASKS.ensemble_code(w.ensemble),
     shell:
+        refits=refit_arguments,
         "{PYTHON} {SCRIPTS:q}/ensemble.py --search {params.search} --split {params.split}"
-        " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder:q} 2> {log}"
+        " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder:q}"
+        " {params.refits} --threads {threads} 2> {log}"

@@ -110,6 +110,7 @@ def write_ensemble(folder: Path, validation, test, settings=None) -> None:
     files.write_parquet(folder / "scores.parquet", pa.table(scores, metadata=metadata))
     members = {"iteration": [1], "member": [1], "weight": [1.0]}
     files.write_parquet(folder / "members.parquet", members)
+        "cost": np.where(np.isnan(np.asarray(test, dtype=float)), np.nan, 0.3),
 
 
 def write(results: Path, study: dict, error, skip=()) -> None:

@@ -41,6 +41,7 @@ def make(folder, n=40, n_classes=2, failed=(0, 1, 5, 39), seed=0):
         "iteration": np.arange(1, n + 1),
         "status": ["timeout" if i in failed else "ok" for i in range(n)],
         "error": errors,
+        "predict_seconds": np.where(np.isnan(errors), np.nan, rng.random(n)),
     }
     write_parquet(search / "observations.parquet", pd.DataFrame(columns))  # null where failed
     write_npy(split / "test_labels.npy", labels["test"])
@@ -64,7 +65,8 @@ def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
     search, split = make(tmp_path, n_classes=n_classes, seed=5)
     scores.write(search, split, settings, 3, tmp_path / "out")
     table, members = read(tmp_path / "out")
-    assert table.columns.tolist() == ["iteration", "validation_error", "test_error", "members"]
+    columns = ["iteration", "validation_error", "test_error", "members", "cost"]
+    assert table.columns.tolist() == columns
     assert members.columns.tolist() == ["iteration", "member", "weight"]
     assert table["iteration"].tolist() == list(range(1, 41))
     assert table["validation_error"].isna().tolist() == [True] * 2 + [False] * 38
@@ -73,15 +75,17 @@ def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
         "test": np.load(split / "test_labels.npy"),
     }
     arrays = {p: expand(np.load(search / f"predictions-{p}.npy")).astype(float) for p in labels}
+    seconds = pd.read_parquet(search / "observations.parquet")["predict_seconds"]
     current = None
     for row in table.itertuples():
         changed = members[members["iteration"] == row.iteration]
         current = changed if len(changed) else current
         if current is None:
-            assert row.members == 0 and np.isnan(row.test_error)
+            assert row.members == 0 and np.isnan(row.test_error) and np.isnan(row.cost)
             continue
         assert row.members == current["member"].nunique() == len(current)
         assert current["member"].max() <= row.iteration
+        assert row.cost == pytest.approx(seconds[current["member"] - 1].sum())
         for part, y in labels.items():
             mean = np.average(
                 arrays[part][current["member"] - 1], axis=0, weights=current["weight"]
@@ -111,9 +115,8 @@ def test_errors_by_hand(tmp_path):
     test = np.float32([[1.0, 0.0], [0.0, 1.0]])[:, :, None]  # the mean ties, so it is class 0
     write_npy(search / "predictions-validation.npy", validation)
     write_npy(search / "predictions-test.npy", test)
-    write_parquet(
-        search / "observations.parquet", {"iteration": [1, 2], "error": np.array([2, 1]) / 3}
-    )
+    columns = {"iteration": [1, 2], "error": np.array([2, 1]) / 3, "predict_seconds": [0.5, 0.25]}
+    write_parquet(search / "observations.parquet", columns)
     write_npy(split / "test_labels.npy", np.array([0, 1]))
     with atomic(split / "inputs.npz") as path:
         np.savez(path, y_validation=np.array([1, 1, 0]), classes=np.array(["no", "yes"]))
@@ -123,6 +126,7 @@ def test_errors_by_hand(tmp_path):
     assert table["validation_error"].tolist() == pytest.approx([2 / 3, 0])
     assert table["test_error"].tolist() == [1, 0.5]
     assert table["members"].tolist() == [1, 2]
+    assert table["cost"].tolist() == [0.5, 0.75]
     assert members.to_dict("list") == {
         "iteration": [1, 2, 2],
         "member": [1, 1, 2],

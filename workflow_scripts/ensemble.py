@@ -23,6 +23,13 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="for random ties (default 0)")
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
+    parser.add_argument(
+        "--refits",
+        type=json.loads,
+        help="of ensembles that fit pipelines anew, JSON: space, limits (seconds, memory_mb)",
+    )
+    parser.add_argument("--checkpoints", type=Path, help="folder where such fits are kept")
+    parser.add_argument("--threads", type=int, default=1, help="threads of such fits (1)")
     options = parser.parse_args()
     try:
         settings = json.loads(options.settings)
@@ -30,7 +37,12 @@ def main() -> None:
         raise errors.UserError(f"--settings is not JSON: {error}") from None
     if options.seed < 0:
         raise errors.UserError(f"--seed must be 0 or more, not {options.seed}")
-    scores.write(options.search, options.split, settings, options.seed, options.output)
+    refits = options.refits
+    if refits is not None:
+        if options.checkpoints is None:
+            raise errors.UserError("--refits needs --checkpoints, a folder where fits are kept")
+        refits = {**refits, "threads": options.threads, "folder": options.checkpoints}
+    scores.write(options.search, options.split, settings, options.seed, options.output, refits)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The ensemble of every iteration of a finished search, with its validation and test error."""
 
+import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     UserError
         If a file is missing or broken, or if two files do not belong together.
     """
-    errors = _read_errors(search / "observations.parquet")
+    errors, seconds = _read_observations(search / "observations.parquet")
     inputs = split / "inputs.npz"
     with _reading(inputs), np.load(inputs, allow_pickle=False) as archive:
         if missing := {"y_validation", "classes"} - set(archive.files):
@@ -63,7 +64,7 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
                 f"'{search}': evaluation {index + 1} has an error, but its validation "
                 "predictions are not numbers"
             )
-    return Pool(predictions[0], labels, errors, seed), predictions[1], test_labels
+    return Pool(predictions[0], labels, errors, seed, seconds), predictions[1], test_labels
 
 
 def score(
@@ -75,8 +76,9 @@ def score(
     -------
     scores
         Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
-        ``test_error`` (share of wrong labels, NaN until an evaluation has succeeded) and
-        ``members`` (unique ones), each of shape (n,).
+        ``test_error`` (share of wrong labels, NaN until an evaluation has succeeded),
+        ``members`` (unique ones) and ``cost`` (seconds in which they predict validation and test
+        rows; NaN as the errors, or where the pool does not know), each of shape (n,).
     members
         Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
         and ``weight``; rows only for iterations at which the ensemble changed.
@@ -87,7 +89,7 @@ def score(
         If the test predictions of a member are not numbers.
     """
     trace = ensemble.trace(pool)
-    result = np.full((len(trace), 2), np.nan)
+    result = np.full((len(trace), 3), np.nan)
     sizes = np.zeros(len(trace), dtype=np.int64)
     changes: list[tuple[int, Members]] = []
     for i, members in enumerate(trace):
@@ -97,9 +99,12 @@ def score(
             for index in members.indices:
                 if np.isnan(test_predictions[index]).any():
                     raise UserError(f"test predictions of evaluation {index + 1} are not numbers")
+            validation, test = members.labels(pool.predictions, test_predictions)
+            known = pool.predict_seconds is not None
             result[i] = (
-                np.mean(members.predict(pool.predictions) != pool.labels),
-                np.mean(members.predict(test_predictions) != test_labels),
+                np.mean(validation != pool.labels),
+                np.mean(test != test_labels),
+                members.cost(pool.predict_seconds) if known else np.nan,
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
@@ -108,6 +113,7 @@ def score(
         "validation_error": result[:, 0],
         "test_error": result[:, 1],
         "members": sizes,
+        "cost": result[:, 2],
     }
     lengths = [len(members.indices) for _, members in changes]
     members = {
@@ -118,32 +124,58 @@ def score(
     return scores, members
 
 
-def write(search: Path, split: Path, settings: Any, seed: int, output: Path) -> None:
+def write(
+    search: Path,
+    split: Path,
+    settings: Any,
+    seed: int,
+    output: Path,
+    refits: Mapping[str, Any] | None = None,
+) -> None:
     """Write ``scores.parquet`` and ``members.parquet`` of a finished search to ``output``.
 
-    ``settings`` are those of a study, such as ``{"type": "selection", "size": 25}``; the other
-    parameters are those of :func:`load`. Raises what :func:`divbo.plugins.make`, :func:`load` and
-    :func:`score` raise, before anything is written.
+    Parameters
+    ----------
+    search, split, seed
+        See :func:`load`.
+    settings
+        Those of a study, such as ``{"type": "selection", "size": 25}``.
+    refits
+        Fields of :class:`divbo.refits.Refitting`, for ensembles that fit pipelines anew.
+
+    Raises
+    ------
+    UserError
+        What :func:`divbo.plugins.make`, :func:`load` and :func:`score` raise, and if ``refits``
+        are needed and missing; before anything is written.
     """
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
-    scores, members = score(ensemble, *load(search, split, seed))
+    pool, test_predictions, test_labels = load(search, split, seed)
+    if ensemble.refits:
+        if refits is None:
+            raise UserError(f"ensemble '{settings['type']}' fits pipelines anew: give --refits")
+        # By its name, so that the code of evaluations is no part of the other ensembles' version.
+        refitting = importlib.import_module("divbo.refits").Refitting(**refits)
+        pool = refitting.enable(pool, search, split)
+    scores, members = score(ensemble, pool, test_predictions, test_labels)
     write_parquet(output / "members.parquet", members)
     # With what it was made, so that a report can tell it from the same name in another study.
     made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
     write_parquet(output / "scores.parquet", scores, {"divbo.settings": json.dumps(made_with)})
 
 
-def _read_errors(path: Path) -> np.ndarray:
-    """Read the validation errors, NaN for failed evaluations, of shape (n,)."""
+def _read_observations(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Read validation errors and seconds of prediction, NaN for failed evaluations, shape (n,)."""
     import pyarrow.parquet as pq
 
     # A ParquetFile and lists, because read_table and to_numpy would import pandas.
     with _reading(path), pq.ParquetFile(path) as file:
-        table = file.read(columns=["iteration", "error"])
-        iterations, errors = (table[name].to_pylist() for name in ("iteration", "error"))
+        names = ("iteration", "error", "predict_seconds")
+        table = file.read(columns=list(names))
+        iterations, errors, seconds = (table[name].to_pylist() for name in names)
     if not np.array_equal(iterations, np.arange(1, len(iterations) + 1)):
         raise UserError(f"'{path}': column 'iteration' must count 1, 2, ... {len(iterations)}")
-    return np.array(errors, dtype=float)  # None becomes NaN
+    return np.array(errors, dtype=float), np.array(seconds, dtype=float)  # None becomes NaN
 
 
 @contextmanager

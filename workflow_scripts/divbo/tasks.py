@@ -161,7 +161,16 @@ class Tasks:
     def ensemble_code(self, ensemble: str) -> str:
         """Version of the code of an ensemble."""
         kind = self.study.ensembles[ensemble]["type"]
-        return code_version("ensemble", plugins.module_name("ensembles", kind))
+        modules = [plugins.module_name("ensembles", kind)]
+        if self.refits(ensemble):
+            modules += ["divbo.refits", plugins.module_name("space", self.study.space)]
+        return code_version("ensemble", *modules)
+
+    def refits(self, ensemble: str) -> str:
+        """Say how an ensemble fits pipelines anew; empty if it does not."""
+        if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
+            return ""
+        return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})
 
     def configurations(self, dataset: str) -> str:
         """Say which random configurations the surrogates are evaluated on: a search's task."""

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from divbo.analysis import outdated
 
-SCORES = ("iteration", "validation_error", "test_error", "members")
+SCORES = ("iteration", "validation_error", "test_error", "members", "cost")
 OBSERVATIONS = (
     "iteration",
     "status",
@@ -41,8 +41,9 @@ class Results:
     scores
         One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
         of the ensemble built after that iteration (fractions; NaN before the first success), and
-        ``members``. Only runs that have reached the budget, made with the study's settings. With a
-        budget in seconds shorter runs repeat their last row until the longest one's end.
+        ``members`` and ``cost`` (seconds in which they predict validation and test rows). Only
+        runs that have reached the budget, made with the study's settings. With a budget in seconds
+        shorter runs repeat their last row until the longest one's end.
     observations
         One row an evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
         ``error``, seconds, ``error_type``, ``message``, ``algorithm``.
