@@ -37,8 +37,10 @@ def read(
     """
     content, overrides = read_yaml(path), overrides or {}
     extends = {**content, **overrides}.get("extends")
-    if not isinstance(extends, str):  # None, or a mistake that the model names
+    if extends is None:
         return merged(content, overrides), None
+    if not isinstance(extends, str):
+        raise UserError(f"{path}: extends: must be text, the path of a study file")
     file = Path(path).parent / extends
     if not file.is_file():
         raise UserError(
