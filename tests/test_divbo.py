@@ -217,6 +217,13 @@ def test_wrong_surrogates_are_refused(name, says):
         DivBO(surrogate=name)
 
 
+@pytest.mark.parametrize("name", ["beta", "tau"])
+def test_a_constant_weight_has_no_schedule(name):
+    with pytest.raises(ValueError, match=f"'weight' is constant: remove '{name}'"):
+        DivBO(**{"weight": 0.1, name: 0.3})
+    assert DivBO(weight=0.1, beta=0.05, tau=0.2) == DivBO(weight=0.1)  # the defaults, written out
+
+
 def test_a_search_tells_its_reasons():
     _, suggestions = search(DivBO(surrogate="forest-kernel", candidates=200), ToySpace(), 8)
     assert [s.why["origin"] for s in suggestions[:5]] == ["initial"] * 5

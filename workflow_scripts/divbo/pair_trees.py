@@ -46,13 +46,15 @@ class PairTrees:
         base = float(head["base_score"].strip("[]"))
         return cls(trees, int(head["num_feature"]) // 2, base)
 
-    def predict(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def predict(self, a: np.ndarray, b: np.ndarray, orders: Sequence[int] = (0, 1)) -> np.ndarray:
         """Predict every pair, as the mean over its two orders.
 
         Parameters
         ----------
         a, b
             float32, of shapes (m, n_columns) and (p, n_columns); fastest where b is the shorter.
+        orders
+            Which orders: 0 has the columns of ``a`` first, 1 those of ``b``.
 
         Returns
         -------
@@ -62,7 +64,7 @@ class PairTrees:
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
         sums = np.zeros((2, b.shape[1], a.shape[1]))
         for tree in self.trees:
-            for order in (0, 1):
+            for order in orders:
                 words, which = np.unique(tree.reachable(b, 1 - order), return_inverse=True)
                 bits = words[:, None] & tree.reachable(a, order)
                 # Of each word one bit is left; its number is the exponent of the float.
@@ -70,7 +72,7 @@ class PairTrees:
                 leaves >>= 52
                 leaves -= 1023
                 sums[order] += tree.value.take(leaves).take(which, axis=0)
-        return np.ascontiguousarray(sums.sum(axis=0).T) / 2 + self.base
+        return np.ascontiguousarray(sums.sum(axis=0).T) / len(orders) + self.base
 
 
 @dataclass(frozen=True)

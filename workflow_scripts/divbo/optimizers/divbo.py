@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from divbo import plugins
 from divbo.acquisition import Candidates, descending_ranks
@@ -49,6 +49,15 @@ class DivBO(BayesianOptimization):
         if not issubclass(surrogate, DiversitySurrogate):
             raise ValueError(f"'{name}' predicts no diversity; lightgbm-pairs is one that does")
         return name
+
+    @model_validator(mode="after")
+    def _one_weight(self) -> "DivBO":
+        """Refuse settings of the schedule beside a constant weight, which has none."""
+        if self.weight is not None:
+            for name in ("beta", "tau"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"'weight' is constant: remove '{name}', or 'weight'")
+        return self
 
     @property
     def modules(self) -> list[str]:
