@@ -55,13 +55,17 @@ class Progress:
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
     """Count a search's evaluations and failures, and guess the seconds that are left.
 
-    ``done`` and ``budget`` are evaluations, or seconds of fitting if ``unit`` is ``seconds``.
+    ``done`` and ``budget`` are evaluations (of a search for successes, these), or seconds of
+    fitting if ``unit`` is ``seconds``.
     """
     seconds = sum(r.suggest_seconds + r.fit_seconds for r in records)
     errors = [r.error for r in records if r.status == OK]
     in_seconds = budget.evaluations is None
-    done = sum(r.fit_seconds for r in records) if in_seconds else len(records)
-    whole = budget.seconds if in_seconds else budget.evaluations
+    done, whole = len(records), budget.evaluations
+    if in_seconds:
+        done, whole = sum(r.fit_seconds for r in records), budget.seconds
+    elif budget.successes:
+        done, whole = len(errors), budget.successes
     return {
         "evaluations": len(records),
         "unit": "seconds" if in_seconds else "evaluations",
@@ -77,7 +81,7 @@ def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
 def amount(state: dict[str, Any]) -> str:
     """Write how much of a budget is used: ``5/20`` or ``5 in 12/60 s``; see :func:`summary`."""
     if state["unit"] == "evaluations":
-        return f"{state['evaluations']}/{state['budget']}"
+        return f"{state['done']}/{state['budget']}"
     return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
 
 

@@ -10,10 +10,9 @@ from divbo.surrogates.base import DiversityModel, DiversitySurrogate
 class RandomForestPairs(DiversitySurrogate):
     """The forest of the performance surrogate, on pairs (DivBO paper, Figure 2: PRF).
 
-    Its settings are those of :class:`divbo.surrogates.random_forest.RandomForest`; each tree is a
-    member and learns from a bootstrap sample of the pairs, so that it nearly always knows some pair
-    of each configuration, and the spread of the trees says little of what is not known. Kept as
-    published, to compare with. A prediction is the mean over both orders of the pair.
+    Its settings are those of :class:`divbo.surrogates.random_forest.RandomForest`. Each tree is a
+    member; it learns from a bootstrap sample of the pairs, not of the configurations. A prediction
+    is the mean over both orders of the pair.
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest, the members of the model.")
