@@ -22,6 +22,7 @@ rule ensemble:
     output:
         scores=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet",
         members=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/members.parquet",
+        json=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/ensemble.json",
     log:
         RESULTS / "logs/ensemble/{dataset}/{search}/{ensemble}/{repeat}.log",
     benchmark:
@@ -38,8 +39,8 @@ rule ensemble:
         split=subpath(input.split, parent=True),
         folder=subpath(output.scores, parent=True),
         code=lambda w: TASKS.ensemble_code(w.ensemble),
-    shell:
         refits=refit_arguments,
+    shell:
         "{PYTHON} {SCRIPTS:q}/ensemble.py --search {params.search} --split {params.split}"
         " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder:q}"
         " {params.refits} --threads {threads} 2> {log}"
