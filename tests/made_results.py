@@ -75,6 +75,11 @@ def write_search(results: Path, dataset: str, search: str, repeat: int, errors, 
         "config.knn.n_neighbors": [5 if i % 4 == 1 else None for i in range(n)],
     }
     files.write_parquet(folder / "observations.parquet", columns)
+    rng = np.random.default_rng([repeat, n])
+    for part, rows in (("validation", 100), ("test", 100)):
+        predictions = rng.random((n, rows, 1), dtype=np.float32)
+        predictions[failed] = np.nan
+        files.write_npy(folder / f"predictions-{part}.npy", predictions)
     manifest = {
         "dataset": dataset,
         "search": search,
@@ -105,12 +110,23 @@ def write_ensemble(folder: Path, validation, test, settings=None) -> None:
         "validation_error": np.asarray(validation, dtype=float),
         "test_error": np.asarray(test, dtype=float),
         "members": np.where(np.isnan(np.asarray(test, dtype=float)), 0, 3),
+        "cost": np.where(np.isnan(np.asarray(test, dtype=float)), np.nan, 0.3),
     }
     metadata = {} if settings is None else {"divbo.settings": json.dumps(settings)}
     files.write_parquet(folder / "scores.parquet", pa.table(scores, metadata=metadata))
-    members = {"iteration": [1], "member": [1], "weight": [1.0]}
-    files.write_parquet(folder / "members.parquet", members)
-        "cost": np.where(np.isnan(np.asarray(test, dtype=float)), np.nan, 0.3),
+    files.write_parquet(folder / "members.parquet", _last_two(np.asarray(validation, float)))
+
+
+def _last_two(errors: np.ndarray) -> dict:
+    """Members of an ensemble of the last two evaluations that did not fail, at every iteration."""
+    rows = []
+    for t in range(1, len(errors) + 1):
+        pool = 1 + np.flatnonzero(~np.isnan(errors[:t]))[-2:]
+        rows += [(t, m, 1 / len(pool)) for m in pool]
+    columns = [list(c) for c in zip(*rows, strict=True)] or [[], [], []]
+    types = (pa.int64(), pa.int64(), pa.float64())
+    names = ("iteration", "member", "weight")
+    return {n: pa.array(c, t) for n, c, t in zip(names, columns, types, strict=True)}
 
 
 def write(results: Path, study: dict, error, skip=()) -> None:

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import made_results as made
-from divbo.report import contents, figures, page, tables
+from divbo.report import curve_figures, figures, page, tables
+from divbo.report.pages.significance import counts_table
 from divbo.report.tables import Cell, Table, cells
 
 nan = np.nan
@@ -80,8 +81,7 @@ def test_the_answer_comes_first(whole):
     assert "DivBO ranks best in test error (average rank 1.00 of 3 methods)" in text
     assert "too few data sets and repeats" in text
     assert "2.00 percentage points below that of RS-ES" in text
-    order = ["Which method wins?", "Test error on each data set", "Ranks over iterations",
-             "Error over iterations", "significantly better", "How much sooner",
+    order = ["Which method wins?", "Page by page", "Test error on each data set",
              "Where did the time go?", "What failed?", "What is missing?",
              "How was it made?"]  # fmt: skip
     places = [text.index(heading) for heading in order]
@@ -103,12 +103,19 @@ def test_error_table_has_means_deviations_and_the_best_in_bold(whole):
 
 def test_every_table_and_figure_is_linked_and_there(whole):
     folder = whole[1] / "report"
-    links = [a["href"] for a in read(folder).all("a") if not a["href"].startswith("#")]
-    made_files = {str(f.relative_to(folder)) for f in folder.rglob("*.*")} - {"index.html"}
-    assert made_files == {link for link in links if not link.endswith("/")}
+    links = {"index.html"}
+    for file in (folder / "index.html", *(folder / "pages").iterdir()):
+        addresses = [a["href"] for a in Page(file.read_text(encoding="utf-8")).all("a")]
+        links |= {
+            str((file.parent / a).resolve().relative_to(folder.resolve()))
+            for a in addresses
+            if not a.startswith("#")
+        }
+    made_files = {str(f.relative_to(folder)) for f in folder.rglob("*.*")}
+    assert made_files == links - {"tables", "figures"}
     assert {f.suffix for f in (folder / "figures").iterdir()} == {".svg", ".png", ".csv"}
     stems = {f.stem for f in (folder / "figures").iterdir()}
-    assert {"rank-test", "rank-validation", "test-error-quake", "validation-error-wind"} <= stems
+    assert {"rank-curves-test", "rank-curves-validation", "error-curves-test-quake"} <= stems
     ids = [attrs["id"] for _, attrs in read(folder).tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     anchors = {a["href"][1:] for a in read(folder).all("a") if a["href"].startswith("#")}
@@ -120,7 +127,9 @@ def leaving(html: Page) -> list[str]:
     found = []
     for _, attrs in html.tags:
         for key in ("src", "href", "srcset", "action", "data", "poster"):
-            if key in attrs and not re.match(r"(#|data:|(tables|figures)/[\w.-]*$)", attrs[key]):
+            if key in attrs and not re.match(
+                r"(#|data:|(pages|tables|figures)/[\w.-]*$)", attrs[key]
+            ):
                 found.append(attrs[key])
     return found
 
@@ -140,7 +149,8 @@ def test_page_is_accessible(whole):
     images = html.all("img")
     assert images
     assert all("alt" in image for image in images)
-    described = [i["alt"] for i in images if i["alt"]]
+    curves = Page((whole[1] / "report/pages/error-curves.html").read_text(encoding="utf-8"))
+    described = [i["alt"] for i in curves.all("img") if i["alt"]]
     assert any("DivBO 22.10 %" in alt for alt in described)
     assert html.all("html")[0]["lang"] == "en"
     assert len(html.all("caption")) == len(html.all("table"))
@@ -246,8 +256,9 @@ def test_the_reference_without_results_is_replaced_openly(tmp_path):
     study = made.study(("DivBO", "RS", "RS-ES"), ("quake",), repeats=2)
     made.write(tmp_path, study, errors, {("DivBO", "quake", 0), ("DivBO", "quake", 1)})
     page.write(study, tmp_path, tmp_path / "report")
+    page_ = Page((tmp_path / "report/pages/significance.html").read_text(encoding="utf-8"))
+    assert "DivBO, the reference method, has no results" in squeezed(page_)
     text = squeezed(read(tmp_path / "report"))
-    assert "DivBO, the reference method, has no results" in text
     assert "Left out, for want of results there: DivBO." in text
 
 
@@ -300,12 +311,12 @@ def test_latex_is_escaped_and_rectangular():
 
 
 def test_figure_data_are_the_numbers_drawn(whole):
-    data = pd.read_csv(whole[1] / "report/figures/test-error-quake.csv")
+    data = pd.read_csv(whole[1] / "report/figures/error-curves-test-quake.csv")
     last = data[data["iteration"] == 8].set_index("method")
     assert last.loc["RS", "mean"] == pytest.approx(0.261)
     assert last.loc["RS", "std"] == pytest.approx(0.001)
     assert data.loc[data["iteration"] == 1, "mean"].isna().all()
-    validation = pd.read_csv(whole[1] / "report/figures/validation-error-quake.csv")
+    validation = pd.read_csv(whole[1] / "report/figures/error-curves-validation-quake.csv")
     assert validation.query("method == 'RS'")["mean"].tolist()[1:3] == [0.45, 0.45]
 
 
@@ -324,16 +335,17 @@ def test_a_bad_study_gets_one_line(text, message, tmp_path):
 
 
 def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):
-    text = squeezed(read(whole[1] / "report"))
+    html = Page((whole[1] / "report/pages/significance.html").read_text(encoding="utf-8"))
+    text = squeezed(html)
     assert "With 3 paired repeats at most the smallest possible p-value is 0.25" in text
     study = {"x": pd.DataFrame({"method": ["B"], "pairs": [6], "outcome": ["better"]})}
-    assert not any("paired repeats at most" in n for n in contents.wilcoxon_table(study, "A").notes)
+    assert not any("paired repeats at most" in n for n in counts_table(study, "A").notes)
 
 
 def test_error_axis_does_not_go_far_below_zero():
     rows = [("A", i, 0.01, 0.05) for i in range(1, 11)]
     curve = pd.DataFrame(rows, columns=["method", "iteration", "mean", "std"])
-    figure = figures.error_panel(curve, ["A"], figures.styles(["A"]), "test")
+    figure = curve_figures.error_panel(curve, ["A"], figures.styles(["A"]), "test")
     low, high = figure.axes[0].get_ylim()
     assert -0.1 * high < low < 0
 

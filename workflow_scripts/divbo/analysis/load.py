@@ -4,9 +4,9 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from divbo.analysis import outdated
+
+if TYPE_CHECKING:
+    from divbo.analysis.ranks import Comparison
 
 SCORES = ("iteration", "validation_error", "test_error", "members", "cost")
 OBSERVATIONS = (
@@ -82,10 +85,35 @@ class Results:
         named = (self.study.get("report") or {}).get("reference")
         return named or ("DivBO" if "DivBO" in self.methods else self.methods[-1])
 
+    @cached_property
+    def compared(self) -> "Comparison":
+        """The runs that all compared methods have finished."""
+        from divbo.analysis import ranks
+
+        return ranks.comparison(self.scores, self.methods)
+
     @property
     def resampled(self) -> bool:
         """Whether every repeat has a split of its own."""
         return (self.study.get("split") or {}).get("resample", "never") != "never"
+
+    def random_errors(self) -> dict[str, np.ndarray]:
+        """Read the validation errors of the random configurations that surrogates are judged on.
+
+        Returns
+        -------
+        errors
+            By data set, those that could be fitted; without data sets that have none.
+        """
+        found = {}
+        for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
+            path = self.folder / "configurations" / dataset / "observations.parquet"
+            try:
+                errors = self._once(partial(pd.read_parquet, columns=["error"]), path)["error"]
+            except Absent:
+                continue
+            found[dataset] = errors.dropna().to_numpy(float)
+        return found
 
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
         """Map the stored class probabilities of a search from their file.

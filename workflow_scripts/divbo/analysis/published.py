@@ -48,11 +48,11 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
     Parameters
     ----------
     study
-        ``budget``, ``repeats``, ``space``, ``split``, ``sources`` of its data sets.
+        ``datasets``, ``budget``, ``repeats``, ``space``, ``split``, ``sources`` of the data sets.
     name
         The entry.
     datasets
-        The data sets that the figure is about; None: all of the paper's.
+        The data sets of the paper that the figure is about; None: all.
 
     Returns
     -------
@@ -72,16 +72,17 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
     if (study.get("split") or {}).get("resample", "never") != "never":
         reasons.append("a split for every repeat instead of one")
     known = load()["openml"]
-    for dataset in known if datasets is None else datasets:
-        source = (study.get("sources") or {}).get(dataset)
-        if source is None:
-            reasons.append(f"without {dataset}")
-        elif dataset not in known:
-            reasons.append(f"{dataset} is not among the paper's data sets")
-        elif source.get("openml") != known[dataset]:
-            reasons.append(f"{dataset} is not OpenML's {known[dataset]}")
+    sources = study.get("sources") or {}
     if datasets is None:
+        datasets = [d for d in study["datasets"] if d in known]
+        if len(datasets) < len(known):
+            reasons.append(f"{len(datasets)} of the paper's {len(known)} data sets")
         reasons += [f"{d} besides" for d in study["datasets"] if d not in known]
+    for dataset in datasets:
+        if dataset not in study["datasets"]:
+            reasons.append(f"without {dataset}")
+        elif sources.get(dataset, {}).get("openml") != known.get(dataset):
+            reasons.append(f"{dataset} is not OpenML's {known.get(dataset)}")
     return reasons
 
 

@@ -8,7 +8,7 @@ from divbo.analysis.load import Results
 from divbo.analysis.ranks import Comparison
 from divbo.analysis.times import duration
 from divbo.analysis.verdict import Verdict, p_value
-from divbo.analysis.wilcoxon import ALPHA, counts, smallest_p
+from divbo.analysis.wilcoxon import ALPHA, smallest_p
 from divbo.report.tables import Cell, Table, cells
 
 
@@ -50,7 +50,26 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
 
 
-def error_table(results: Results, compared: Comparison) -> Table:
+def error_frame(final: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation over repeats of final errors.
+
+    Parameters
+    ----------
+    final
+        Of :func:`divbo.analysis.ranks.final_errors`.
+
+    Returns
+    -------
+    errors
+        Columns ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1), ``repeats``.
+    """
+    groups = final.groupby(level="dataset", sort=False)
+    frame = pd.concat({"mean": groups.mean(), "std": groups.std()}, axis=1)
+    frame = frame.stack(level=1, future_stack=True).rename_axis(["dataset", "method"]).reset_index()
+    return frame.assign(repeats=frame["dataset"].map(groups.size()))
+
+
+def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:
     """Test error in percent, mean ± standard deviation; data sets × methods (Table 1)."""
     final = ranks.final_errors(compared)
     mean = ranks.means(final)
@@ -72,9 +91,7 @@ def error_table(results: Results, compared: Comparison) -> Table:
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
-    data = pd.concat({"mean": mean, "std": std}, axis=1).stack(level=1, future_stack=True)
-    data = data.rename_axis(["dataset", "method"]).reset_index()
-    data["repeats"] = data["dataset"].map(size)
+    data = error_frame(final)
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
     data["majority_error"] = data["dataset"].map(majority)
     rows.append([*cells("average rank", ""), *foot, *cells(*([""] if uneven else []))])
@@ -86,7 +103,7 @@ def error_table(results: Results, compared: Comparison) -> Table:
         "learnt nothing, and differences between methods there are noise.",
     ]
     return Table(
-        "test-error",
+        name,
         f"Test error in percent, mean ± standard deviation over {over}",
         ["data set", "majority", *compared.methods, *(["repeats"] if uneven else [])],
         rows,
@@ -94,54 +111,6 @@ def error_table(results: Results, compared: Comparison) -> Table:
         notes,
         foot=1,
     )
-
-
-def wilcoxon_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
-    """Count the data sets where the reference is better, same or worse (Table 2)."""
-    parts = {name: counts(frame) for name, frame in tests.items()}
-    methods = next(iter(parts.values())).index
-    rows = []
-    for method in methods:
-        numbers = [part.loc[method, o] for part in parts.values() for o in part.columns]
-        rows.append(cells(f"{reference} against {method}", *numbers))
-    columns = ["", *(f"{name} {o}" for name in parts for o in ("better", "same", "worse"))]
-    data = pd.concat(tests, names=["part"]).reset_index("part").reset_index(drop=True)
-    notes = [
-        f"Better: on so many data sets {reference} has the lower mean error and the difference is "
-        "significant (Wilcoxon signed-rank over the paired repeats, two-sided, p ≤ 0.05, zero "
-        "differences dropped, no adjustment for multiple tests). Same: not significant. The CSV "
-        "holds the p-values.",
-        "Validation error is that on which ensembles and searches were chosen, so it is "
-        "optimistic; the test error beside it is the one to go by.",
-    ]
-    pairs = int(next(iter(tests.values()))["pairs"].max())
-    if smallest_p(pairs) > ALPHA:
-        notes.insert(
-            0,
-            f"With {pairs} paired repeats at most the smallest possible p-value is "
-            f"{smallest_p(pairs):g}: nothing can be significant here, and “same” does not mean "
-            "that the methods are alike. 6 repeats are the least.",
-        )
-    caption = f"Data sets on which {reference} is better, the same or worse than each method"
-    return Table("wilcoxon", caption, columns, rows, data, notes)
-
-
-def speed_table(speed: pd.DataFrame, reference: str) -> Table:
-    """How many times fewer iterations the reference needs (F.11)."""
-    wide = speed.pivot(index="dataset", columns="method", values="speed_up")
-    wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
-    rows = [cells(d, *map(_times, row)) for d, row in zip(wide.index, wide.to_numpy(), strict=True)]
-    median = wide.fillna(0).median()
-    foot = [_times(v if v >= 1 else np.nan) for v in median]
-    rows.append(cells("median", *foot))
-    notes = [
-        "Iterations of the whole budget divided by the iteration at which the mean best-observed "
-        f"validation error of {reference} first is as low as that of the other method at the end. "
-        "< 1: it does not get there within the budget."
-    ]
-    caption = f"Speed-up of {reference}: how much sooner it reaches a method's final error"
-    columns = ["data set", *wide.columns]
-    return Table("speed-up", caption, columns, rows, speed, notes, foot=1)
 
 
 def time_table(times: pd.DataFrame) -> Table:
@@ -220,10 +189,6 @@ def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> 
 
 def _percent(error: float) -> str:
     return f"{100 * error:.2f}" if np.isfinite(error) else "–"
-
-
-def _times(value: float) -> str:
-    return f"{value:.1f}×" if np.isfinite(value) else "< 1"
 
 
 def _spans(numbers: list[int]) -> str:

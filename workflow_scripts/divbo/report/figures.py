@@ -44,8 +44,6 @@ STYLE = {
     "svg.hashsalt": "divbo",
     "text.parse_math": False,
 }
-#: Points along a curve: more cannot be seen, and would make the page large.
-POINTS = 100
 
 
 @dataclass(frozen=True)
@@ -187,98 +185,6 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
     return figure
 
 
-def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
-    """Draw average ranks over iterations, the names at the lines' ends."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 3.7), layout="constrained")
-        axes = figure.subplots()
-        wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
-        for place, name in enumerate(methods):
-            _line(axes, wide[name], look[name], place, len(methods))
-        axes.set(
-            xlabel="iteration",
-            ylabel="average rank (1 = lowest error)",
-            xlim=(wide.index[0], wide.index[-1]),
-            ylim=(wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3)),
-        )
-        _names(axes, wide.iloc[-1], look)
-    return figure
-
-
-def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
-    """Write names beside the right end of the lines, moved apart where they would overlap."""
-    low, high = sorted(axes.get_ylim())
-    gap = (high - low) / 26
-    ends = ends.sort_values(kind="stable")
-    places = ends.to_numpy(copy=True)
-    for _ in range(200):
-        short = np.clip(gap - np.diff(places), 0, None)
-        if not short.any():
-            break
-        places[:-1] -= short / 2
-        places[1:] += short / 2
-    x = axes.get_xlim()[1]
-    for name, y, place in zip(ends.index, ends, places, strict=True):
-        style = look[name]
-        axes.plot(x, y, color=style["color"], marker=style["marker"], clip_on=False, zorder=6)
-        axes.annotate(
-            name,
-            (x, y),
-            xytext=(1.05, place),
-            textcoords=("axes fraction", "data"),
-            va="center",
-            fontweight="bold" if style["linewidth"] > 2 else "normal",
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": style["color"], "linewidth": 0.6},
-        )
-
-
-def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str) -> Figure:
-    """Draw one data set's errors over iterations: mean as a line, standard deviation shaded.
-
-    The vertical axis is fitted to the iterations after the first fifth: those before are so much
-    worse that nothing else could be seen.
-    """
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        _margins(figure, bottom=0.4)
-        wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
-        spread = 100 * curves.pivot(index="iteration", columns="method", values="std")
-        for place, name in enumerate(m for m in methods if m in wide):
-            mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
-            style = look[name]
-            if std.any():
-                alpha = 0.15 if style["linewidth"] > 2 or len(methods) < 5 else 0.06
-                shade = {"color": style["color"], "alpha": alpha, "linewidth": 0}
-                axes.fill_between(mean.index, mean - std, mean + std, **shade)
-            _line(axes, wide[name], style, place, len(methods))
-        late = wide.iloc[len(wide) // 5 :]
-        if late.notna().any(axis=None):
-            deviation = spread.fillna(0)
-            low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # errors end there
-            high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
-            margin = 0.06 * (high - low) or 0.5
-            axes.set_ylim(low - margin, high + margin)
-        axes.set(xlabel="iteration", ylabel=f"{part} error, %", xlim=(0, wide.index[-1]))
-    return figure
-
-
-def _line(axes, values: pd.Series, style: dict, place: int, lines: int) -> None:
-    """Draw a curve with few markers, shifted from line to line so that they do not pile up."""
-    thin = _thin(values)
-    step = max(1, len(thin) // 6)
-    start = min(place * step // max(1, lines), len(thin) - 1)
-    axes.plot(thin.index, thin, markevery=(start, step), **style)
-
-
-def _thin(values: pd.Series) -> pd.Series:
-    """Keep at most about :data:`POINTS` points, the first and the last among them."""
-    if len(values) <= POINTS:
-        return values
-    return values.iloc[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]
-
-
 def time_bars(times: pd.DataFrame) -> Figure:
     """Draw mean minutes a run, fitting and suggesting stacked."""
     n = len(times)
@@ -297,24 +203,6 @@ def time_bars(times: pd.DataFrame) -> Figure:
     return figure
 
 
-def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:
-    """Draw the median seconds that a search needs to suggest, over iterations (logarithmic)."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 3.0), layout="constrained")
-        axes = figure.subplots()
-        wide = curves.pivot(index="iteration", columns="search", values="seconds")
-        wide = wide.where(wide > 0)
-        for place, name in enumerate(s for s in searches if s in wide):
-            _line(axes, wide[name], look[name], place, len(searches))
-        if wide.notna().any(axis=None):
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
-        axes.set(xlabel="iteration", ylabel="seconds to suggest (median)")
-        handles = [Line2D([], [], **look[s], label=s) for s in searches if s in wide]
-        figure.legend(handles=handles, loc="outside right upper", frameon=False)
-    return figure
-
-
 def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
     """Add a legend below a panel, so that its file can be read alone."""
     columns = 4
@@ -322,7 +210,7 @@ def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
     with mpl.rc_context(STYLE):
         width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + 0.14 * lines)
-        _margins(figure, bottom=0.42 + 0.14 * lines)
+        margins(figure, bottom=0.42 + 0.14 * lines)
         figure.legend(
             handles=[Line2D([], [], **style, label=name) for name, style in look.items()],
             loc="lower center",
@@ -336,7 +224,7 @@ def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
     return figure
 
 
-def _margins(figure: Figure, bottom: float) -> None:
+def margins(figure: Figure, bottom: float) -> None:
     """Set a panel's margins in inches, the same ones for all, so that panels line up."""
     width, height = figure.get_size_inches()
     figure.subplots_adjust(0.58 / width, bottom / height, 1 - 0.1 / width, 1 - 0.08 / height)

@@ -9,15 +9,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from divbo import files
-from divbo.analysis import curves, failures, origins, ranks, times, wilcoxon
+from divbo.analysis import failures, origins, times
 from divbo.analysis.load import Results, load
 from divbo.analysis.ranks import Comparison
 from divbo.analysis.verdict import verdict
-from divbo.report import contents, figures, made, tables
-from divbo.report.section import Panels
+from divbo.report import contents, curve_figures, figures, made, tables
 
 HERE = Path(__file__).parent
-PARTS = {"validation_error": "validation", "test_error": "test"}
 
 
 def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
@@ -72,10 +70,7 @@ class _Report:
     def __init__(self, results: Results, output: Path):
         self.results = results
         self.output = output
-        self.compared = ranks.comparison(results.scores, results.methods)
-        reference = results.reference
-        methods = self.compared.methods
-        self.reference = reference if reference in methods else (methods or [reference])[-1]
+        self.compared = results.compared
         self.look = figures.styles(results.methods, results.reference)
 
     def context(self) -> dict[str, Any]:
@@ -87,8 +82,6 @@ class _Report:
             "command": _command(results.study),
             "answer": answer,
             "compared": compared,
-            "reference": self.reference,
-            "wanted": results.reference,
             "combinations": len(results.study["datasets"]) * results.study["repeats"],
             "expected": results.expected,
             "lost": results.missing["stage"].value_counts().to_dict(),
@@ -103,20 +96,9 @@ class _Report:
     def _tables(self, answer) -> dict[str, Any]:
         results, compared = self.results, self.compared
         found: dict[str, tables.Table] = {}
-        several = len(compared.methods) > 1
         if compared.methods:
             found["summary"] = contents.summary(answer, compared, _sizes(compared))
             found["errors"] = contents.error_table(results, compared)
-        if several:
-            tests = {
-                part: wilcoxon.compare(ranks.final_errors(compared, column), self.reference)
-                for column, part in reversed(PARTS.items())
-            }
-            found["wilcoxon"] = contents.wilcoxon_table(tests, self.reference)
-            speed = curves.speed_up(
-                curves.error_curves(compared.scores, "validation_error"), self.reference
-            )
-            found["speed"] = contents.speed_table(speed, self.reference)
         observations = results.observations
         if len(observations):
             found["time"] = contents.time_table(times.time_spent(observations))
@@ -146,21 +128,16 @@ class _Report:
 
     def _figures(self, answer) -> dict[str, Any]:
         results, compared = self.results, self.compared
-        methods, look = compared.methods, self.look
-        found: dict[str, Any] = {"panels": {}}
-        if len(methods) > 1:
+        found: dict[str, Any] = {}
+        if len(compared.methods) > 1:
             found["intervals"] = self._publish(
-                figures.intervals(answer.summary, look),
+                figures.intervals(answer.summary, self.look),
                 "average-rank",
                 answer.summary.rename_axis("method").reset_index(),
                 "Average rank in test error"
                 + ("; the bar is the 95 % bootstrap interval" if answer.bootstrap.unit else ""),
                 "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
             )
-            for column, part in PARTS.items():
-                found[f"ranks_{part}"] = self._ranks(column, part)
-        for column, part in PARTS.items():
-            found["panels"][part] = self._panels(column, part) if methods else None
         observations = results.observations
         if len(observations):
             spent = times.time_spent(observations)
@@ -178,46 +155,13 @@ class _Report:
             growth = times.suggest_curves(observations)
             searches = list(spent.index)
             found["suggest"] = self._publish(
-                figures.suggest_lines(growth, searches, figures.styles(searches)),
+                curve_figures.suggest_lines(growth, searches, figures.styles(searches)),
                 "time-to-suggest",
                 growth,
                 "Time to suggest the next configuration, as the search goes on",
                 f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
             )
         return {"figures": found}
-
-    def _ranks(self, column: str, part: str) -> figures.Drawing:
-        data = ranks.rank_curves(self.compared, column)
-        last = data[data["iteration"] == data["iteration"].max()].sort_values("rank", kind="stable")
-        ends = ", ".join(f"{m} {r:.2f}" for m, r in zip(last["method"], last["rank"], strict=True))
-        return self._publish(
-            figures.rank_lines(data, self.compared.methods, self.look),
-            f"rank-{part}",
-            data,
-            f"Average rank in {part} error over iterations",
-            f"At the last iteration: {ends}",
-        )
-
-    def _panels(self, column: str, part: str) -> Panels:
-        """Draw the error curves of each data set."""
-        data = curves.error_curves(self.compared.scores, column)
-        key = {m: self.look[m] for m in self.compared.methods}
-        found = []
-        datasets = self.compared.datasets
-        for dataset, name in zip(datasets, made.stems(datasets), strict=True):
-            mine = data[data["dataset"] == dataset].drop(columns="dataset")
-            last = mine[mine["iteration"] == mine["iteration"].max()]
-            ends = (f"{r.method} {100 * r.mean:.2f} %" for r in last.itertuples())
-            drawing = self._publish(
-                figures.error_panel(mine, self.compared.methods, self.look, part),
-                f"{part}-error-{name}",
-                mine,
-                f"{dataset}: {part} error over iterations",
-                f"At the last iteration: {', '.join(ends)}",
-                key=key,
-            )
-            found.append((dataset, drawing))
-        return Panels(found, figures.legend(key))
 
     def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
         folder = self.output / "figures"

@@ -16,10 +16,13 @@ class Panels:
         Caption and figure of each.
     legend
         Samples of the lines by name (:func:`divbo.report.figures.legend`); empty: none.
+    wide
+        Whether the figures need more room than a third of the page.
     """
 
     drawings: list[tuple[str, Drawing]]
     legend: dict[str, str] = field(default_factory=dict)
+    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,100 @@
+"""Table 1: test errors and average ranks, beside the paper's."""
+
+import numpy as np
+import pandas as pd
+
+from divbo.analysis import published, ranks
+from divbo.analysis.load import Results
+from divbo.report import beside, contents
+from divbo.report.section import Section
+from divbo.report.tables import Cell, Table
+from divbo.report.view import view
+
+TITLE, ORDER = "Table 1: test errors", 10
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show our Table 1, what of it the paper has too, and the ranks of both."""
+    seen = view(results)
+    if isinstance(seen, str):
+        return seen
+    final = ranks.final_errors(seen.compared)
+    sections = [
+        Section("Ours", [contents.error_table(results, seen.compared, "ours")]),
+    ]
+    ours = contents.error_frame(final)
+    sizes = results.datasets.set_index("dataset")["test"]
+    comparison = published.compare_errors(results.study, "test-error", ours, sizes)
+    if comparison.empty:
+        text = "The paper has none of these data sets and methods, as far as their names tell."
+        return [*sections, Section("Beside the paper's", [text])]
+    caption = f"Test error in percent, ours and (in parentheses) that of {_where()}"
+    table = beside.error_table("beside", comparison, caption)
+    sections.append(Section("Beside the paper's", [beside.tally(comparison), table]))
+    common = common_ranks(comparison)
+    if len(common) > 1:
+        sections.append(_ranks(results, comparison, common))
+    return sections
+
+
+def _where() -> str:
+    return beside.source("test-error")
+
+
+def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Average ranks of ours and of the printed errors, on what both have.
+
+    Parameters
+    ----------
+    comparison
+        Of :func:`divbo.analysis.published.compare_errors`.
+
+    Returns
+    -------
+    ranks
+        Index: the methods that both have on all the data sets that both have; columns ``ours``,
+        ``published``.
+    """
+    wide = comparison.pivot(index="dataset", columns="method", values=["ours", "published"])
+    order = list(dict.fromkeys(comparison["method"]))
+    found = {}
+    for column in ("ours", "published"):
+        errors = wide[column].reindex(columns=order).dropna(axis=1)
+        table = pd.DataFrame(ranks.rank(errors.to_numpy()), errors.index, errors.columns)
+        found[column] = table.mean()
+    return pd.DataFrame(found)
+
+
+def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> Section:
+    from scipy.stats import kendalltau
+
+    printed = published.entry("test-rank")["values"]
+    n = comparison["dataset"].nunique()
+    rows = []
+    for method, row in common.sort_values("ours", kind="stable").iterrows():
+        best = [row[c] == common[c].min() for c in ("ours", "published")]
+        rows.append(
+            [
+                Cell(method),
+                *(
+                    Cell(f"{row[c]:.2f}", b)
+                    for c, b in zip(("ours", "published"), best, strict=True)
+                ),
+                Cell(beside.number(printed.get(method, np.nan))),
+            ]
+        )
+    tau = kendalltau(common["ours"], common["published"]).statistic
+    columns = ["method", "ours", "the paper's means, ranked alike", "printed (15 data sets)"]
+    notes = [
+        f"Average ranks of the mean errors of the {len(common)} methods on the {n} data sets that "
+        "both have; ties share. On all 15 data sets and 9 methods the paper's means, ranked in "
+        "this way, give its printed ranks."
+    ]
+    if len(common) > 2 and np.isfinite(tau):
+        notes.append(f"Kendall's tau of the two orders: {tau:.2f} (1: the same, −1: reversed).")
+    parts: list = []
+    if text := beside.caution(results.study, "test-rank"):
+        parts.append(text)
+    data = common.rename_axis("method").reset_index()
+    table = Table("ranks", "Average ranks, ours and the paper's", columns, rows, data, notes)
+    return Section("Who ranks where", [*parts, table])
