@@ -148,6 +148,27 @@ def test_more_repeats_than_the_extended_study_are_the_own(tmp_path):
     assert homes == ["main", "main", "ablation"]
 
 
+@pytest.mark.parametrize(
+    ("name", "new", "shared_ones"),
+    [
+        ("weights", 5 * 2, 5 * 1),
+        ("strategies", 0, 5 * 1),
+        ("sizes", 0, 5 * 2),
+        ("k-bo", 5 * 1, 5 * 2),
+        ("sensitivity", 2 * 15, 2 * 1),
+        ("surrogates", 0, 2 * 1),
+        ("authors", 15 * 2, 15 * 3),
+    ],
+)
+def test_ablations_share_the_searches_of_the_paper_study(name, new, shared_ones, monkeypatch):
+    """Data sets x searches; each has 10 repeats."""
+    monkeypatch.chdir(ROOT)
+    tasks = Tasks.load(f"studies/{name}.yaml")
+    wanted = {(d, s) for d in tasks.study.datasets for s in tasks.study.used("search")}
+    assert (len(wanted - tasks.shared), len(tasks.shared)) == (new, shared_ones)
+    assert tasks.study.repeats == tasks.extended.study.repeats == 10
+
+
 def rule_blocks() -> dict[str, str]:
     """The text of every rule of the workflow that runs something, by name."""
     blocks = {}
