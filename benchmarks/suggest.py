@@ -21,6 +21,19 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 from divbo import plugins
 from divbo.history import History, Observation
 
+NAMES = [
+    "random",
+    "bo",
+    "rising-bandit",
+    "ensemble-optimization",
+    "neural-ensemble-search",
+    "k-bo",
+    "divbo",
+    "divbo:lightgbm-single",
+    "divbo:forest-kernel",
+]
+SETTINGS = {"rising-bandit": {"budget": 250}}
+
 
 def made_history(space, size: int, samples: int, classes: int) -> History:
     """Make a history of random configurations, one in ten of which has failed."""
@@ -45,9 +58,7 @@ def made_history(space, size: int, samples: int, classes: int) -> History:
 def main() -> None:
     """Measure, as in a search: the history of iteration t - 1 has been seen before t's."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "names", nargs="*", default=["random", "bo", "divbo", "divbo:forest-kernel"]
-    )
+    parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--space", default="divbo")
     parser.add_argument("--samples", type=int, default=1000, help="validation samples")
     parser.add_argument("--classes", type=int, default=2)
@@ -58,10 +69,10 @@ def main() -> None:
 
     space = plugins.load("space", args.space)()
     longest = made_history(space, max(args.sizes), args.samples, args.classes)
-    print(f"{'seconds':20s}" + "".join(f"{n:>8d}" for n in args.sizes))
+    print(f"{'seconds':24s}" + "".join(f"{n:>8d}" for n in args.sizes))
     for name in args.names:
         plugin, _, surrogate = name.partition(":")
-        settings = {"surrogate": surrogate} if surrogate else {}
+        settings = {"surrogate": surrogate} if surrogate else SETTINGS.get(plugin, {})
         optimizer = plugins.load("optimizers", plugin)(**settings)
         medians = []
         for size in args.sizes:
@@ -72,7 +83,7 @@ def main() -> None:
                 optimizer.suggest(history, np.random.default_rng([0, t]))
                 seconds.append(time.process_time() - start)
             medians.append(float(np.median(seconds[1:])))  # the first fills caches
-        print(f"{name:20s}" + "".join(f"{s:8.2f}" for s in medians), flush=True)
+        print(f"{name:24s}" + "".join(f"{s:8.2f}" for s in medians), flush=True)
         if args.profile:
             with cProfile.Profile() as profile:
                 optimizer.suggest(longest, np.random.default_rng(0))
