@@ -129,7 +129,8 @@ class Tasks:
         for dataset in self.study.datasets:
             for search in self.study.used("search"):
                 for repeat in range(self.study.repeats):
-                    manifest = self.manifest(dataset, search, repeat)
+                    name = dataset, search, repeat
+                    manifest = self.home(*name).manifest(*name)
                     if manifest.get("limits", wanted) == wanted:
                         continue
                     if limits.same_search(manifest, wanted):
