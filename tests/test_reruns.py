@@ -217,6 +217,11 @@ def new_ensemble(c: Checkout) -> None:
     c.study["methods"]["BO-3"] = {"search": "bo", "ensemble": "selection-3"}
 
 
+def surrogates_added(c: Checkout) -> None:
+    small = {"repeats": 2, "sizes": [4], "configurations": 8, "held_out": 4}
+    c.study["surrogates"] = {"names": ["forest-kernel"], "datasets": ["wine"], **small}
+
+
 def third_dataset(c: Checkout) -> None:
     c.study["datasets"]["iris"] = {"sklearn": "iris"}
 
@@ -322,6 +327,13 @@ ROWS = [
         "only its jobs",
         follow(ensembles=["selection-3"], pairs=[("bo", "selection-3")]),
         new_ensemble,
+    ),
+    Row(
+        "`surrogates` added: one on one data set, two repeats",
+        "its evaluations, and the configurations they are made on",
+        {"configurations wine", "surrogate wine forest-kernel", "surrogate wine forest-kernel 1"}
+        | LAST,
+        surrogates_added,
     ),
     Row(
         "a new method",
