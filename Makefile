@@ -3,7 +3,8 @@
 # make status   how far a study is:         make status STUDY=studies/quickstart.yaml
 # make why      what would run next, and why:  make why STUDY=studies/quickstart.yaml
 # make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
-# make lock     resolve envs/requirements.in again (needs uv)
+# make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
+# make lock     resolve envs/requirements.in and envs/autogluon.in again (needs uv)
 
 PYTHON ?= python3
 CORES ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -11,7 +12,7 @@ STUDY ?= config.yaml
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why partial env schema format lock
+.PHONY: demo test status why partial env autogluon schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -50,7 +51,17 @@ format: env
 	$(RUN) ruff format .
 	$(RUN) snakefmt Snakefile rules
 
+autogluon: .venv-autogluon/installed
+
+.venv-autogluon/installed: envs/autogluon.lock
+	$(PYTHON) -m venv .venv-autogluon
+	.venv-autogluon/bin/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --requirement envs/autogluon.lock
+	@touch $@
+
 lock:
-	UV_PYTHON_DOWNLOADS=never uv pip compile --quiet --universal --generate-hashes \
-		--python-version 3.11 --custom-compile-command "make lock" \
-		envs/requirements.in --output-file envs/requirements.lock
+	for name in requirements autogluon; do \
+		UV_PYTHON_DOWNLOADS=never uv pip compile --quiet --universal --generate-hashes \
+			--python-version 3.11 --custom-compile-command "make lock" \
+			envs/$$name.in --output-file envs/$$name.lock || exit 1; \
+	done

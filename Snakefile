@@ -13,6 +13,7 @@ include: "rules/data.smk"
 include: "rules/search.smk"
 include: "rules/ensemble.smk"
 include: "rules/surrogate.smk"
+include: "rules/autogluon.smk"
 include: "rules/report.smk"
 
 

@@ -17,6 +17,7 @@ rule report:
         SEARCHES,
         SCORES,
         SURROGATES,
+        AUTOGLUON,
         # Parts of the page that are no Python code, and so have no part in its version.
         f"{SCRIPTS}/divbo/report/template.html",
         f"{SCRIPTS}/divbo/report/page.html",

@@ -138,6 +138,12 @@ class Surrogates(_Model):
     held_out: int = Field(50, ge=3, description="configurations to predict, the same for all sizes")
 
 
+class AutoGluon(_Model):
+    """AutoGluon itself, once a data set; needs `make autogluon` (or `--sdm conda`)."""
+
+    seconds: float = Field(600, gt=0, description="its time limit a data set")
+
+
 class Study(_Model):
     """A study: methods × data sets × repeats."""
 
@@ -165,6 +171,9 @@ class Study(_Model):
     split: Split = Split()
     openml: OpenML = OpenML()
     report: Report = Report()
+    autogluon: AutoGluon | None = Field(
+        None, description="also run AutoGluon, to compare with (default: no)"
+    )
     surrogates: Surrogates | None = Field(
         None, description="evaluation of surrogates; without it none is evaluated"
     )

@@ -1,0 +1,138 @@
+"""Run AutoGluon once on a split, and write its errors.
+
+It is given the training rows, and the validation rows to stop its boosters and to weight its
+ensemble by; no bagging, no stacking, no neural networks. By hand, after ``make autogluon``:
+
+    .venv-autogluon/bin/python workflow_scripts/run_autogluon.py \
+        --split results/quickstart/splits/wine/fixed --seconds 60 --output scores.json
+
+In an environment without AutoGluon it writes that it has not run.
+"""
+
+# Not called autogluon.py: Python would import this file in the place of the package.
+
+import argparse
+import importlib
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divbo import errors, files
+from divbo.data.split import Inputs, load_inputs
+
+LABEL = "class"
+NOT_INSTALLED = "AutoGluon is not installed; run `make autogluon`, or Snakemake with --sdm conda"
+_BOTH = [{"criterion": c, "ag_args": {"name_suffix": c.title()}} for c in ("gini", "entropy")]
+#: The models of AutoGluon 0.4's default, which the paper compares with, without neural networks.
+MODELS = {
+    "GBM": [
+        {},
+        {"extra_trees": True, "ag_args": {"name_suffix": "XT"}},
+        {
+            "learning_rate": 0.03,
+            "num_leaves": 128,
+            "feature_fraction": 0.9,
+            "min_data_in_leaf": 3,
+            "ag_args": {"name_suffix": "Large", "priority": 0},
+        },
+    ],
+    "CAT": {},
+    "XGB": {},
+    "RF": _BOTH,
+    "XT": _BOTH,
+    "KNN": [{"weights": w, "ag_args": {"name_suffix": w.title()}} for w in ("uniform", "distance")],
+}
+
+
+def main() -> None:
+    """Parse the command line, run, and write the scores."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--split", type=Path, required=True, help="folder that split.py wrote")
+    parser.add_argument("--seconds", type=float, required=True, help="AutoGluon's time limit")
+    parser.add_argument("--threads", type=int, default=1, help="processors it may use (1)")
+    parser.add_argument("--memory-mb", type=int, default=8000, help="memory it may use (8000)")
+    parser.add_argument("--output", type=Path, required=True, help="JSON file to write")
+    options = parser.parse_args()
+    files.write_json(options.output, {"limit_seconds": options.seconds, **scores(options)})
+
+
+def scores(options: argparse.Namespace) -> dict[str, Any]:
+    """Run AutoGluon and say what came of it; see docs/architecture.md for the keys.
+
+    Whatever AutoGluon raises is a result: status ``failed``, and the reason.
+    """
+    try:
+        importlib.import_module("autogluon.tabular")
+    except ImportError as error:
+        missing = (error.name or "").startswith("autogluon")
+        return {"status": "not run", "reason": NOT_INSTALLED if missing else _line(error)}
+    inputs = load_inputs(options.split)
+    labels = np.load(options.split / "test_labels.npy", allow_pickle=False)
+    found = {"version": version("autogluon.tabular")}
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        try:
+            predictor = fit(inputs, folder, options)
+            seconds = time.perf_counter() - start
+            wrong = [
+                float(np.mean(predictor.predict(_frame(X)).to_numpy() != y))
+                for X, y in ((inputs.X_validation, inputs.y_validation), (inputs.X_test, labels))
+            ]
+        except Exception as error:  # whatever AutoGluon raises
+            return {"status": "failed", "reason": _line(error), **found}
+    return {
+        "status": "ok",
+        "reason": "",
+        "validation_error": wrong[0],
+        "test_error": wrong[1],
+        "seconds": seconds,
+        **found,
+        "models": predictor.model_names(),
+        "chosen": predictor.model_best,
+    }
+
+
+def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
+    """Return the fitted predictor, whose files are in ``folder``."""
+    from autogluon.tabular import TabularPredictor
+
+    train = _frame(inputs.X_train).assign(**{LABEL: inputs.y_train})
+    validation = _frame(inputs.X_validation).assign(**{LABEL: inputs.y_validation})
+    predictor = TabularPredictor(
+        label=LABEL,
+        problem_type="binary" if inputs.n_classes == 2 else "multiclass",
+        eval_metric="accuracy",
+        path=folder,
+        verbosity=2,
+    )
+    return predictor.fit(
+        train,
+        tuning_data=validation,
+        time_limit=options.seconds,
+        hyperparameters=MODELS,
+        num_bag_folds=0,
+        num_stack_levels=0,
+        auto_stack=False,
+        dynamic_stacking=False,
+        num_cpus=options.threads,
+        num_gpus=0,
+        memory_limit=options.memory_mb / 1024,
+    )
+
+
+def _frame(X: np.ndarray):
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
+if __name__ == "__main__":
+    errors.run(main)
