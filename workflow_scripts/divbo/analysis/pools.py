@@ -1,8 +1,98 @@
 """How different the members of a final ensemble are from one another (Figure 6)."""
 
-import numpy as np
+from dataclasses import dataclass
+from zipfile import BadZipFile
 
+import numpy as np
+import pandas as pd
+
+from divbo.analysis.load import Absent, Results, home
+from divbo.analysis.ranks import Comparison
 from divbo.ensembles.base import expand
+
+
+@dataclass(frozen=True)
+class FinalPool:
+    """The members of an ensemble after the last iteration.
+
+    Attributes
+    ----------
+    members
+        Iterations at which the unique members were evaluated, ascending.
+    diversities
+        Of every pair on the validation part (DivBO paper, Eq. 3), shape (members, members).
+    disagreement
+        :func:`disagreement` of the members on the validation part.
+    """
+
+    members: list[int]
+    diversities: np.ndarray
+    disagreement: float
+
+
+def read(results: Results, method: str, dataset: str, repeat: int) -> FinalPool:
+    """Read the final ensemble of a finished run.
+
+    Raises
+    ------
+    Absent
+        If its members, predictions or validation labels are not there.
+    """
+    parts = results.study["methods"][method]
+    changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+    changes = changes[changes["iteration"] <= results.scores["iteration"].max()]
+    last = changes[changes["iteration"] == changes["iteration"].max()]
+    members = sorted({int(m) for m in last["member"]})
+    run = dataset, parts["search"], repeat
+    predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
+    return FinalPool(
+        members,
+        results.diversities(*run, members, members),
+        disagreement(correct(predictions, labels(results, *run))),
+    )
+
+
+def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarray:
+    """Read the validation labels of a search's split, int, of shape (n_validation,).
+
+    Raises
+    ------
+    Absent
+        If the file is not there or cannot be read.
+    """
+    folder = home(results.study, results.folder, dataset, search, repeat)
+    split = f"repeat-{repeat}" if results.resampled else "fixed"
+    path = folder / "splits" / dataset / split / "inputs.npz"
+    if not path.is_file():
+        raise Absent("not there")
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return arrays["y_validation"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise Absent(f"unreadable: {type(error).__name__}") from error
+
+
+def table(results: Results, compared: Comparison) -> pd.DataFrame:
+    """Measure the final ensemble of every run.
+
+    Returns
+    -------
+    table
+        One row a run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
+        ``disagreement`` and ``diversity``: means over pairs, NaN for a single member. All three
+        are NaN where a file is missing.
+    """
+    runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
+    rows = []
+    for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
+        try:
+            pool = read(results, run.method, run.dataset, run.repeat)
+            values = len(pool.members), pool.disagreement, mean_of_pairs(pool.diversities)
+        except Absent:
+            values = np.nan, np.nan, np.nan
+        rows.append((run.dataset, run.method, run.repeat, *values))
+    columns = ["dataset", "method", "repeat", "members", "disagreement", "diversity"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def mean_of_pairs(matrix: np.ndarray) -> float:
