@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -81,29 +82,42 @@ def test_a_grown_history_gives_what_a_fresh_one_gives(name):
         assert plain(fresh) == plain(suggestions[t])
 
 
-def test_another_process_and_hash_seed_give_the_same(name):
-    here = [plain(s) for s in search(make(name), ToySpace(), 7)[1]]
-    code = (
-        "import sys, test_optimizer_contract as t\n"
-        "for s in t.search(t.make(sys.argv[1]), t.ToySpace(), 7)[1]: print(t.plain(s))"
-    )
+@cache
+def in_another_process(code: str) -> dict:
+    """Run a function of every optimizer's name in one process; its results, or what it raised."""
     tests = Path(__file__).parent
     path = os.pathsep.join([str(tests), str(tests.parent / "workflow_scripts")])
-    environment = {
-        **os.environ,
-        "PYTHONPATH": path,
-        "PYTHONHASHSEED": "123",
-        "OMP_NUM_THREADS": "2",
-    }
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "123"}
+    loop = f"""
+import json, sys
+{code}
+results = {{}}
+for name in json.loads(sys.argv[1]):
+    try:
+        results[name] = function(name)
+    except Exception as error:
+        results[name] = repr(error)
+print(json.dumps(results))
+"""
     done = subprocess.run(
-        [sys.executable, "-c", code, name],
-        env=environment,
+        [sys.executable, "-c", loop, json.dumps(NAMES)],
+        env={**environment, "OMP_NUM_THREADS": "2"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == here
+    return json.loads(done.stdout)
+
+
+def test_another_process_and_hash_seed_give_the_same(name):
+    here = [plain(s) for s in search(make(name), ToySpace(), 7)[1]]
+    there = in_another_process("""
+import test_optimizer_contract as t
+def function(name):
+    return [t.plain(s) for s in t.search(t.make(name), t.ToySpace(), 7)[1]]
+""")
+    assert there[name] == here
 
 
 def test_legal_and_never_twice(name):
@@ -157,16 +171,12 @@ def test_settings(name):
 
 def test_importing_is_cheap(name):
     """The workflow imports every optimizer to check a study: no learner library may come along."""
-    code = (
-        f"import sys; from divbo import plugins; plugins.load('optimizers', {name!r})();"
-        "print([m for m in ('sklearn', 'lightgbm', 'pandas', 'optuna') if m in sys.modules])"
-    )
-    path = str(Path(__file__).parents[1] / "workflow_scripts")
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+    came = in_another_process("""
+from divbo import plugins
+def function(name):
+    before = set(sys.modules)
+    plugins.load("optimizers", name)()
+    heavy = {"sklearn", "lightgbm", "xgboost", "pandas", "optuna"}
+    return sorted(heavy & (set(sys.modules) - before))
+""")
+    assert came[name] == []
