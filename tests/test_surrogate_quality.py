@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+import search
 from divbo import plugins
 from divbo.errors import UserError
 from divbo.search.budget import Budget
-from divbo.surrogate_quality import Evaluated, assess, compare
+from divbo.search.journal import Record
+from divbo.surrogate_quality import Evaluated, assess, compare, read
 from divbo.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 
 
@@ -161,6 +163,42 @@ def test_a_row_depends_on_no_other_job_or_size(name):
     other = rows([16], [0, 2])
     assert rows([16], [0, 1]) == whole[-len(other) :]
     assert rows([16], [0, 2]) == other != whole[-len(other) :]
+
+
+def test_reads_what_a_search_writes(tmp_path):
+    """The successful configurations, whatever is inactive in them, and their predictions."""
+    space = plugins.load("space", "divbo-small")()
+    configurations = space.sample(12, np.random.default_rng(0))
+    probabilities = np.random.default_rng(1).random((12, 30, 1), dtype=np.float32)
+    records = []
+    for i, configuration in enumerate(configurations):
+        ok = i % 5 != 2
+        seconds = dict.fromkeys(("suggest_seconds", "fit_seconds", "cpu_seconds"), 0.1)
+        records.append(
+            Record(
+                dict(configuration),
+                "ok" if ok else "timeout",
+                i / 100 if ok else None,
+                **seconds,
+                predict_seconds=0.1,
+                memory_mb=9.0,
+                error_type="",
+                message="",
+                why={},
+                validation=probabilities[i] if ok else None,
+                test=probabilities[i] if ok else None,
+            )
+        )
+    search.write(tmp_path, records, search.column_types(space), ((30, 1), (30, 1)))
+    evaluated = read(tmp_path, space)
+    kept = [i for i in range(12) if i % 5 != 2]
+    vectors = space.encode([configurations[i] for i in kept]).astype(np.float32)
+    np.testing.assert_array_equal(evaluated.vectors, vectors)
+    np.testing.assert_allclose(evaluated.errors, np.array(kept) / 100)
+    # Of two classes both columns differ by the same, so Eq. 3 is the mean absolute difference.
+    p = probabilities[kept, :, 0].astype(float)
+    expected = np.abs(p[:, None] - p).mean(axis=2)
+    np.testing.assert_allclose(evaluated.diversities, expected, atol=1e-6)
 
 
 def test_a_search_ends_with_its_last_success():
