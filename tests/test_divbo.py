@@ -137,7 +137,7 @@ def test_chooses_among_the_candidates_of_bo():
     def gain(vectors):
         return expected_improvement(*model(vectors), past.errors.min())
 
-    starts = optimizer._starts(past, gain, ties)
+    starts = optimizer._starts(past, past.errors, gain, ties)
     candidates = propose(space, starts, gain, climb, size=300)
     members = select(
         past.predictions, past.labels, past.errors, 25, seed=int(more.integers(2**31))
