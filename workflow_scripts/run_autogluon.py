@@ -106,7 +106,7 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
         label=LABEL,
         problem_type="binary" if inputs.n_classes == 2 else "multiclass",
         eval_metric="accuracy",
-        path=folder,
+        path=f"{folder}/models",
         verbosity=2,
     )
     return predictor.fit(
