@@ -91,20 +91,23 @@ def test_calibration_by_hand():
 
 @pytest.mark.parametrize("seed", [[0], [7, 3]])
 def test_protocols_by_brute_force(seed):
-    """Tau-b of each protocol by loops over the configurations, with many ties, and scipy's."""
+    """Tau-b of each protocol by loops over the configurations, with many ties, and scipy's.
+
+    The predictions differ by the order within a pair: the unseen one is the first.
+    """
     evaluated = numbered(20)
     order = np.random.default_rng(seed).permutation(20)
-    told = Told(answer=lambda a, b: np.stack([np.round((a * b) % 7), (a + b) % 5]), seen=[])
+    told = Told(answer=lambda a, b: np.stack([(2 * a + b) % 7, (a * b) % 5]), seen=[])
     rows = assess(told, evaluated, [4, 9, 12], 8, seed)
     new = order[-8:]
     for k, size in enumerate((4, 9, 12)):
         asked = {
-            "observed": [(i, j) for i in order[:size] for j in new],
+            "observed": [(i, j) for i in new for j in order[:size]],
             "held-out": list(itertools.combinations(new, 2)),
         }
         for row, (protocol, pairs) in zip(rows[2 * k : 2 * k + 2], asked.items(), strict=True):
             truth = [evaluated.diversities[i, j] for i, j in pairs]
-            mean = [((i * j) % 7 + (i + j) % 5) / 2 for i, j in pairs]
+            mean = [((2 * i + j) % 7 + (i * j) % 5) / 2 for i, j in pairs]
             assert (row["observations"], row["protocol"]) == (size, protocol)
             assert row["pairs"] == len(pairs)
             assert row["tau"] == pytest.approx(tau_b(mean, truth), abs=1e-12)
@@ -127,7 +130,7 @@ def test_no_fit_sees_a_held_out_configuration(kind):
     asked = []
 
     def pairs(a, b):
-        asked.append(set(b.ravel().astype(int).tolist()))
+        asked.append(set(a.ravel().astype(int).tolist()))
         return np.zeros((2, a.shape[0], b.shape[1]))
 
     def errors(a):

@@ -137,9 +137,10 @@ def _ask(model, protocol: str, evaluated: Evaluated, old: np.ndarray, new: np.nd
     if protocol == "error":
         return *model(evaluated.vectors[new]), evaluated.errors[new]
     known = old if protocol == "observed" else new
-    chosen = np.ones((len(known), len(new)), dtype=bool)
+    chosen = np.ones((len(new), len(known)), dtype=bool)
     if protocol == "held-out":
         chosen = np.triu(chosen, 1)
-    members = model(evaluated.vectors[known], evaluated.vectors[new])[:, chosen]
-    truth = evaluated.diversities[np.ix_(known, new)][chosen]
+    # The unseen one first, as DivBO asks: a model may treat the two of a pair differently.
+    members = model(evaluated.vectors[new], evaluated.vectors[known])[:, chosen]
+    truth = evaluated.diversities[np.ix_(new, known)][chosen]
     return members.mean(axis=0), members.std(axis=0), truth
