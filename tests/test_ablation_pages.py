@@ -89,7 +89,7 @@ def whole(tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "families", "printed"),
     [
-        ("weights", {"Ensemble es25": "DivBO DivBO-fixed DivBO-bold DivBO-late"},
+        ("weights", {"Ensemble es25": "DivBO DivBO-fixed"},
          ["DivBO", "DivBO (fixed)"]),
         ("strategies", {"Search divbo": "DivBO DivBO-bagged"}, ["Ensemble selection", "Bagging"]),
         ("sizes", {"Search bo": "BO-ES BO-ES-100"}, ["BO-ES (25)", "BO-ES (100)"]),
@@ -114,14 +114,14 @@ def test_each_ablation_compares_the_methods_that_differ_in_it_only(whole, name, 
 def test_table_of_variants_by_hand(whole):
     found = page("weights", whole, study())
     table = rows(found, "test-error")
-    assert table["quake"] == ["*24.10 ± 0.14*", "26.10 ± 0.14", "27.10 ± 0.14", "28.10 ± 0.14"]
-    assert table["average rank"] == ["1.00", "2.00", "3.00", "4.00"]
-    assert table["minus DivBO, points"] == ["", "+2.00", "+3.00", "+4.00"]
-    assert table["DivBO better / same / worse"] == ["", *["0 / 2 / 0"] * 3]
+    assert table["quake"] == ["*24.10 ± 0.14*", "26.10 ± 0.14"]
+    assert table["average rank"] == ["1.00", "2.00"]
+    assert table["minus DivBO, points"] == ["", "+2.00"]
+    assert table["DivBO better / same / worse"] == ["", "0 / 2 / 0"]
     text = words(found)
     assert "DivBO: w grows towards 0.025 (β = 0.05, τ = 0.2)" in text
     assert "DivBO-fixed: w = 0.1 throughout" in text
-    assert "compared on quake, wind, 4 of 4 runs" in text
+    assert "Compared on quake, wind, 4 of 4 runs" in text
     # Table 8: 45.55 on quake; 8 evaluations and 2 repeats are not the paper's 250 and 10.
     assert rows(found, "beside")["quake"] == ["24.10 (45.55)", "26.10 (45.63)"]
 
@@ -203,7 +203,7 @@ def test_statistics_by_hand(tmp_path):
     # All data sets rank alike: chi-square is N (k - 1) = 14.
     assert "differ by more than chance: Friedman χ² = 14.00, p = 0.00091" in text
     assert "(Nemenyi, all pairs at once, α = 0.05) only where they are more than 1.25 apart" in text
-    assert "not told apart: DivBO, BO-ES; BO-ES, RS-ES." in text
+    assert "DivBO differs in this sense from RS-ES." in text
     row = rows(found, "over-data-sets")["RS-ES"]
     # 2 / 2^7 = 0.0156, times 2 by Holm.
     assert row == ["+3.00", "+3.00 to +3.00", "+2.00", "+2.00 to +2.00", "7 / 0 / 0", "0.016",

@@ -65,9 +65,11 @@ def critical_difference(test: Friedman, look: dict[str, dict]) -> Figure:
     bars = 0.28 * len(groups)
     depth = bars + 0.45 + 0.42 * left
     span = max(k - 1, 1)
+    margin = 0.07 * (6 + max(map(len, test.ranks.index)))  # inches beside the axis, for the names
+    width = 3.8 + 2 * margin
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.2, 0.36 * (depth + 1.6) + 0.2))
-        axes = figure.add_axes((0.19, 0.02, 0.62, 0.96))
+        figure = Figure(figsize=(width, 0.36 * (depth + 1.6) + 0.2))
+        axes = figure.add_axes((margin / width, 0.02, 3.8 / width, 0.96))
         axes.set(xlim=(1, k), ylim=(-depth, 1.6))
         axes.axis("off")
         axes.plot([1, k], [0, 0], color="black", linewidth=0.9, clip_on=False)
@@ -107,7 +109,7 @@ def critical_difference(test: Friedman, look: dict[str, dict]) -> Figure:
 def gap_lines(gaps: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
     """Draw test minus validation error in percentage points over iterations."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.0, 3.4), layout="constrained")
+        figure = Figure(figsize=(6.0, max(3.4, 0.2 + 0.175 * len(methods))), layout="constrained")
         axes = figure.subplots()
         wide = 100 * gaps.pivot(index="iteration", columns="method", values="gap")
         for name in methods:

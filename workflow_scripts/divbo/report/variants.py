@@ -94,7 +94,7 @@ def scope(results: Results, compared: ranks.Comparison) -> str:
     wanted = results.study["datasets"]
     if not compared.methods:
         return "None of them has results yet."
-    text = f"{', '.join(compared.methods)}: compared on {', '.join(compared.datasets)}"
+    text = f"Compared on {', '.join(compared.datasets)}"
     if len(compared.datasets) < len(wanted):
         text += f" ({len(compared.datasets)} of {len(wanted)} data sets)"
     text += f", {compared.runs} of {len(wanted) * results.study['repeats']} runs."
@@ -135,7 +135,8 @@ def error_table(
     whole = mean.notna().all(axis=1)
     placed = ranks.rank(mean[whole].to_numpy())
     average = placed.mean(axis=0) if whole.any() else [np.nan] * mean.shape[1]
-    foot = [cells("average rank", *map(beside.number, average))]
+    some = "" if whole.all() else f" ({whole.sum()} of {len(whole)} data sets)"
+    foot = [cells(f"average rank{some}", *map(beside.number, average))]
     notes = []
     if against is not None:
         base = next(m for m in mean.columns if m not in against.index)

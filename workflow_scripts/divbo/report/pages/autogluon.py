@@ -23,12 +23,13 @@ def build(results: Results, publish) -> list[Section] | str:
     """Put AutoGluon's single run on each split beside the methods of the study."""
     runs = autogluon.read(results.folder, results.study["datasets"])
     if runs.empty:
-        return "AutoGluon was not run for this study"
+        wanted = results.study.get("autogluon")
+        return f"AutoGluon {'has not run yet' if wanted else 'is not part of this study'}"
     finished = runs[runs["status"] == autogluon.OK]
+    split = "the first repeat's split" if results.resampled else "the same split"
     parts: list = [
-        "AutoGluon runs once on the training and validation rows of the same split, in an "
-        "environment of its own. It has no repeats, so no standard deviation, and is no part of "
-        "the tests."
+        f"AutoGluon runs once on the training and validation rows of {split}, in an environment of "
+        "its own. It has no repeats, so no standard deviation."
     ]
     compared = ranks.comparison(results.scores, results.methods)
     if len(finished):

@@ -27,7 +27,7 @@ def build(results: Results, publish) -> list[Section] | str:
     final = ranks.final_errors(compared)
     errors = ranks.means(final)
     return [
-        _friedman(errors, look, publish),
+        _friedman(errors, reference, look, publish),
         Section(
             f"Over data sets: {reference} against each method",
             _over_datasets(errors, reference),
@@ -41,7 +41,7 @@ def build(results: Results, publish) -> list[Section] | str:
     ]
 
 
-def _friedman(errors: pd.DataFrame, look: dict, publish) -> Section:
+def _friedman(errors: pd.DataFrame, reference: str, look: dict, publish) -> Section:
     title = "Do the methods differ at all?"
     n, k = errors.shape
     if n < 2 or k < 3:
@@ -53,14 +53,13 @@ def _friedman(errors: pd.DataFrame, look: dict, publish) -> Section:
             ],
         )
     test = friedman(errors)
-    groups = test.groups()
     f_statistic = f"{test.f_statistic:.2f}" if np.isfinite(test.f_statistic) else "∞"
     differ = test.f_p <= test.alpha
     text = (
         f"The average ranks of the {k} methods over {n} data sets differ "
         f"{'by more than' if differ else 'no more than by'} chance: Friedman χ² = "
-        f"{test.statistic:.2f}, p = {p_value(test.p)}; in the F form of Iman and Davenport, the "
-        f"sharper of the two, F = {f_statistic}, p = {p_value(test.f_p)}."
+        f"{test.statistic:.2f}, {_p(test.p)}; in the F form of Iman and Davenport, the "
+        f"sharper of the two, F = {f_statistic}, {_p(test.f_p)}."
     )
     if not differ:
         text += " So the comparisons of pairs below are to be read as descriptions, not findings."
@@ -68,10 +67,12 @@ def _friedman(errors: pd.DataFrame, look: dict, publish) -> Section:
         text += f" With only {n} data sets the p-values are rough approximations."
     apart = (
         "Average ranks differ significantly (Nemenyi, all pairs at once, α = "
-        f"{test.alpha:g}) only where they are more than {test.difference:.2f} apart. Methods "
-        "joined by a bar are not told apart"
+        f"{test.alpha:g}) only where they are more than {test.difference:.2f} apart; bars join "
+        "methods that are not told apart. "
     )
-    apart += f": {'; '.join(', '.join(g) for g in groups)}." if groups else "; there are none."
+    far = (test.ranks - test.ranks[reference]).abs() > test.difference
+    others = ", ".join(test.ranks.index[far])
+    apart += f"{reference} differs in this sense from {others or 'none of the others'}."
     drawing = publish(
         drawings.critical_difference(test, look),
         "critical-difference",
@@ -255,6 +256,11 @@ def _share(r: float, reference: str, method: str) -> str:
     if not r:
         return "balanced"
     return f"{50 * (1 + abs(r)):.0f} % for {reference if r > 0 else method}"
+
+
+def _p(p: float) -> str:
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _signed(value: float) -> str:

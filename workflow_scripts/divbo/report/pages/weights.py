@@ -1,6 +1,7 @@
 """Table 8: does it matter how DivBO weighs diversity?"""
 
 from divbo.analysis.load import Results
+from divbo.analysis.variants import settings
 from divbo.report import variants
 
 TITLE, ORDER = "Table 8: weight of diversity", 110
@@ -8,11 +9,20 @@ FREE = {"search.weight", "search.beta", "search.tau"}
 
 
 def build(results: Results, publish):
-    """Compare DivBO's schedule of the weight with constant weights."""
+    """Compare the schedule of the weight of the reference method with constant weights."""
+    reference = settings(results.study, results.reference)
+    scheduled = reference["search.optimizer"] == "divbo" and reference.get("search.weight") is None
+
+    def member(s: dict) -> bool:
+        if s["search.optimizer"] != "divbo":
+            return False
+        same = all(s.get(key) == reference.get(key) for key in ("search.beta", "search.tau"))
+        return s.get("search.weight") is not None or same or not scheduled
+
     return variants.build(
         results,
         free=FREE.__contains__,
-        member=lambda s: s["search.optimizer"] == "divbo",
+        member=member,
         several=lambda family: any(s.get("search.weight") is not None for s in family),
         say=say,
         printed=("weight-error", role),
@@ -26,18 +36,18 @@ def build(results: Results, publish):
     )
 
 
-def say(settings: dict) -> str:
+def say(method: dict) -> str:
     """Put the weight into words."""
-    if settings.get("search.weight") is not None:
-        return f"w = {settings['search.weight']:g} throughout"
-    beta, tau = settings["search.beta"], settings["search.tau"]
+    if method.get("search.weight") is not None:
+        return f"w = {method['search.weight']:g} throughout"
+    beta, tau = method["search.beta"], method["search.tau"]
     return f"w grows towards {beta / 2:g} (β = {beta:g}, τ = {tau:g})"
 
 
-def role(settings: dict) -> str | None:
+def role(method: dict) -> str | None:
     """Name a method as Table 8 does."""
-    if not variants.selection(settings):
+    if not variants.selection(method):
         return None
-    if settings.get("search.weight") == 0.1:
+    if method.get("search.weight") == 0.1:
         return "DivBO (fixed)"
-    return "DivBO" if variants.paper_divbo(settings) else None
+    return "DivBO" if variants.paper_divbo(method) else None
