@@ -15,7 +15,8 @@ from divbo.tasks import Tasks, notes
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
 # exec and the number of this process: a script is its child, and ends with it.
-PYTHON = f"exec env DIVBO_PARENT={os.getpid()} {PYTHON}"
+CHILD = f"exec env DIVBO_PARENT={os.getpid()}"
+PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
 
