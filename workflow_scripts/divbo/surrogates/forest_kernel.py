@@ -9,7 +9,7 @@ COORDINATES = 5  # of the embedding that the trees are grown on
 
 
 class ForestKernel(DiversitySurrogate):
-    """Weighted mean of known diversities (Specification M); not of the paper, and far cheaper.
+    """Weighted mean of known diversities; not of the paper, and far cheaper.
 
     The observed configurations are embedded in a few coordinates in which squared distances are
     about their diversities (classical scaling). Extremely randomized trees that predict the

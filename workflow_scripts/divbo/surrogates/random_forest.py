@@ -7,7 +7,7 @@ from divbo.surrogates.base import PerformanceModel, PerformanceSurrogate
 
 
 class RandomForest(PerformanceSurrogate):
-    """Forest whose trees' spread is the uncertainty (Specification C.1, OpenBox's settings).
+    """Forest whose trees' spread is the uncertainty (OpenBox's settings).
 
     The mean is the mean of the trees' means, the variance is the variance of the trees' means
     (no less than 1e-10). Every split looks at 5/6 of the columns; a node of fewer than 3
