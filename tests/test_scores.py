@@ -171,7 +171,9 @@ def test_script_writes_the_same_bytes_as_the_library(tmp_path):
         "--seed", 7, "--output", tmp_path / "script",
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert sorted(os.listdir(tmp_path / "script")) == ["members.parquet", "scores.parquet"]
+    assert sorted(os.listdir(tmp_path / "script")) == [
+        *("ensemble.json", "members.parquet", "scores.parquet")
+    ]
     for name in os.listdir(tmp_path / "script"):
         script, library = (tmp_path / d / name for d in ("script", "library"))
         assert script.read_bytes() == library.read_bytes()

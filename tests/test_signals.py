@@ -168,7 +168,8 @@ def test_every_job_is_a_child_of_its_workflow():
         blocks = rules.read_text(encoding="utf-8").split("    shell:")[1:]
         for block in blocks:
             first = next(t for t in block.splitlines() if t.strip() and "#" not in t)
-            assert re.match(r"""\s*f?["']\{(AUTOGLUON_)?PYTHON\} \{SCRIPTS""", first), f"{rules.name}: {first}"
+            start_ = re.match(r"""\s*f?["']\{(AUTOGLUON_)?PYTHON\} \{SCRIPTS""", first)
+            assert start_, f"{rules.name}: {first}"
             commands += 1
     assert commands >= 5
 

@@ -12,7 +12,10 @@ import numpy as np
 from divbo import plugins
 from divbo.ensembles.base import Ensemble, Members, Pool
 from divbo.errors import UserError
-from divbo.files import write_parquet
+from divbo.files import check, checksums, write_json, write_parquet
+
+#: What an ensemble is made from, beside the labels.
+PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 
 
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
@@ -39,6 +42,8 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     UserError
         If a file is missing or broken, or if two files do not belong together.
     """
+    for manifest in (search / "search.json", split / "split.json"):
+        check(manifest)
     errors, seconds = _read_observations(search / "observations.parquet")
     inputs = split / "inputs.npz"
     with _reading(inputs), np.load(inputs, allow_pickle=False) as archive:
@@ -132,7 +137,9 @@ def write(
     output: Path,
     refits: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write ``scores.parquet`` and ``members.parquet`` of a finished search to ``output``.
+    """Write the errors, the members and a manifest of a finished search's ensemble to ``output``.
+
+    The files are ``scores.parquet``, ``members.parquet`` and, last, ``ensemble.json``.
 
     Parameters
     ----------
@@ -162,6 +169,13 @@ def write(
     # With what it was made, so that a report can tell it from the same name in another study.
     made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
     write_parquet(output / "scores.parquet", scores, {"divbo.settings": json.dumps(made_with)})
+    manifest = {
+        "settings": made_with,
+        "seed": seed,
+        "search": checksums(search, PREDICTIONS),
+        "files": checksums(output, ("members.parquet", "scores.parquet")),
+    }
+    write_json(output / "ensemble.json", manifest)
 
 
 def _read_observations(path: Path) -> tuple[np.ndarray, np.ndarray]:
