@@ -74,7 +74,7 @@ class Lock:
             os.close(file)
 
 
-def lock(path: Path, what: str) -> Lock:
+def lock(path: str | Path, what: str) -> Lock:
     """Lock a file for this process alone; it is made where it is missing.
 
     Parameters
@@ -90,6 +90,7 @@ def lock(path: Path, what: str) -> Lock:
     OSError
         If the file cannot be written.
     """
+    path = Path(path)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         trusted = _flock(file, path, what) and reaches_all_hosts(path)
@@ -124,7 +125,7 @@ def runs(held: Holder, written: float) -> bool:
         return False
 
 
-def reaches_all_hosts(path: Path, mounts: str | None = None) -> bool:
+def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
     """Whether a lock of a file holds on all hosts that can see it.
 
     Parameters
