@@ -209,6 +209,9 @@ def test_statistics_by_hand(tmp_path):
     assert row == ["+3.00", "+3.00 to +3.00", "+2.00", "+2.00 to +2.00", "7 / 0 / 0", "0.016",
                    "0.031", "+1.00", "100 % for DivBO"]  # fmt: skip
     # 2 / 2^6 = 0.031 is significant, but not times 2.
+    notes = [n for x in found.sections for t in x.parts if isinstance(t, Table) for n in t.notes]
+    assert [n[:60] for n in notes if "nothing can be" in n] == [
+        "With 6 repeats the smallest possible p-value is 0.031, and Ho"]  # fmt: skip
     within = rows(found, "within-data-sets")["BO-ES"]
     assert within == ["7 / 0 / 0", "0 / 7 / 0", "+1.00", "7 / 0"]
     over = rows(found, "overfitting")["DivBO"]

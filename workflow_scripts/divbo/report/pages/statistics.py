@@ -123,6 +123,8 @@ def _over_datasets(errors: pd.DataFrame, reference: str) -> list:
             "and the intervals are too short, or none: see the differences as a description of "
             "these data sets."
         )
+    else:
+        notes += _lone(n, "data sets", len(table))
     caption = f"Test error: each method minus {reference}, with data sets as the units"
     data = table.rename_axis("method").reset_index()
     return [Table("over-data-sets", caption, columns, rows, data, notes)]
@@ -152,7 +154,6 @@ def _within_datasets(final: pd.DataFrame, reference: str) -> list:
     columns = ["method", f"{reference} better / same / worse", "the same, Holm-adjusted"]
     columns += ["Cliff's delta, mean", f"large effects for / against {reference}"]
     others = final.shape[1] - 1
-    smallest = wilcoxon.smallest_p(pairs)
     notes = [
         f"Data sets on which {reference} has a significantly lower, no significantly different or "
         f"a significantly higher mean test error (Wilcoxon signed-rank over at most {pairs} "
@@ -162,15 +163,22 @@ def _within_datasets(final: pd.DataFrame, reference: str) -> list:
         f"repeat of {reference}, minus the chance of a lower one; mean over data sets. Large: "
         "above 0.474 (Romano et al., 2006). The CSV has every data set.",
     ]
-    if smallest * others > wilcoxon.ALPHA:
-        notes.append(
-            f"With {pairs} repeats the smallest possible p-value is {smallest:g}; against "
-            f"{_n(others, 'method')} Holm's adjustment makes the smallest of them "
-            f"{min(1.0, smallest * others):.2g} at least: “same” is the only possible outcome of a "
-            "lone difference."
-        )
+    notes += _lone(pairs, "repeats", others)
     caption = f"Test error: {reference} against each method, on each data set over its repeats"
     return [Table("within-data-sets", caption, columns, rows, tests, notes)]
+
+
+def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
+    """Warn where Holm's adjustment leaves no significance to the smallest possible p-value."""
+    smallest = wilcoxon.smallest_p(pairs)
+    adjusted = min(1.0, smallest * comparisons)
+    if adjusted <= wilcoxon.ALPHA:
+        return []
+    return [
+        f"With {pairs} {what} the smallest possible p-value is {smallest:.2g}, and Holm's adjustment "
+        f"for {_n(comparisons, 'comparison')} makes it {adjusted:.2g}: by it nothing can be "
+        "significant here, however clearly the methods differ."
+    ]
 
 
 def _overfitting(results: Results, compared: Comparison, look: dict, publish) -> Section:
