@@ -98,19 +98,17 @@ def undisturbed(folder, split, name) -> int:
     return int(calls.read_text(encoding="utf-8"))
 
 
-def fork(folder, split, name, before, after=lambda: None) -> int:
+def fork(folder, split, name, before, after=lambda: None, budget=None, log=None) -> int:
     """Run a job in a child process; return its exit status, negative for a signal."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         status = 99
         try:
-            log = os.open(
-                folder.parent / f"{folder.name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666
-            )
-            os.dup2(log, 2)
+            log = log or folder.parent / f"{folder.name}.log"
+            os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), 2)
             before()
-            instant_search.job(folder, split, name, BUDGETS[name])
+            instant_search.job(folder, split, name, budget or BUDGETS[name])
             after()
             status = 0
         except SystemExit as error:
