@@ -12,7 +12,7 @@ from divbo import files
 from divbo.analysis import minimum_diversity, published, ranks, suggested, updates
 from divbo.analysis.load import Absent, diversities, load
 from divbo.diversity import diversity
-from divbo.report import page, pages
+from divbo.report import curve_figures, figures, page, pages
 from divbo.report.pages.test_errors import common_ranks
 from test_report import Page, squeezed
 
@@ -239,6 +239,27 @@ def test_a_page_says_what_cannot_be_compared(report):
     text = squeezed(Page((folder / "test-errors.html").read_text(encoding="utf-8")))
     assert "None of the 6 figures that both have can be compared." in text
     assert "quake, wind: 60 evaluations instead of 250; 2 repeats instead of 10." in text
+
+
+@pytest.mark.parametrize("methods", [3, 10, 18])
+def test_the_names_of_many_lines_stay_apart_and_inside(methods):
+    names = [f"method {i}" for i in range(methods)]
+    rows = [(t, m, 0.3 + i * 1e-5, 0.01) for i, m in enumerate(names) for t in range(1, 21)]
+    curves = pd.DataFrame(rows, columns=["iteration", "method", "mean", "std"])
+    look = figures.styles(names, names[0])
+    figure = curve_figures.error_panel(curves, names, look, "test")
+    figure.canvas.draw()
+    frames = [axes for axes in figure.axes if axes.get_visible()]
+    if methods == 18:
+        assert [axes.get_title() for axes in frames] == names
+        return
+    labels = sorted((text.xyann[1] for text in frames[0].texts), reverse=True)
+    assert len(labels) == (10 if methods == 10 else 0)  # 3 have a legend
+    low, high = frames[0].get_ylim()
+    if labels:
+        assert low <= labels[-1]
+        assert labels[0] <= high
+        assert np.diff(labels).max() <= -0.99 * (high - low) / 26
 
 
 @pytest.fixture

@@ -10,16 +10,23 @@ from divbo.report.figures import STYLE, margins
 
 #: More methods than these in one small panel cannot be told apart.
 FEW = 6
+#: Nor can more than these in a larger one, whatever is written at their ends.
+MANY = 10
+#: What a page with :func:`multiples` says of them.
+FRAMES = "In each frame grey is the range of all methods, and the dotted line the reference."
 #: Points along a curve: more cannot be seen, and would make the page large.
 POINTS = 100
 
 
 def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
-    """Draw average ranks over iterations, the names at the lines' ends."""
+    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`)."""
+    wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
+    if len(methods) > MANY:
+        limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
+        return multiples(wide, look, "average rank (1 = lowest error)", limits)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 3.7), layout="constrained")
         axes = figure.subplots()
-        wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
         for place, name in enumerate(methods):
             _line(axes, wide[name], look[name], place, len(methods))
         axes.set(
@@ -44,6 +51,10 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
             break
         places[:-1] -= short / 2
         places[1:] += short / 2
+    for i in range(len(places) - 1, -1, -1):  # none above the axes ...
+        places[i] = min(places[i], places[i + 1] - gap if i + 1 < len(places) else high)
+    for i in range(len(places)):  # ... nor below
+        places[i] = max(places[i], places[i - 1] + gap if i else low)
     x = axes.get_xlim()[1]
     for name, y, place in zip(ends.index, ends, places, strict=True):
         style = look[name]
@@ -65,17 +76,23 @@ def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str)
 
     The vertical axis is fitted to the iterations after the first fifth: those before are so much
     worse that nothing else could be seen. Of more than :data:`FEW` methods the panel is larger,
-    names stand at the lines' ends, and only the thickest line is shaded.
+    names stand at the lines' ends, and only the thickest line is shaded; of more than :data:`MANY`
+    each has a frame of its own, without shades.
     """
     few = len(methods) <= FEW
+    wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
+    wide = wide[[m for m in methods if m in wide]]
+    spread = 100 * curves.pivot(index="iteration", columns="method", values="std")[wide.columns]
+    limits = _late_limits(wide, spread.fillna(0) if few else 0 * spread.fillna(0))
+    label = f"{part} error, %"
+    if len(methods) > MANY:
+        return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6, 2.5)) if few else Figure((5.2, 3.9), layout="constrained")
         axes = figure.subplots()
         if few:
             margins(figure, bottom=0.4)
-        wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
-        spread = 100 * curves.pivot(index="iteration", columns="method", values="std")
-        for place, name in enumerate(m for m in methods if m in wide):
+        for place, name in enumerate(wide.columns):
             mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
             style = look[name]
             if std.any() and (few or style["linewidth"] > 2):
@@ -83,21 +100,34 @@ def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str)
                 shade = {"color": style["color"], "alpha": alpha, "linewidth": 0}
                 axes.fill_between(mean.index, mean - std, mean + std, **shade)
             _line(axes, wide[name], style, place, len(methods))
-        late = wide.iloc[len(wide) // 5 :]
-        if late.notna().any(axis=None):
-            deviation = spread.fillna(0) if few else 0 * spread.fillna(0)
-            low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # errors end there
-            high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
-            margin = 0.06 * (high - low) or 0.5
-            axes.set_ylim(low - margin, high + margin)
-        axes.set(xlabel="iteration", ylabel=f"{part} error, %", xlim=(0, wide.index[-1]))
+        if limits:
+            axes.set_ylim(limits)
+        axes.set(xlabel="iteration", ylabel=label, xlim=(0, wide.index[-1]))
         if not few:
             _names(axes, wide.iloc[-1].dropna(), look)
     return figure
 
 
-def multiples(wide: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
-    """Draw each method in a small frame of its own; the grey band is the range of all methods.
+def _late_limits(wide: pd.DataFrame, deviation: pd.DataFrame) -> tuple[float, float] | None:
+    """Fit the vertical axis to the time after the first fifth; None if nothing is there."""
+    late = wide.iloc[len(wide) // 5 :]
+    if not late.notna().any(axis=None):
+        return None
+    low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # errors end there
+    high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def multiples(
+    wide: pd.DataFrame,
+    look: dict[str, dict],
+    label: str,
+    limits: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw each method in a small frame of its own.
+
+    The grey band is the range of all methods, the dotted line the one that is drawn thickest.
 
     Parameters
     ----------
@@ -107,7 +137,11 @@ def multiples(wide: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
         Style by method.
     label
         Of the vertical axis.
+    limits
+        Of the vertical axis, bottom and top; None: whatever there is.
     """
+    wide = _thin(wide)
+    thickest = max(wide.columns, key=lambda name: look[name]["linewidth"])
     columns = min(4, wide.shape[1])
     rows = -(-wide.shape[1] // columns)
     with mpl.rc_context(STYLE):
@@ -119,9 +153,15 @@ def multiples(wide: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
             values = wide[name].dropna()
             style = {k: v for k, v in look[name].items() if k in ("color", "linewidth")}
             axes.plot(values.index, values, **style)
+            if look[thickest]["linewidth"] > look[name]["linewidth"]:
+                other = wide[thickest].dropna()
+                dotted = {"linestyle": ":", "linewidth": 0.9, "color": look[thickest]["color"]}
+                axes.plot(other.index, other, **dotted)
             axes.set_title(name, fontsize=7, pad=2)
         for axes in grid[wide.shape[1] :]:
             axes.set_visible(False)
+        if limits:
+            grid[0].set_ylim(limits)
         figure.supxlabel("iteration", fontsize=8)
         figure.supylabel(label, fontsize=8)
     return figure
@@ -153,7 +193,7 @@ def _line(axes, values: pd.Series, style: dict, place: int, lines: int) -> None:
     axes.plot(thin.index, thin, markevery=(start, step), **style)
 
 
-def _thin(values: pd.Series) -> pd.Series:
+def _thin(values):
     """Keep at most about :data:`POINTS` points, the first and the last among them."""
     if len(values) <= POINTS:
         return values

@@ -26,6 +26,8 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results)
     if isinstance(seen, str):
         return seen
+    many = len(seen.compared.methods) > curve_figures.MANY
+    how = f"{HOW} {curve_figures.FRAMES}" if many else HOW
     sections = []
     datasets = seen.compared.datasets
     few = len(seen.compared.methods) <= curve_figures.FEW
@@ -47,5 +49,5 @@ def build(results: Results, publish) -> list[Section] | str:
             drawings.append((dataset, drawing))
         panels = Panels(drawings, figures.legend(seen.key) if few else {}, wide=not few)
         title = f"{part.capitalize()} error"
-        sections.append(Section(title, [text, *([] if sections else [HOW]), panels]))
+        sections.append(Section(title, [text, *([] if sections else [how]), panels]))
     return sections

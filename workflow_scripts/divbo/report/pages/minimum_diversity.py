@@ -17,7 +17,7 @@ WHAT = {
         "Diversity (Eq. 3 of the paper, on the validation part) of the learner that is suggested "
         "at an iteration from the most similar member of the ensemble that was built at the "
         "iteration before; mean over repeats, without evaluations that failed. Near 0: the search "
-        "repeats what its ensemble has. Grey: the range of all methods.",
+        "repeats what its ensemble has.",
         "minimum diversity",
     ),
     "average": (
@@ -52,7 +52,10 @@ def build(results: Results, publish) -> list[Section] | str:
     curves = minimum_diversity.curves(rows)
     sections = []
     for column, (title, text, label) in WHAT.items():
-        parts: list = [text, _table(column, summary, methods, results.study["datasets"])]
+        parts: list = [
+            f"{text} {curve_figures.FRAMES}",
+            _table(column, summary, methods, results.study["datasets"]),
+        ]
         entry, _ = PRINTED[column]
         here = [d for d in published.entry(entry)["values"] if d in set(summary["dataset"])]
         if here and (warning := beside.caution(results.study, entry, here)):

@@ -27,6 +27,8 @@ def build(results: Results, publish) -> list[Section] | str:
         "its averages are other numbers. Validation error is the best observed so far, and "
         "ensembles are fitted to it: go by the test error."
     )
+    if k > curve_figures.MANY:
+        text += f" {curve_figures.FRAMES}"
     drawings = [_draw(part, curve, seen, publish) for part, curve in curves.items()]
     return [
         Section("Average ranks over iterations", [text, *drawings]),
