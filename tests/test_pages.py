@@ -2,13 +2,14 @@
 
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import made_results as made
-from divbo import files
+from divbo import code_version, files
 from divbo.analysis import minimum_diversity, published, ranks, suggested, updates
 from divbo.analysis.load import Absent, diversities, load
 from divbo.diversity import diversity
@@ -17,6 +18,7 @@ from divbo.report.pages.test_errors import common_ranks
 from test_report import Page, squeezed
 
 nan = np.nan
+SCRIPTS = Path(page.__file__).parents[2]
 
 
 # What the paper prints
@@ -260,6 +262,15 @@ def test_the_names_of_many_lines_stay_apart_and_inside(methods):
         assert low <= labels[-1]
         assert labels[0] <= high
         assert np.diff(labels).max() <= -0.99 * (high - low) / 26
+
+
+def test_whatever_the_report_is_made_from_makes_it_run_again():
+    rules = (SCRIPTS.parent / "rules/report.smk").read_text()
+    code = set(code_version.files("report", *pages.modules()))
+    for folder in ("analysis", "report", "report/pages"):
+        for file in (SCRIPTS / "divbo" / folder).glob("*.*"):
+            name = file.relative_to(SCRIPTS).as_posix()
+            assert name in code or name in rules, name
 
 
 @pytest.fixture
