@@ -32,13 +32,13 @@ rule configurations:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=STUDY.limits.memory_mb + 1000,
-        runtime=lambda w, attempt: 1440 * attempt,
+        mem_mb=lambda w, attempt: STUDY.limits.memory_mb + 1000 * attempt,
+        runtime=lambda w, attempt: 480 * attempt,
     params:
         task=lambda w: TASKS.configurations(w.dataset),
         split=subpath(input.json, parent=True),
         # The journal, as in rule search. "all" is no repeat: a search may have this name too.
-        checkpoints=RESULTS / "checkpoints/{dataset}/configurations/all",
+        checkpoints=lambda w: RESULTS / "checkpoints" / w.dataset / "configurations/all",
         folder=subpath(output.json, parent=True),
         code=lambda w: TASKS.configurations_code(),
     shell:
@@ -61,7 +61,7 @@ rule surrogate:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
+        mem_mb=lambda w, attempt: 3000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
         task=lambda w: TASKS.surrogate(w.surrogate, w.repeat),
