@@ -15,12 +15,14 @@ include: "rules/ensemble.smk"
 include: "rules/surrogate.smk"
 include: "rules/autogluon.smk"
 include: "rules/report.smk"
+include: "rules/manifest.smk"
 
 
 rule all:
     default_target: True
     input:
         RESULTS / "report/index.html",
+        RESULTS / "manifest.json",
         # Named here too, because a result that is lost is no reason to make the report again.
         SEARCHES,
         SCORES,
@@ -29,6 +31,7 @@ rule all:
 
 onstart:
     lock_results()
+    cancel_leftovers()
 
 
 onsuccess:

@@ -194,9 +194,10 @@ class Both(Checkout):
         return ["snakemake", "--cores", "2", "--configfile", self.file, *arguments]
 
     def plan(self, file: str) -> dict[str, int]:
-        """Jobs by rule that running this study would need, the report aside."""
+        """Jobs by rule that running this study would need, report and manifest aside."""
         self.file = file
-        return {rule: n for rule, n in self.planned().items() if rule not in ("all", "report")}
+        last = {"all", "report", "manifest"}
+        return {rule: n for rule, n in self.planned().items() if rule not in last}
 
     def run(self, file: str, *arguments: str, fails: bool = False) -> str:
         """Run this study, its report aside."""

@@ -48,7 +48,7 @@ STUDY = {
     },
 }
 #: What every study ends with.
-LAST = {"report"}
+LAST = {"report", "manifest"}
 
 
 class Checkout:

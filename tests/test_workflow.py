@@ -16,6 +16,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
+#: What every study ends with.
+LAST = {"report": 1, "manifest": 1}
 TIMES = ["suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"]
 STUDY = {
     "study": "tiny",
@@ -137,6 +139,7 @@ def test_jobs_of_the_paper_study(checkout):
         "all": 1,
         "ensemble": 1500,
         "fetch": 15,
+        "manifest": 1,
         "report": 1,
         "search": 900,
         "split": 15,
@@ -195,7 +198,7 @@ def test_configfile_replaces_the_default_study(finished):
 def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     before = copied.results()
     copied.write({**STUDY, "budget": {"evaluations": 12}})
-    assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, "report": 1}
+    assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, **LAST}
     copied.snakemake()
     for name in ("random", "bo"):
         log = (copied.folder / f"results/tiny/logs/search/wine/{name}/0.log").read_text()

@@ -216,6 +216,18 @@ class Tasks:
             content["homes"] = self._homes()
         return _json(content)
 
+    def record(self) -> str:
+        """Say what the manifest holds: the whole study, and where its parts lie.
+
+        How OpenML is reached is left out: it changes no result.
+        """
+        content = {
+            "study": self.study.model_dump(mode="json", exclude={"openml"}),
+            "homes": self._homes() if self.shared else {},
+            "sources": {name: self.source_key(name) for name in self.study.datasets},
+        }
+        return _json(content)
+
     def _homes(self) -> dict[str, Any]:
         """Say where shared searches lie: search -> data set -> study and its repeats."""
         other = self.extended.study

@@ -1,0 +1,25 @@
+# What somebody else needs to run the study again and compare: `make reproduce MANIFEST=...`.
+rule manifest:
+    input:
+        SEARCHES,
+        page=RESULTS / "report/index.html",
+        tables=RESULTS / "report/tables",
+        data=[f"results/data/{key}/dataset.json" for key in TASKS.sources],
+    output:
+        RESULTS / "manifest.json",
+    log:
+        RESULTS / "logs/manifest.log",
+    benchmark:
+        RESULTS / "benchmarks/manifest.tsv"
+    conda:
+        "../envs/divbo.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        record=TASKS.record(),
+        code=lambda w: code_version("manifest"),
+    shell:
+        '{PYTHON} {SCRIPTS:q}/manifest.py --record {params.record:q} --openml "$DIVBO_OPENML"'
+        " --results {RESULTS} --output {output} 2> {log}"

@@ -1,0 +1,161 @@
+"""The manifest of a finished study: all that somebody else needs to run it again and compare."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from divbo import files, provenance
+from divbo.errors import UserError
+
+REQUIREMENTS = Path(__file__).parents[2] / "envs/requirements.in"
+#: Keys without which a file is no manifest.
+KEYS = {
+    *("study", "study_hash", "written", "commit", "dirty", "versions", "machine"),
+    *("searches", "data", "shared", "tables"),
+}
+
+
+def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
+    """Collect the manifest of a study whose report is written.
+
+    Parameters
+    ----------
+    record
+        What :meth:`divbo.tasks.Tasks.record` says: the study, where shared searches lie, and the
+        folders of its data.
+    results
+        Folder of the study's results.
+
+    Returns
+    -------
+    manifest
+        See docs/reproducing.md for its keys.
+    """
+    study = record["study"]
+    return {
+        "study_hash": study_hash(study),
+        "written": provenance.now(),
+        **provenance.commit(),
+        "versions": versions(),
+        "machine": provenance.machine(),
+        "searches": _ran([_read_json(path) for path in searches(record, results)]),
+        "data": data(record["sources"], results.parent / "data"),
+        "shared": record["homes"],
+        "tables": tables(results / "report/tables"),
+        "study": study,
+    }
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a manifest.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it is damaged or something else.
+    """
+    if not path.is_file():
+        raise UserError(
+            f"there is no manifest '{path}'; a study's is results/<study>/manifest.json"
+        )
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise UserError(f"'{path}' is damaged: it is no JSON; take it from its origin") from None
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("study"), dict):
+        raise UserError(
+            f"'{path}' is no manifest of a study, such as results/<study>/manifest.json"
+        )
+    if lacking := KEYS - set(manifest):
+        raise UserError(f"'{path}' is no manifest of a study: key '{min(lacking)}' is missing")
+    if study_hash(manifest["study"]) != manifest["study_hash"]:
+        raise UserError(
+            f"'{path}' was changed: its study is not that of its study_hash; take it from its "
+            "origin, or run the changed study as a study"
+        )
+    return manifest
+
+
+def study_hash(study: Mapping[str, Any]) -> str:
+    """SHA-256 of a study after defaults, without what changes no result: openml, extends."""
+    content = {key: value for key, value in study.items() if key not in ("openml", "extends")}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of those packages of ``envs/requirements.in`` that are installed."""
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    found = {"python": provenance.versions()["python"]}
+    for name in (line.partition("==")[0] for line in lines if "==" in line):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a conda environment has none of the tools
+            continue
+    return found
+
+
+def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:
+    """Name the ``search.json`` of all searches that the study's tables go back to."""
+    study, homes = record["study"], record["homes"]
+    for dataset in study["datasets"]:
+        for search in dict.fromkeys(method["search"] for method in study["methods"].values()):
+            home = homes.get(search, {}).get(dataset, {"study": "", "repeats": 0})
+            for repeat in range(study["repeats"]):
+                own = results.parent / home["study"] if repeat < home["repeats"] else results
+                yield own / "searches" / dataset / search / str(repeat) / "search.json"
+    if section := study["surrogates"]:
+        for dataset in section["datasets"] or study["datasets"]:
+            yield results / "configurations" / dataset / "search.json"
+
+
+def data(sources: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Say by data set where it came from, and the checksums of its file and of its content.
+
+    Parameters
+    ----------
+    sources
+        Data set -> its folder below ``folder``.
+    folder
+        ``results/data``.
+    """
+    keys = ("source", "version", "md5", "checksum", "rows", "features")
+    found = {}
+    for dataset, key in sources.items():
+        description = _read_json(folder / key / "dataset.json")
+        found[dataset] = {key: description.get(key) for key in keys}
+    return found
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """SHA-256 of the tables of a report, by file name."""
+    return files.checksums(folder, sorted(path.name for path in folder.glob("*.csv")))
+
+
+def _ran(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sum up what the searches took, and with what they ran.
+
+    Core hours: CPU time of all evaluations, and the time to suggest them (on one core).
+    """
+    alike = Counter(
+        json.dumps({key: s.get(key) for key in ("commit", "dirty", "versions", "machine")})
+        for s in found
+    )
+    return {
+        "count": len(found),
+        "evaluations": sum(s["evaluations"] for s in found),
+        "core_hours": sum(s["cpu_seconds"] + s["suggest_seconds"] for s in found) / 3600,
+        "first_started": min(s["started"] for s in found),
+        "last_finished": max(s["finished"] for s in found),
+        "ran_with": [{"searches": n, **json.loads(text)} for text, n in alike.most_common()],
+    }
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise UserError(f"'{path}' is missing or damaged; run the study again") from None

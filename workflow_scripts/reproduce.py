@@ -1,0 +1,81 @@
+"""Run a study again from its manifest, and say whether its tables come out the same.
+
+    python workflow_scripts/reproduce.py results/quickstart/manifest.json --cores 2
+
+Ends with 0 if all tables are equal, with 1 if the data or some table are not. A call that was
+interrupted goes on when it is made again.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from divbo import errors, files, manifest, reproduction
+from divbo.data.sources import source_key
+from divbo.errors import UserError
+
+SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
+
+
+def main() -> None:
+    """Say what is unlike here, run the study, compare the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("manifest", type=Path, help="manifest.json of a study")
+    parser.add_argument("--cores", default="all", help="as of snakemake (all)")
+    parser.add_argument("--folder", type=Path, help="folder to run it in "
+                        "(reproduced/<study>-<first digits of its hash>)")  # fmt: skip
+    parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
+    arguments = parser.parse_args()
+    made = manifest.read(arguments.manifest)
+    name = made["study"]["study"]
+    there = arguments.manifest.parent / "report/tables"
+    reproduction.originals(made, there)
+    folder = arguments.folder or Path("reproduced", f"{name}-{made['study_hash'][:8]}")
+    home = arguments.manifest.resolve().parents[2]
+    if folder.resolve() == home:
+        raise UserError(f"--folder: the study itself ran in '{folder}'; name another one")
+
+    content, notes = reproduction.study(made, home, folder.resolve())
+    with files.atomic(folder / "study.yaml") as temporary:
+        temporary.write_text(
+            yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8"
+        )
+    print(f"The study '{name}' of {made['written']} is run again in {folder}")
+    for line in [*reproduction.differences(made), *notes] or ["nothing differs here"]:
+        print(f"  {line}")
+    run = ["--configfile", "study.yaml", "--cores", arguments.cores, *arguments.options]
+    snakemake(folder, *run, "--until", "fetch")
+    sources = {n: source_key(_written(d)) for n, d in content["datasets"].items()}
+    data = manifest.data(sources, folder / "results/data")
+    if lines := reproduction.unlike_data(made, data):
+        print("\n".join([*lines, "The data are not those of the manifest; nothing else was run."]))
+        sys.exit(1)
+    snakemake(folder, *run)
+    compared = reproduction.compare(there, folder / "results" / name / "report/tables")
+    for table, result in compared.items():
+        print(f"  {table}: {result}")
+    unlike = sum(not result.equal for result in compared.values())
+    if unlike:
+        print(f"{unlike} of {len(compared)} tables differ.")
+        sys.exit(1)
+    print(f"All {len(compared)} tables are equal (columns of time and cost were not compared).")
+
+
+def snakemake(folder: Path, *options: str) -> None:
+    """Run the workflow in a folder; ends with its exit status if it fails."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE)]
+    sys.stdout.flush()
+    ended = subprocess.run([*command, "--quiet", "rules", *options], cwd=folder, check=False)
+    if ended.returncode:
+        sys.exit(ended.returncode)
+
+
+def _written(source: dict) -> dict:
+    return {key: value for key, value in source.items() if value is not None}
+
+
+if __name__ == "__main__":
+    errors.run(main)
