@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
+from divbo import slurm
 from divbo.code_version import code_version
 from divbo.errors import UserError
-from divbo.locks import lock
+from divbo.locks import WAIT, lock
 from divbo.tasks import Tasks, notes
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
@@ -51,6 +52,8 @@ for folder in (Path("results"), RESULTS):
 os.environ["DIVBO_OPENML"] = STUDY.openml.model_dump_json()
 # Nor do limits that a search is known to be the same with (Tasks.search).
 os.environ["DIVBO_LIMITS"] = STUDY.limits.model_dump_json()
+if workflow.remote_exec:
+    os.environ[WAIT] = "1"
 if workflow.is_main_process:
     for note in notes(TASKS):
         print(f"note: {note}", file=sys.stderr)
@@ -71,6 +74,17 @@ def lock_results():
     global LOCKS
     made = {getattr(job.wildcards, "study", None) for job in workflow.dag.needrun_jobs()}
     LOCKS = [lock_study(name) for name in TASKS_OF if name == STUDY.study or name in made]
+
+
+def cancel_leftovers():
+    """End searches that a killed workflow has left on the cluster; they go on in this one."""
+    searches = {
+        slurm.search_comment(*map(job.wildcards.get, ("study", "dataset", "search", "repeat")))
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name == "search"
+    }
+    if count := slurm.cancel(searches):
+        print(f"note: ended {count} jobs of an earlier run; they continue", file=sys.stderr)
 
 
 def lock_study(name):

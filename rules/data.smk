@@ -12,6 +12,7 @@ rule fetch:
         "results/data/{source}/fetch.log",
     benchmark:
         "results/data/{source}/fetch.tsv"
+    localrule: True
     conda:
         "../envs/divbo.yaml"
     threads: 1
@@ -44,6 +45,7 @@ rule split:
         "results/{study}/logs/split/{dataset}/{split}.log",
     benchmark:
         "results/{study}/benchmarks/split/{dataset}/{split}.tsv"
+    localrule: True
     conda:
         "../envs/divbo.yaml"
     threads: 1

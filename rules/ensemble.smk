@@ -1,11 +1,10 @@
-def fits(w):
-    """Whether an ensemble fits pipelines anew; only then does it get what a search gets."""
-    return bool(TASKS.refits(w.ensemble))
+#: Ensembles that fit pipelines anew. Their jobs are long, those of the others half a second.
+FITTING = [name for name in STUDY.ensembles if TASKS.refits(name)]
 
 
 def refit_arguments(w):
     """What such an ensemble is told besides. Its fits are kept, as searches keep theirs."""
-    if not fits(w):
+    if w.ensemble not in FITTING:
         return ""
     folder = RESULTS / "checkpoints" / w.dataset / w.search / w.repeat / w.ensemble
     return f"--refits {shlex.quote(TASKS.refits(w.ensemble))} --checkpoints {folder}"
@@ -27,12 +26,15 @@ rule ensemble:
         RESULTS / "logs/ensemble/{dataset}/{search}/{ensemble}/{repeat}.log",
     benchmark:
         RESULTS / "benchmarks/ensemble/{dataset}/{search}/{ensemble}/{repeat}.tsv"
+    wildcard_constraints:
+        ensemble="|".join(re.escape(n) for n in STUDY.ensembles if n not in FITTING) or "(?!)",
+    localrule: True
     conda:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=lambda w: 2000 + fits(w) * STUDY.limits.memory_mb,
-        runtime=lambda w, attempt: 1440 * attempt if fits(w) else 30,
+        mem_mb=2000,
+        runtime=30,
     params:
         settings=lambda w: TASKS.ensemble(w.ensemble),
         search=subpath(input.observations, parent=True),
@@ -44,3 +46,15 @@ rule ensemble:
         "{PYTHON} {SCRIPTS:q}/ensemble.py --search {params.search} --split {params.split}"
         " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder:q}"
         " {params.refits} --threads {threads} 2> {log}"
+
+
+# The same with what a search gets, and on a cluster a job of its own.
+if FITTING:
+
+    use rule ensemble as fitted_ensemble with:
+        wildcard_constraints:
+            ensemble="|".join(map(re.escape, FITTING)),
+        localrule: False
+        resources:
+            mem_mb=lambda w, attempt: STUDY.limits.memory_mb + 2000 * attempt,
+            runtime=lambda w, attempt: 480 * attempt,

@@ -48,6 +48,7 @@ rule report:
         RESULTS / "logs/report.log",
     benchmark:
         RESULTS / "benchmarks/report.tsv"
+    localrule: True
     conda:
         "../envs/divbo.yaml"
     threads: 1

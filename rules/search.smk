@@ -17,8 +17,9 @@ rule search:
     threads: 1
     resources:
         # The worker, and the optimizer's own models.
-        mem_mb=lambda w: TASKS_OF[w.study].study.limits.memory_mb + 2000,
-        runtime=lambda w, attempt: 1440 * attempt,
+        mem_mb=lambda w, attempt: TASKS_OF[w.study].study.limits.memory_mb + 2000 * attempt,
+        # Each attempt continues the one before; none asks for more than a day.
+        runtime=lambda w, attempt: 480 * attempt,
     params:
         task=lambda w: TASKS_OF[w.study].search(w.dataset, w.search, w.repeat),
         split=subpath(input.json, parent=True),

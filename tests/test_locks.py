@@ -71,6 +71,21 @@ def test_a_second_process_is_refused_with_the_first_until_that_is_killed(path):
     assert path.read_bytes() == b""
 
 
+def test_a_process_that_waits_says_so_and_gets_the_lock_of_one_that_is_killed(path):
+    first = hold(path)
+    command = [sys.executable, "-c", HOLD.replace('"it")', '"it", wait=True)'), path]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as second:
+        said = second.stderr.readline().decode()
+        assert said.startswith(f"it is being written by process {first.pid} on {HERE} since ")
+        assert said.endswith(": waits for it\n")
+        first.kill()
+        first.communicate()
+        assert second.stdout.readline() == b"held\n"
+        assert holder(path).process == second.pid
+        second.communicate()
+
+
 @pytest.mark.parametrize("text", ["process 1 on elsewhere\n", "rubbish\0", "", "process 1 on"])
 def test_where_locks_reach_all_hosts_a_name_that_was_left_counts_nothing(path, text, monkeypatch):
     """Results that were moved from another machine, or a node of a cluster that died."""

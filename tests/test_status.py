@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 import status
-from divbo import provenance, study
+from divbo import provenance, slurm, study
 from divbo.locks import lock
 from divbo.search.budget import Budget
 from divbo.search.journal import Record
@@ -74,6 +74,52 @@ def test_a_search_waits_stops_and_is_done(tmp_path, loaded):
     assert status.row(done) == ("wine", "random", "0", "done", "20/20", "0.2000", "2", "")
     text = status.total([done])
     assert text == "1 searches: 1 done; 20/20 evaluations"
+
+
+def test_queued_running_and_failed_on_a_cluster(tmp_path, loaded):
+    part = ("wine", "random", 0)
+
+    def found(job=None):
+        return status.state(tmp_path, loaded, *part, job)["state"]
+
+    assert (found("PENDING"), found("RUNNING")) == ("queued", "running")
+    log = tmp_path / "logs/search/wine/random/0.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("12:00:00 wine random repeat 0: 1/20\nerror: no space left\n")
+    assert found("PENDING") == "queued", "it is tried again"
+    failed = status.state(tmp_path, loaded, *part)
+    assert (failed["state"], failed["reason"], failed["log"]) == ("failed", "no space left", log)
+    log.write_text('Traceback (most recent call last):\n  File "x.py"\nValueError: what\n')
+    assert status.state(tmp_path, loaded, *part)["reason"] == "ValueError: what"
+    log.write_text("12:00:00 wine random repeat 0: 1/20\n")
+    assert found() == "waiting", "it was ended from outside"
+    assert status.total([failed]) == "1 searches: 1 failed; 0/20 evaluations"
+    finish(tmp_path, loaded)
+    assert found() == found("COMPLETING") == "done"
+    assert found("PENDING") == "queued", "it runs again"
+
+
+def test_jobs_in_the_queue_are_those_of_the_folder(tmp_path, monkeypatch):
+    """Of a stand-in for squeue; tests/test_slurm.py asks the real one."""
+    lines = [
+        f"7|PENDING|rule_search_wildcards_s_wine_random_0|{tmp_path}",
+        "8|RUNNING|rule_search_wildcards_s_wine_random_0|/elsewhere",
+        f"9|RUNNING|(null)|{tmp_path}",
+    ]
+    command = tmp_path / "squeue"
+    command.write_text("#!/bin/sh\ncat <<E\n" + "\n".join(lines) + "\nE\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    jobs = slurm.queue(tmp_path)
+    name = slurm.search_comment("s", "wine", "random", 0)
+    assert [(j.number, j.state, j.comment == name) for j in jobs] == [
+        ("7", "PENDING", True),
+        ("9", "RUNNING", False),
+    ]
+    command.write_text("#!/bin/sh\nexit 1\n")
+    assert slurm.queue(tmp_path) is None
+    monkeypatch.setenv("PATH", "")
+    assert slurm.queue(tmp_path) is None
 
 
 def finish(root, loaded, **change) -> Path:

@@ -11,6 +11,7 @@ By hand, with the arguments that `snakemake -n -p` prints:
 import argparse
 import hashlib
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
-from divbo import errors, files, plugins, provenance
+from divbo import errors, files, locks, plugins, provenance
 from divbo.code_version import code_version
 from divbo.data.split import load_inputs
 from divbo.errors import UserError
@@ -93,7 +94,8 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
         threads=arguments.threads,
     )
     started, clock = provenance.now(), time.perf_counter()
-    with Journal(folder, identity, shapes) as journal, evaluator:
+    wait = locks.WAIT in os.environ
+    with Journal(folder, identity, shapes, wait) as journal, evaluator:
         if new:
             earlier.take_over(journal)
         progress = Progress(arguments.checkpoints, task, budget, journal.records)

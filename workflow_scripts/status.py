@@ -9,7 +9,7 @@ import socket
 import time
 from pathlib import Path
 
-from divbo import errors, locks
+from divbo import errors, locks, slurm
 from divbo.analysis import outdated
 from divbo.search.progress import amount, duration
 from divbo.study import Study
@@ -21,6 +21,10 @@ PROGRESS = ("evaluations", "unit", "done", "failed", "seconds", "best_error")
 MANIFEST = ("evaluations", "status", "wall_seconds", "best_error")
 #: A search on another host counts as running this long after its last evaluation, in seconds.
 SILENCE = 900
+#: In the order in which :func:`total` names them.
+STATES = ("done", "running", "queued", "stopped", "failed", "waiting", "outdated")
+#: Failed searches whose errors are printed.
+ERRORS = 10
 
 
 def main() -> None:
@@ -31,12 +35,21 @@ def main() -> None:
     tasks = Tasks.load(arguments.study)
     loaded = tasks.study
     homes = {name: tasks.home(*name).study.study for name in searches(loaded)}
-    states = [state(Path("results") / home, loaded, *name) for name, home in homes.items()]
+    queue = {job.comment: job.state for job in slurm.queue() or ()}
+    states = [
+        state(Path("results") / home, loaded, *name, queue.get(slurm.search_comment(home, *name)))
+        for name, home in homes.items()
+    ]
     rows = [HEADER, *(row(s) for s in states)]
     widths = [max(len(r[i]) for r in rows) for i in range(len(HEADER))]
     for cells in rows:
         print("  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
     print(f"\n{total(states)}")
+    failures = [s for s in states if s["state"] == "failed"]
+    for s in failures[:ERRORS]:
+        print(f"{s['dataset']} {s['search']} {s['repeat']}: {s['reason']}; see {s['log']}")
+    if len(failures) > ERRORS:
+        print(f"and {len(failures) - ERRORS} more that failed")
     if shared := [home for home in homes.values() if home != loaded.study]:
         print(f"Shared with the study '{shared[0]}', in its folder: {len(shared)} searches")
     report = Path("results") / loaded.study / "report" / "index.html"
@@ -54,11 +67,25 @@ def searches(loaded: Study) -> list[tuple[str, str, int]]:
     ]
 
 
-def state(root: Path, loaded: Study, dataset: str, search: str, repeat: int) -> dict:
+def state(
+    root: Path, loaded: Study, dataset: str, search: str, repeat: int, job: str | None = None
+) -> dict:
     """Read what is known of a search: from its manifest if it is finished, else its progress.
 
     A finished search that was made with other settings than the study has is ``outdated``: all of
     its evaluations are still to be done.
+
+    Parameters
+    ----------
+    root
+        Results of the study that the search is part of.
+    job
+        State of its job in SLURM's queue, if it has one.
+
+    Returns
+    -------
+    state
+        ``state`` is one of :data:`STATES`; ``failed`` comes with ``reason`` and ``log``.
     """
     part = Path(dataset) / search / str(repeat)
     ((unit, budget),) = loaded.budget.model_dump(exclude_none=True).items()
@@ -66,7 +93,14 @@ def state(root: Path, loaded: Study, dataset: str, search: str, repeat: int) -> 
     result["budget"] = budget
     progress = _read(root / "checkpoints" / part / "progress.json", PROGRESS)
     manifest = _read(root / "searches" / part / "search.json", MANIFEST)
-    nothing = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
+    nothing = known = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
+    if progress:
+        done = progress["done"] if progress["unit"] == unit else 0
+        known = {**progress, **result, "done": done}
+    if job == "PENDING":
+        return {**known, "state": "queued"}
+    if job and manifest is None:
+        return {**known, "state": "running"}
     if manifest is not None and outdated.budget(manifest) == {unit: budget}:
         if outdated.search(manifest, loaded.model_dump(mode="json"), search):
             return {**nothing, "state": "outdated"}
@@ -75,10 +109,12 @@ def state(root: Path, loaded: Study, dataset: str, search: str, repeat: int) -> 
                 "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
     running = any(_held(p, updated) for p in (root / "checkpoints" / part).glob("*/lock"))
-    if progress is None:
-        return {**nothing, "state": "running" if running else "waiting"}
-    done = progress["done"] if progress["unit"] == unit else 0
-    return {**progress, **result, "done": done, "state": "running" if running else "stopped"}
+    log = root / "logs" / "search" / f"{part}.log"
+    if running:
+        return {**known, "state": "running"}
+    if reason := _error(log):
+        return {**known, "state": "failed", "reason": reason, "log": log}
+    return {**known, "state": "stopped" if progress else "waiting"}
 
 
 def row(state: dict) -> tuple[str, ...]:
@@ -100,8 +136,7 @@ def row(state: dict) -> tuple[str, ...]:
 
 def total(states: list[dict]) -> str:
     """Add the searches up, and guess how long the rest takes with those that run now."""
-    names = ("done", "running", "stopped", "waiting", "outdated")
-    counts = {name: sum(s["state"] == name for s in states) for name in names}
+    counts = {name: sum(s["state"] == name for s in states) for name in STATES}
     done = sum(min(s["done"], s["budget"]) for s in states)
     budget = sum(s["budget"] for s in states)
     what = "evaluations" if states[0]["unit"] == "evaluations" else "seconds of fitting"
@@ -146,6 +181,17 @@ def _read(path: Path, keys: tuple[str, ...]) -> dict | None:
         return None
     whole = isinstance(content, dict) and all(key in content for key in keys)
     return content if whole else None
+
+
+def _error(log: Path) -> str:
+    """Find the error that a job's log ends with: the line it is said in; empty if there is none."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    failed = last.startswith("error: ") or any(line.startswith("Traceback (") for line in lines)
+    return last.removeprefix("error: ") if failed else ""
 
 
 def _held(path: Path, updated: float) -> bool:

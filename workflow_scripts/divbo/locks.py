@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import socket
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from pathlib import Path
 from divbo import provenance
 from divbo.errors import UserError
 
+#: Set for the jobs of a cluster: one that outlives its workflow is followed by another for the same
+#: work, which then waits for it.
+WAIT = "DIVBO_WAIT"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
 _HOLDER = re.compile(r"process (\d+) on (\S+)(?: since (\S+))?\s*")
 #: Network file systems, and the mount option with which a lock holds on all hosts (None: never
@@ -74,13 +78,16 @@ class Lock:
             os.close(file)
 
 
-def lock(path: str | Path, what: str) -> Lock:
+def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
     """Lock a file for this process alone; it is made where it is missing.
 
     Parameters
     ----------
     what
         What is written below the lock, for the message.
+    wait
+        Wait until a process that holds the kernel's lock lets go, and say so on stderr, instead of
+        being refused. A name of another host in the file is no lock to wait for.
 
     Raises
     ------
@@ -93,7 +100,7 @@ def lock(path: str | Path, what: str) -> Lock:
     path = Path(path)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        trusted = _flock(file, path, what) and reaches_all_hosts(path)
+        trusted = _flock(file, path, what, wait) and reaches_all_hosts(path)
         found = holder(path)
         if not trusted and found is not None:
             _refuse_unless_dead(found, path, what)
@@ -150,15 +157,18 @@ def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
     return answer
 
 
-def _flock(file: int, path: Path, what: str) -> bool:
+def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
     """Take the kernel's lock; False where the file system has none."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         name = holder(path) or "another process"
-        raise UserError(
-            f"{what} is being written by {name}; wait for it, or end it first"
-        ) from None
+        if not wait:
+            raise UserError(
+                f"{what} is being written by {name}; wait for it, or end it first"
+            ) from None
+        print(f"{what} is being written by {name}: waits for it", file=sys.stderr, flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise

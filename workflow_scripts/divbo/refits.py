@@ -10,6 +10,7 @@ after it, and a change of data, folds, limits or code starts another journal.
 
 import hashlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from divbo import plugins, provenance
+from divbo import locks, plugins, provenance
 from divbo.code_version import Guard, code_version
 from divbo.data.split import Inputs, load_inputs
 from divbo.ensembles.base import Pool, Refit
@@ -113,7 +114,7 @@ class Refitting:
         folder = self.folder / f"{name}-{_digest(identity)}"
         columns = inputs.n_classes if inputs.n_classes > 2 else 1
         shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
-        with Journal(folder, identity, shapes) as journal:
+        with Journal(folder, identity, shapes, locks.WAIT in os.environ) as journal:
             known = {_key(record.configuration) for record in journal.records}
             if missing := [values for key, values in wanted.items() if key not in known]:
                 print(f"{name}: {len(missing)} of {len(wanted)} pipelines to fit", file=sys.stderr)

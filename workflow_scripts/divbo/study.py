@@ -17,6 +17,8 @@ from divbo.plugins import nearest
 #: Names become folders: they start with a letter or digit and cannot leave the results folder.
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME)]
+#: Folders of results/ that are no study's.
+TAKEN = {"data": "the downloads", "slurm": "the logs of SLURM"}
 #: Sections whose entries are plugins: their folder, and the key that names the plugin.
 PLUGINS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "type")}
 
@@ -295,9 +297,9 @@ def _settings(study: Study) -> list[str]:
 
 def _references(study: Study) -> list[str]:
     problems = []
-    if study.study.lower() == "data":
+    if content := TAKEN.get(name := study.study.lower()):
         problems.append(
-            f"study: '{study.study}' is taken: results/data has the downloads; choose another name"
+            f"study: '{study.study}' is taken: results/{name} has {content}; choose another name"
         )
     if study.openml.cache is not None and not Path(study.openml.cache).is_dir():
         problems.append(f"openml.cache: there is no folder '{study.openml.cache}'")

@@ -88,6 +88,8 @@ class Journal:
         What the search is, as JSON values.
     shapes
         Shapes (n_samples, n_columns) of the validation and of the test predictions.
+    wait
+        Wait for another process that is writing, instead of being refused.
 
     Raises
     ------
@@ -101,8 +103,10 @@ class Journal:
         folder: Path,
         fingerprint: dict[str, Any],
         shapes: tuple[tuple[int, int], tuple[int, int]],
+        wait: bool = False,
     ):
         self.folder = Path(folder)
+        self.wait = wait
         self.fingerprint = json.loads(json.dumps(fingerprint))
         self.shapes = shapes
         self.records: list[Record] = []
@@ -111,7 +115,7 @@ class Journal:
         try:
             with ExitStack() as open_:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                held = lock(self.folder / "lock", f"the search in '{self.folder}'")
+                held = lock(self.folder / "lock", f"the search in '{self.folder}'", self.wait)
                 open_.enter_context(held)
                 self._check_fingerprint()
                 self._lines = self._open("journal.jsonl", open_)

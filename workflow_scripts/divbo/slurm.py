@@ -1,0 +1,86 @@
+"""The jobs that SLURM has for the searches of a folder, as `squeue` tells.
+
+Jobs are known by their working directory and by the comment that Snakemake's SLURM plugin gives
+them: the rule and its wildcards. Nothing here is needed where there is no SLURM.
+"""
+
+import getpass
+import os
+import subprocess
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+ANSWER_SECONDS = 60
+#: How long cancelled jobs may take to end; clusters give them half a minute after a warning.
+END_SECONDS = 120
+_FORMAT = "%i|%T|%k|%Z"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job in the queue.
+
+    Attributes
+    ----------
+    number
+        SLURM's number of the job.
+    state
+        ``PENDING``, ``RUNNING``, ``COMPLETING``, ...
+    comment
+        What the job does; see :func:`search_comment`.
+    """
+
+    number: str
+    state: str
+    comment: str
+
+
+def search_comment(study: str, dataset: str, search: str, repeat: int | str) -> str:
+    """Write what the plugin calls the job of a search."""
+    return f"rule_search_wildcards_{study}_{dataset}_{search}_{repeat}"
+
+
+def queue(folder: Path | str = ".") -> list[Job] | None:
+    """List this user's jobs that were submitted from a folder and have not ended.
+
+    None where there is no SLURM, or where it does not answer.
+    """
+    command = ["squeue", "--noheader", f"--user={getpass.getuser()}", f"--format={_FORMAT}"]
+    try:
+        run = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    rows = [line.split("|", 3) for line in run.stdout.splitlines() if line.count("|") >= 3]
+    here = os.path.realpath(folder)
+    return [
+        Job(number, state, comment)
+        for number, state, comment, place in rows
+        if os.path.realpath(place) == here
+    ]
+
+
+def cancel(comments: Collection[str], folder: Path | str = ".") -> int:
+    """Cancel the jobs of a folder that have one of these comments, and wait until they have ended.
+
+    Returns
+    -------
+    jobs
+        How many there were.
+    """
+    left = _numbers(comments, folder)
+    found = len(left)
+    end = time.monotonic() + END_SECONDS
+    if left:
+        subprocess.run(["scancel", *left], capture_output=True, check=False, timeout=ANSWER_SECONDS)
+    while left and time.monotonic() < end:
+        time.sleep(1)
+        left = _numbers(comments, folder)
+    return found
+
+
+def _numbers(comments: Collection[str], folder: Path | str) -> list[str]:
+    return [job.number for job in queue(folder) or () if job.comment in comments]
