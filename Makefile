@@ -2,17 +2,24 @@
 # make test     install, and run lint, format check and all tests
 # make status   how far a study is:         make status STUDY=studies/quickstart.yaml
 # make why      what would run next, and why:  make why STUDY=studies/quickstart.yaml
+# make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
+# make torture  kill searches and workflows, and compare: make torture SEED=0 KILLS=100
 # make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
+# make reproduce  run a study again from its manifest, and compare the tables:
+#                 make reproduce MANIFEST=results/quickstart/manifest.json
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make lock     resolve envs/requirements.in and envs/autogluon.in again (needs uv)
 
 PYTHON ?= python3
 CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 STUDY ?= config.yaml
+SAMPLE ?= 5
+SEED ?= 0
+KILLS ?= 100
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why partial env autogluon schema format lock
+.PHONY: demo test status why verify torture partial reproduce env autogluon schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -30,8 +37,20 @@ status: env
 why: env
 	@$(RUN) python workflow_scripts/why.py --study "$(STUDY)"
 
+verify: env
+	@$(RUN) python workflow_scripts/verify.py --study "$(STUDY)" --sample $(SAMPLE)
+
+torture: env
+	@$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 \
+		python tests/torture/searches.py --seed $(SEED) --kills $(KILLS)
+	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/torture/workflows.py \
+		--seed $(SEED) --kills $(KILLS) --cores $(CORES)
+
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study "$(STUDY)"
+
+reproduce: env
+	@$(RUN) python workflow_scripts/reproduce.py "$(MANIFEST)" --cores $(CORES)
 
 env: $(VENV)/installed
 

@@ -1,0 +1,47 @@
+"""Check the stored results of a study, and make a sample of its evaluations again.
+
+    python workflow_scripts/verify.py --study studies/quickstart.yaml --sample 5
+
+Prints one line a problem, with the file and what to do; exit status 1 if there is any. Only reads.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from divbo import errors
+from divbo.errors import UserError
+from divbo.tasks import Tasks
+
+
+def main() -> None:
+    """Print the problems, and what was looked at."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
+    parser.add_argument("--sample", type=int, default=5, help="evaluations to make again (5)")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
+    arguments = parser.parse_args()
+    if min(arguments.sample, arguments.seed) < 0:
+        raise UserError("--sample and --seed must be 0 or more")
+    tasks = Tasks.load(arguments.study)
+
+    from divbo import verification
+    from divbo.evaluation.evaluator import WorkerError
+
+    try:
+        found = verification.verify(tasks, Path("results"), arguments.sample, arguments.seed)
+    except WorkerError as error:
+        raise UserError(str(error)) from error
+    for line in found.problems:
+        print(f"problem: {line}")
+    again = f"{found.same} evaluations made again gave the same bits"
+    if found.rounded:
+        again += f", {found.rounded} the same up to rounding"
+    count = f"{len(found.problems)} problems" if found.problems else "no problem"
+    print(f"{found.folders} folders checked, {again}; {count}")
+    if found.problems:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    errors.run(main)
