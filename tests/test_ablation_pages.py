@@ -211,7 +211,7 @@ def test_statistics_by_hand(tmp_path):
     # 2 / 2^6 = 0.031 is significant, but not times 2.
     notes = [n for x in found.sections for t in x.parts if isinstance(t, Table) for n in t.notes]
     assert [n[:60] for n in notes if "nothing can be" in n] == [
-        "With 6 repeats the smallest possible p-value is 0.031, and Ho"]  # fmt: skip
+        "With 6 repeats the smallest possible p-value is 0.031, and H"]  # fmt: skip
     within = rows(found, "within-data-sets")["BO-ES"]
     assert within == ["7 / 0 / 0", "0 / 7 / 0", "+1.00", "7 / 0"]
     over = rows(found, "overfitting")["DivBO"]

@@ -175,9 +175,9 @@ def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
     if adjusted <= wilcoxon.ALPHA:
         return []
     return [
-        f"With {pairs} {what} the smallest possible p-value is {smallest:.2g}, and Holm's adjustment "
-        f"for {_n(comparisons, 'comparison')} makes it {adjusted:.2g}: by it nothing can be "
-        "significant here, however clearly the methods differ."
+        f"With {pairs} {what} the smallest possible p-value is {smallest:.2g}, and Holm's "
+        f"adjustment for {_n(comparisons, 'comparison')} makes it {adjusted:.2g}: by it nothing "
+        "can be significant here, however clearly the methods differ."
     ]
 
 
