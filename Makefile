@@ -3,6 +3,7 @@
 # make status   how far a study is:         make status STUDY=studies/quickstart.yaml
 # make why      what would run next, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
+# make cluster-test  let disasters strike searches on a SLURM cluster of this machine (root)
 # make torture  kill searches and workflows, and compare: make torture SEED=0 KILLS=100
 # make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
 # make reproduce  run a study again from its manifest, and compare the tables:
@@ -19,7 +20,7 @@ KILLS ?= 100
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why verify torture partial reproduce env autogluon schema format lock
+.PHONY: demo test status why verify torture cluster-test partial reproduce env autogluon schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -39,6 +40,9 @@ why: env
 
 verify: env
 	@$(RUN) python workflow_scripts/verify.py --study "$(STUDY)" --sample $(SAMPLE)
+
+cluster-test: env
+	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/cluster/disasters.py $(DISASTERS)
 
 torture: env
 	@$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 \
