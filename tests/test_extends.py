@@ -156,7 +156,7 @@ def test_more_repeats_than_the_extended_study_are_the_own(tmp_path):
         ("sizes", 0, 5 * 2),
         ("k-bo", 5 * 1, 5 * 2),
         ("autogluon", 5 * 2, 0),
-        ("sensitivity", 2 * 15, 2 * 1),
+        ("sensitivity", 2 * 19, 2 * 1),
         ("surrogates", 0, 2 * 3),
         ("authors", 15 * 2, 15 * 3),
     ],
