@@ -13,6 +13,7 @@ rule manifest:
         RESULTS / "benchmarks/manifest.tsv"
     conda:
         "../envs/divbo.yaml"
+    localrule: True
     threads: 1
     resources:
         mem_mb=1000,
