@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
 #: What every study ends with.
 LAST = {"report": 1, "manifest": 1}
-TIMES = ["suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"]
+TIMES = {"suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb", "cost"}
 STUDY = {
     "study": "tiny",
     "datasets": {"wine": {"sklearn": "wine"}},
@@ -98,8 +98,9 @@ class Checkout:
             name = str(path.relative_to(self.folder / "results"))
             if "/logs/" in name or "/checkpoints/" in name or "/benchmarks/" in name:
                 continue
-            if path.name == "observations.parquet":
-                frame = pd.read_parquet(path).drop(columns=TIMES)
+            if path.name in ("observations.parquet", "scores.parquet"):
+                frame = pd.read_parquet(path)
+                frame = frame[[name for name in frame if name not in TIMES]]
                 found[name] = frame.to_json(double_precision=15).encode()
             elif path.suffix in (".npy", ".npz", ".parquet") or path.name in (
                 "dataset.json",
