@@ -8,6 +8,7 @@
 # make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
 # make reproduce  run a study again from its manifest, and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
+# make record   write tests/recorded/numbers.json anew, after a change that is meant to move them
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make lock     resolve envs/requirements.in and envs/autogluon.in again (needs uv)
 
@@ -20,7 +21,7 @@ KILLS ?= 100
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why verify torture cluster-test partial reproduce env autogluon schema format lock
+.PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -55,6 +56,9 @@ partial: env
 
 reproduce: env
 	@$(RUN) python workflow_scripts/reproduce.py "$(MANIFEST)" --cores $(CORES)
+
+record: env
+	$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 python tests/test_drift.py
 
 env: $(VENV)/installed
 

@@ -1,0 +1,162 @@
+"""The numbers of a recorded tiny study: a library or an edit that moves one is found here.
+
+`make record` writes them anew into tests/recorded/numbers.json, for a change that is meant.
+"""
+
+import json
+import platform
+import random
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from divbo import plugins, provenance, scores
+from divbo.data import normalise, prepare, sources
+from divbo.ensembles.base import Pool
+from divbo.evaluation.probabilities import align
+from divbo.search.shown import stored
+from divbo.surrogates.base import DiversitySurrogate
+from test_optimizer_contract import FAST, SETTINGS
+from toy_space import LABELS, ToySpace, search
+
+FILE = Path(__file__).parent / "recorded/numbers.json"
+EVALUATIONS = 12
+#: Surrogates of diversity suggest once each: their fits take long.
+SUGGESTS = 10
+SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+PIPELINES = 6
+LINES = 30
+
+
+def versions() -> dict[str, str]:
+    libraries = plugins.load("space", "autogluon-like").libraries
+    return {**provenance.versions(libraries), "processor": platform.machine()}
+
+
+def searches() -> dict:
+    """Of every optimizer: configurations and errors of the toy space, and of ensembles of them."""
+    kinds = {name: plugins.load("ensembles", name) for name in plugins.available("ensembles")}
+    ensembles = {name: kind() for name, kind in kinds.items() if not kind.refits}
+    found = {}
+    for optimizer in plugins.available("optimizers"):
+        settings = SETTINGS.get(optimizer, {}) | FAST.get(optimizer, {})
+        past, _ = search(plugins.load("optimizers", optimizer)(**settings), ToySpace(), EVALUATIONS)
+        predictions = np.stack([stored(o.prediction) for o in past.observations])
+        errors = np.array([o.error for o in past.observations])
+        pool = Pool(predictions, LABELS, errors, seed=0)
+        found[optimizer] = {
+            "configurations": [dict(o.configuration) for o in past.observations],
+            "errors": errors.tolist(),
+            **{
+                name: scores.score(made, pool, predictions, LABELS)[0]["validation_error"].tolist()
+                for name, made in ensembles.items()
+            },
+        }
+    return found
+
+
+def surrogates() -> dict:
+    """What divbo suggests next with every surrogate, after the same random configurations."""
+    past, _ = search(plugins.load("optimizers", "random")(), ToySpace(), SUGGESTS)
+    found = {}
+    for name in plugins.available("surrogates"):
+        if not issubclass(plugins.load("surrogates", name), DiversitySurrogate):
+            continue
+        optimizer = plugins.load("optimizers", "divbo")(surrogate=name, initial=5)
+        suggestion = optimizer.suggest(past, np.random.default_rng([0, 0, SUGGESTS]))
+        found[name] = {"configuration": dict(suggestion.configuration), "why": suggestion.why}
+    return found
+
+
+def pipelines() -> dict:
+    """Errors of real pipelines on wine, and the mean probability that they give the true class."""
+    frame, description = normalise.normalise(sources.read({"sklearn": "wine"}))
+    inputs, *_ = prepare.make_split(frame, description, SPLIT)
+    space = plugins.load("space", "divbo")()
+    found = {}
+    for i, configuration in enumerate(space.sample(PIPELINES, np.random.default_rng(0))):
+        random.seed(0)  # as the worker does
+        np.random.seed(0)
+        made = space.pipeline(dict(configuration), inputs.categorical, 1)
+        with warnings.catch_warnings(action="ignore"):
+            made.fit(inputs.X_train.copy(), inputs.y_train.copy())
+        y = inputs.y_validation
+        p = align(made.predict_proba(inputs.X_validation), made.classes_, len(y), inputs.n_classes)
+        found[f"{i + 1} {configuration['algorithm']}"] = {
+            "configuration": dict(configuration),
+            "error": float(np.mean(p.argmax(axis=1) != y)),
+            "probability": float(p[np.arange(len(y)), y].mean(dtype=float)),
+        }
+    return found
+
+
+def rounded(content):
+    """Six digits of each number: another processor rounds the last ones otherwise."""
+    if isinstance(content, dict):
+        return {key: rounded(part) for key, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [rounded(part) for part in content]
+    return float(f"{content:.6g}") if isinstance(content, float) else content
+
+
+def numbers() -> dict:
+    return rounded({"search": searches(), "surrogate": surrogates(), "pipeline": pipelines()})
+
+
+def record() -> None:
+    """Write the file: one line a search, surrogate and pipeline."""
+    parts = []
+    for section, content in {"versions": versions(), **numbers()}.items():
+        lines = [f"  {json.dumps(name)}: {json.dumps(part)}" for name, part in content.items()]
+        parts.append(f' "{section}": {{\n' + ",\n".join(lines) + "\n }")
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def flat(content, name: str = "") -> dict:
+    """Numbers and texts by their path."""
+    if isinstance(content, dict | list):
+        pairs = content.items() if isinstance(content, dict) else enumerate(content, 1)
+        return {k: v for key, part in pairs for k, v in flat(part, f"{name} / {key}").items()}
+    return {name.removeprefix(" / "): content}
+
+
+def moved(recorded: dict, now: dict) -> list[str]:
+    """Say which numbers are not those recorded, and by how much."""
+    before, after = flat(recorded), flat(now)
+    lines = []
+    for name in {**before, **after}:
+        a, b = before.get(name, "nothing"), after.get(name, "nothing")
+        if a != b:
+            both = all(type(value) in (int, float) for value in (a, b))
+            lines.append(f"{name}: {a} recorded, {b} now" + (f" ({b - a:+.3g})" if both else ""))
+    return lines
+
+
+def test_numbers_are_those_recorded():
+    recorded = json.loads(FILE.read_text(encoding="utf-8"))
+    known = recorded.pop("versions")
+    lines = moved(recorded, numbers())
+    if lines:
+        others = moved(known, versions())
+        told = ["versions are not those recorded:", *others] if others else ["same versions"]
+        more = [f"and {len(lines) - LINES} more"] if len(lines) > LINES else []
+        pytest.fail(
+            "\n".join([f"{len(lines)} numbers moved; {told[0]}", *told[1:], *lines[:LINES], *more])
+        )
+
+
+def test_a_number_that_moved_is_named():
+    before = {"a": {"errors": [0.5, 0.25]}, "b": "x", "c": True}
+    now = {"a": {"errors": [0.5, 0.125]}, "b": "y", "c": True, "d": 1}
+    assert moved(before, now) == [
+        "a / errors / 2: 0.25 recorded, 0.125 now (-0.125)",
+        "b: x recorded, y now",
+        "d: nothing recorded, 1 now",
+    ]
+    assert moved(before, before) == []
+
+
+if __name__ == "__main__":
+    record()
