@@ -101,6 +101,9 @@ def run(checkout, cores: int, root: Path, delay, number) -> int | None:
             if living:
                 sys.exit(f"processes outlive their workflow: {living}; see {root}")
             return None
+        finally:  # Ctrl-C
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
     if process.returncode:
         print(f"the workflow failed; see {root}\n{log.read_text(encoding='utf-8')[-3000:]}")
     return process.returncode
