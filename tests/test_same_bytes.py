@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 import reproduce
-from divbo import manifest, reproduction
+from divbo import manifest
 from divbo.errors import UserError
 from divbo.files import sha256
 
@@ -52,6 +52,8 @@ DIARIES = {"logs", "benchmarks", "checkpoints", "pages", ".lock", ".snakemake_ti
 DIARIES |= {"fetch.log", "fetch.tsv", "index.html", "manifest.json"}
 #: Tables and figures of the report that show times, commits, or the name of the study file.
 REPORTED = {"time", "time-to-suggest", "origins", "settings"}
+#: Two whole runs, which take long where little of a processor is left.
+pytestmark = pytest.mark.timeout(3000)
 ELSEWHERE = {"USER": "someone", "LOGNAME": "someone", "TZ": "Asia/Kathmandu"}
 
 
@@ -72,7 +74,6 @@ def run(folder: Path, *command, umask: int = 0o022, **environment) -> str:
         umask=umask,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=300,
         check=False,
     )
     text = done.stdout.decode()
@@ -133,20 +134,6 @@ def content(folder: Path) -> dict[str, object]:
     return found
 
 
-def test_all_bytes_are_the_same_elsewhere(there, here):
-    expected, found = content(there), content(here[0])
-    assert sorted(found) == sorted(expected)
-    assert [name for name in expected if found[name] != expected[name]] == []
-    kinds = {Path(name).suffix for name in expected}
-    assert kinds >= {".parquet", ".npy", ".npz", ".json", ".csv", ".svg", ".tex"}
-
-
-def test_reproduce_compares_the_tables(here):
-    assert "All " in here[1]
-    assert "tables are equal" in here[1]
-    assert "test-error.csv: equal (12 cells)" in here[1]
-
-
 def test_manifest(there):
     folder = there / "results/tiny"
     made = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -166,6 +153,20 @@ def test_manifest(there):
     assert made["searches"]["count"] == 2
     assert made["searches"]["evaluations"] == 14
     assert [r["searches"] for r in made["searches"]["ran_with"]] == [2]
+
+
+def test_all_bytes_are_the_same_elsewhere(there, here):
+    expected, found = content(there), content(here[0])
+    assert sorted(found) == sorted(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+    kinds = {Path(name).suffix for name in expected}
+    assert kinds >= {".parquet", ".npy", ".npz", ".json", ".csv", ".svg", ".tex"}
+
+
+def test_reproduce_compares_the_tables(here):
+    assert "All " in here[1]
+    assert "tables are equal" in here[1]
+    assert "test-error.csv: equal (12 cells)" in here[1]
 
 
 @pytest.fixture
@@ -239,47 +240,3 @@ def test_a_torn_manifest_and_none_at_all(there, tmp_path):
     file.write_text((there / "results/tiny/manifest.json").read_text(encoding="utf-8")[:-9])
     with pytest.raises(UserError, match="is damaged: it is no JSON"):
         manifest.read(file)
-
-
-def test_data_files_are_those_of_the_original_folder(tmp_path):
-    """Relative paths start where the study ran; what is not there is named, in one line."""
-    made = {
-        "study": {
-            "datasets": {"mine": {"file": "data/mine.csv", "target": "y"}},
-            "openml": {"cache": str(tmp_path / "gone")},
-            "budget": {"evaluations": 3, "seconds": None},
-            "extends": "../main.yaml",
-        }
-    }
-    with pytest.raises(UserError, match=r"datasets\.mine\.file: there is no file '.*mine\.csv'"):
-        reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/mine.csv").touch()
-    study, notes = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
-    assert study["datasets"]["mine"]["file"] == "../../data/mine.csv"
-    assert study["openml"]["cache"] is None
-    assert "extends" not in study
-    assert [note.split(":")[0] for note in notes] == ["openml.cache"]
-
-
-def test_measured_columns_are_not_compared_but_other_shapes_are(tmp_path):
-    files = {
-        "a.csv": ("x,cost,cpu_hours\n1,2,3\n", "x,cost,cpu_hours\n1,9,9\n"),
-        "b.csv": ("x\n1\n", "x\n1\n2\n"),
-        "c.csv": ("x,y\n1,2\n", "x,z\n1,2\n"),
-        "d.csv": ("x,y\nok,1\n,2\n", "x,y\nno,1\n3,2.5\n"),
-        "time.csv": ("x\n1\n", "x\n2\n"),
-    }
-    for name, texts in files.items():
-        for folder, text in zip(("there", "here"), texts, strict=True):
-            (tmp_path / folder).mkdir(exist_ok=True)
-            (tmp_path / folder / name).write_text(text)
-    (tmp_path / "there/only.csv").write_text("x\n")
-    found = reproduction.compare(tmp_path / "there", tmp_path / "here")
-    assert {name: str(result) for name, result in found.items()} == {
-        "a.csv": "equal (1 cells)",
-        "b.csv": "2 rows; there 1",
-        "c.csv": "other columns: x, z; there x, y",
-        "d.csv": "3 of 4 cells differ, numbers by up to 0.5",
-        "only.csv": "is missing here",
-    }
