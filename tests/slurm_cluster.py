@@ -69,7 +69,7 @@ class Cluster:
         # Not the folder of the test: it is closed to the users that the daemons run as.
         self.lab = Path(tempfile.mkdtemp(prefix="slurm-"))
         self.environment = {**os.environ, "LAB": str(self.lab), "NODES": str(self.nodes)}
-        self.environment |= {"CPUS": "1", "MEM": "8000"}
+        self.environment |= {"CPUS": "1", "MEM": "12000"}
         try:
             self.start()
         except BaseException:

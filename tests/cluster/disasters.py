@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from divbo import slurm
 from slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
 from test_workflow import STUDY, Checkout
 
@@ -136,6 +137,7 @@ def main() -> int:
     names = parser.parse_args().names or list(DISASTERS)
     if unknown := [name for name in names if name not in DISASTERS]:
         parser.error(f"no disaster '{unknown[0]}'; there are: {', '.join(DISASTERS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the cluster is stopped, too
     root = Path(tempfile.mkdtemp(prefix="disasters-"))
     expected = local(root / "local")
     print("  ".join(HEADER), flush=True)
@@ -170,8 +172,14 @@ def strike(name: str, folder: Path, cluster: Cluster, expected: dict[str, bytes]
     folder.mkdir()
     study = Struck(folder, cluster)
     start = time.monotonic()
-    DISASTERS[name](study)
-    study.end(study.process)
+    try:
+        DISASTERS[name](study)
+        study.end(study.process)
+    except AssertionError as error:
+        (folder / "failure.log").write_text(str(error), encoding="utf-8")
+        print(f"{name}: {str(error).strip().splitlines()[0]}; see {folder}/failure.log")
+        study.process.kill()
+        slurm.cancel([job.comment for job in slurm.queue(folder) or ()], folder)
     seconds = time.monotonic() - start
     log = study.said()
     kept = log.split("continues after ")[1].split()[0] if "continues after" in log else "0"

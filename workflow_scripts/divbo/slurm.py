@@ -4,11 +4,11 @@ Jobs are known by their working directory and by the comment that Snakemake's SL
 them: the rule and its wildcards. Nothing here is needed where there is no SLURM.
 """
 
-import getpass
 import os
 import subprocess
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def queue(folder: Path | str = ".") -> list[Job] | None:
 
     None where there is no SLURM, or where it does not answer.
     """
-    command = ["squeue", "--noheader", f"--user={getpass.getuser()}", f"--format={_FORMAT}"]
+    command = ["squeue", "--noheader", f"--user={os.geteuid()}", f"--format={_FORMAT}"]
     try:
         run = subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS
@@ -71,11 +71,12 @@ def cancel(comments: Collection[str], folder: Path | str = ".") -> int:
     jobs
         How many there were.
     """
-    left = _numbers(comments, folder)
+    left = _numbers(comments, folder) if comments else []
     found = len(left)
     end = time.monotonic() + END_SECONDS
     if left:
-        subprocess.run(["scancel", *left], capture_output=True, check=False, timeout=ANSWER_SECONDS)
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(["scancel", *left], check=False, timeout=ANSWER_SECONDS)
     while left and time.monotonic() < end:
         time.sleep(1)
         left = _numbers(comments, folder)
