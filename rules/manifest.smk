@@ -11,9 +11,9 @@ rule manifest:
         RESULTS / "logs/manifest.log",
     benchmark:
         RESULTS / "benchmarks/manifest.tsv"
+    localrule: True
     conda:
         "../envs/divbo.yaml"
-    localrule: True
     threads: 1
     resources:
         mem_mb=1000,
