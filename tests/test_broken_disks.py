@@ -174,7 +174,7 @@ def test_a_real_disk_that_is_full_and_then_read_only(tmp_path, split):
         env=os.environ | {"PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1500,
         check=False,
     )
     assert done.returncode == 0, done.stderr

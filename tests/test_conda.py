@@ -76,7 +76,7 @@ class Stand:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=300,
+            timeout=1500,
             check=False,
         )
         assert done.returncode == 0, done.stdout

@@ -68,7 +68,7 @@ class Checkout:
             env=self.environment,
             text=True,
             capture_output=True,
-            timeout=600,
+            timeout=1500,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr

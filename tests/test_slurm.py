@@ -25,7 +25,7 @@ def cluster():
         pytest.skip(str(reason))
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3000)
 def test_a_study_on_a_cluster_gives_what_it_gives_here(cluster, tmp_path):
     (tmp_path / "there").mkdir()
     there = OnCluster(tmp_path / "there", SMALL)

@@ -17,7 +17,7 @@ def test_killed_and_damaged_searches_end_as_undisturbed():
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=550,
+        timeout=1500,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

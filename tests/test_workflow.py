@@ -63,7 +63,7 @@ class Checkout:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=300,
+            timeout=1500,
             check=False,
         )
         assert (run.returncode != 0) is fails, run.stdout
@@ -87,7 +87,7 @@ class Checkout:
             env=self.environment,
             text=True,
             capture_output=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 
@@ -227,7 +227,7 @@ def start(checkout) -> subprocess.Popen:
 
 def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
     """Kill a workflow once its searches have stored so many evaluations."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     journals = checkout.folder / "results/tiny/checkpoints"
     while time.monotonic() < until:
         lines = sum(len(p.read_bytes().splitlines()) for p in journals.rglob("journal.jsonl"))
@@ -255,7 +255,7 @@ def test_second_workflow_is_refused(checkout):
     process = start(checkout)
     try:
         lock = checkout.folder / "results/tiny/.lock"
-        until = time.monotonic() + 30
+        until = time.monotonic() + 300
         while not (lock.exists() and lock.read_text()) and time.monotonic() < until:
             time.sleep(0.1)
         text = checkout.snakemake(fails=True)
