@@ -18,7 +18,7 @@ from divbo.data.split import load_inputs
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow_scripts"
-GUARD = 60  # seconds, only so that a failure ends
+GUARD = 300  # seconds, only so that a failure ends
 HEAD = """
 import atexit, ctypes, os, sys
 from divbo.errors import run
