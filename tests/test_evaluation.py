@@ -76,7 +76,7 @@ def worker_pid(evaluator):
     return evaluator._worker._process.pid
 
 
-def gone(pid, seconds=2.0):
+def gone(pid, seconds=60.0):
     """Whether a process ends within some seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
