@@ -96,10 +96,9 @@ class Cluster:
 
     def __exit__(self, *_) -> None:
         command = ["bash", STOP, "--purge"]
-        run = subprocess.run(
+        subprocess.run(
             command, env=self.environment, capture_output=True, timeout=WAIT_SECONDS, check=False
         )
-        print(run.stdout.decode())
 
     def crash(self, node: str, job: str, processes_too: bool = True) -> None:
         """Kill SLURM's processes of a node, and those of the job it runs unless they live on."""

@@ -10,7 +10,6 @@ evaluations that is held at its fourth, and prints a row of a table.
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,8 +27,6 @@ SMALL = {
     "limits": {"seconds": 600, "memory_mb": 4096},
     "methods": {"RS-ES": {"search": "random", "ensemble": "selection-5"}},
 }
-#: The rule after the search; what follows is the same whatever happened before.
-LAST = "ensemble"
 LOG = "results/tiny/logs/search/wine/random/0.log"
 HEADER = ("disaster", "same results", "jobs", "evaluations kept", "seconds")
 
@@ -41,10 +38,6 @@ class Struck(OnCluster):
         super().__init__(folder, SMALL, SPACE)
         self.cluster = cluster
         self.gate = folder / "gate"
-
-    def head(self, *options: str) -> subprocess.Popen:
-        """Start the workflow, without the report."""
-        return super().head("--until", LAST, *options)
 
     def held(self, *options: str, gate: str = "") -> str:
         """Start the workflow, and wait until its search is held; returns the job's number."""
@@ -169,7 +162,7 @@ def local(folder: Path) -> dict[str, bytes]:
     study = Checkout(folder)
     study.write(SMALL)
     (folder / "workflow_scripts/divbo/space/gated.py").write_bytes(SPACE.read_bytes())
-    study.snakemake("--until", LAST)
+    study.snakemake()
     return study.results()
 
 
