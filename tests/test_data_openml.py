@@ -356,9 +356,22 @@ def test_the_script_writes_the_same_bytes_again(server, tmp_path):
         assert done.returncode == 0, done.stderr
         assert "set-7: 6 rows, 4 features, 2 classes" in done.stderr
         assert "note: 1 rows without a value" in done.stderr
-    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["dataset.json", "dataset.parquet"]
-    for name in ("dataset.json", "dataset.parquet"):
+    names = ["dataset.json", "dataset.parquet", "fetched.json"]
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == names
+    for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_data_that_changed_at_openml_are_named(server, tmp_path):
+    server.add(7, ARFF)
+    first = run_fetch({"openml": 7}, tmp_path, {"server": server.url})
+    assert "DATA CHANGED" not in first.stdout
+    lines = ARFF.rstrip().splitlines()
+    server.add(7, "\n".join([*lines, lines[-2]]) + "\n")
+    second = run_fetch({"openml": 7}, tmp_path, {"server": server.url})
+    assert second.returncode == 0, second.stderr
+    assert "DATA CHANGED: the data of 'set-7' are not those of the last time" in second.stdout
+    assert "rows 6 -> 7" in second.stdout
 
 
 def test_the_script_ends_with_one_line_and_leaves_what_was_there(server, tmp_path):
