@@ -65,6 +65,7 @@ env: $(VENV)/installed
 $(VENV)/installed: envs/requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 		"Python 3.11 or newer is needed; name one with: make $(MAKECMDGOALS) PYTHON=python3.11")'
+	@echo "Installing into $(VENV), once; it takes a minute or two ..."
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \
 		--require-hashes --requirement envs/requirements.lock
