@@ -70,6 +70,15 @@ class Cluster:
         self.lab = Path(tempfile.mkdtemp(prefix="slurm-"))
         self.environment = {**os.environ, "LAB": str(self.lab), "NODES": str(self.nodes)}
         self.environment |= {"CPUS": "1", "MEM": "12000"}
+        # Stops the cluster as soon as this process closes the pipe, or ends, however that may be.
+        self.stopper = subprocess.Popen(
+            ["bash", "-c", f"cat; exec bash '{STOP}' --purge"],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             self.start()
         except BaseException:
@@ -95,10 +104,8 @@ class Cluster:
         assert run.returncode == 0, said
 
     def __exit__(self, *_) -> None:
-        command = ["bash", STOP, "--purge"]
-        subprocess.run(
-            command, env=self.environment, capture_output=True, timeout=WAIT_SECONDS, check=False
-        )
+        self.stopper.stdin.close()
+        self.stopper.wait(WAIT_SECONDS)
 
     def crash(self, node: str, job: str, processes_too: bool = True) -> None:
         """Kill SLURM's processes of a node, and those of the job it runs unless they live on."""
