@@ -20,7 +20,7 @@ from divbo.search.journal import differences
 #: Examples that are named of each reason.
 EXAMPLES = 4
 #: Rules in the order in which data flow.
-ORDER = ("fetch", "split", "configurations", "search", "surrogate", "ensemble")
+ORDER = ("fetch", "split", "configurations", "search", "surrogate", "ensemble", "fitted_ensemble")
 FOLLOWS = "what it is made from is made again"
 NEW = "not made yet"
 #: Snakemake's words for a reason -> ours; the first that fits counts, as it causes the others.
