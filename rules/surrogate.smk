@@ -44,7 +44,7 @@ rule configurations:
     shell:
         "{PYTHON} {SCRIPTS:q}/search.py --task {params.task:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
-        " 2> {log}"
+        ' --limits "$DIVBO_LIMITS" 2> {log}'
 
 
 rule surrogate:

@@ -1,12 +1,17 @@
 """Changed limits: which stored evaluations could have ended otherwise."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from divbo.files import write_json
 from divbo.limits import FIGURES, could_change, peaks, same_search, unaffected
 from divbo.search import earlier
 from divbo.search.journal import Journal, Record
+from divbo.study import check
+from divbo.tasks import Tasks
 
 OLD = {"seconds": 10, "memory_mb": 2000}
 
@@ -115,3 +120,42 @@ def test_a_journal_takes_over_what_other_limits_would_not_have_changed(tmp_path,
     assert taken_over(tmp_path / "twenty", fingerprint(20)) == [1, 2, 7, 1]
     assert taken_over(tmp_path / "other", fingerprint(10, data="b")) == []
     assert "starts anew" in capsys.readouterr().err
+
+
+def test_what_finished_under_other_limits_is_asked_for_the_same(tmp_path, monkeypatch):
+    """A search, and the configurations of surrogates: Snakemake sees no change, so none runs."""
+    monkeypatch.chdir(tmp_path)
+    study = {
+        "study": "s",
+        "datasets": {"wine": {"sklearn": "wine"}},
+        "repeats": 1,
+        "budget": {"evaluations": 8},
+        "limits": {"seconds": 60},
+        "space": "divbo-small",
+        "searches": {"random": {"optimizer": "random"}},
+        "ensembles": {"best": {"type": "best"}},
+        "methods": {"RS": {"search": "random", "ensemble": "best"}},
+        "surrogates": {
+            "names": ["forest-kernel"],
+            "sizes": [5],
+            "configurations": 9,
+            "held_out": 4,
+        },
+    }
+
+    def told(seconds: float) -> list[str]:
+        tasks = Tasks(check(study | {"limits": {"seconds": seconds}}))
+        return [tasks.search("wine", "random", 0), tasks.configurations("wine")]
+
+    for folder, text in zip(
+        ("searches/wine/random/0", "configurations/wine"), told(60), strict=True
+    ):
+        task = json.loads(text)
+        took = {"ok": figures(cpu=5.0)}
+        write_json(
+            tmp_path / "results/s" / folder / "search.json",
+            task | {"settings": task["optimizer"], "same_with": task["limits"], "peaks": took},
+        )
+    assert told(60) == told(70) == told(6)
+    for text in told(4):
+        assert json.loads(text)["limits"]["seconds"] == 4

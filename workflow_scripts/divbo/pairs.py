@@ -1,8 +1,12 @@
 """Pairs of configurations as rows that a regressor learns diversities from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from divbo.pair_trees import PairTrees
+from divbo.surrogates.base import DiversityModel
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,17 @@ class Pairs:
     def columns(self, vectors: np.ndarray) -> np.ndarray:
         """Keep the varying columns of other configurations, as float32."""
         return np.asarray(vectors, dtype=np.float32)[:, self.varying]
+
+    def model(self, members: Sequence[PairTrees]) -> DiversityModel:
+        """Ask boosters that were trained on the rows; see :class:`DiversitySurrogate`."""
+
+        def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            a, b = self.columns(a), self.columns(b)
+            return np.stack([member.predict(a, b) for member in members])
+
+        return predict
+
+    @staticmethod
+    def no_model(members: int) -> DiversityModel:
+        """Predict 0: what can be learned from configurations that are all equal."""
+        return lambda a, b: np.zeros((members, len(a), len(b)))

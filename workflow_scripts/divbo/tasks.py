@@ -97,22 +97,25 @@ class Tasks:
         have changed it: then it does not run again. What does run has the study's limits.
         """
         task = self._search(dataset, search) | {"repeat": int(repeat)}
-        manifest = self.manifest(dataset, search, repeat)
+        return self._asked(task, self.manifest("searches", dataset, search, repeat))
+
+    def manifest(self, *folder: str | int) -> dict[str, Any]:
+        """Content of the ``search.json`` in a folder of the results; empty where there is none."""
+        parts = tuple(map(str, folder))
+        if parts not in self._manifests:
+            path = Path("results", self.study.study, *parts, "search.json")
+            self._manifests[parts] = {}
+            with suppress(OSError, ValueError):
+                self._manifests[parts] = json.loads(path.read_text("utf-8"))
+        return self._manifests[parts]
+
+    def _asked(self, task: dict[str, Any], manifest: dict[str, Any]) -> str:
+        """Write a task, with the limits that its finished search was asked for if it may stay."""
         same = {"budget": task["budget"], "settings": task["optimizer"], "space": task["space"]}
         asked = all(manifest.get(key) == value for key, value in same.items())
         if asked and limits.same_search(manifest, task["limits"]):
-            task["limits"] = manifest.get("same_with", task["limits"])
+            task = task | {"limits": manifest.get("same_with", task["limits"])}
         return _json(task)
-
-    def manifest(self, dataset: str, search: str, repeat: int) -> dict[str, Any]:
-        """Content of the ``search.json`` of a finished search; empty where there is none."""
-        key = dataset, search, int(repeat)
-        if key not in self._manifests:
-            folder = Path("results", self.study.study, "searches", *map(str, key))
-            self._manifests[key] = {}
-            with suppress(OSError, ValueError):
-                self._manifests[key] = json.loads((folder / "search.json").read_text("utf-8"))
-        return self._manifests[key]
 
     def overtaken_by_limits(self) -> tuple[list[str], int]:
         """Finished searches that other limits could have changed, and how many they could not.
@@ -130,7 +133,7 @@ class Tasks:
             for search in self.study.used("search"):
                 for repeat in range(self.study.repeats):
                     name = dataset, search, repeat
-                    manifest = self.home(*name).manifest(*name)
+                    manifest = self.home(*name).manifest("searches", *name)
                     if manifest.get("limits", wanted) == wanted:
                         continue
                     if limits.same_search(manifest, wanted):
@@ -186,7 +189,7 @@ class Tasks:
             "budget": {"evaluations": 4 * wanted, "successes": wanted},
             "optimizer": {"optimizer": "random"},
         }
-        return _json(task)
+        return self._asked(task, self.manifest("configurations", dataset))
 
     def configurations_code(self) -> str:
         """Version of the code that evaluates the random configurations."""

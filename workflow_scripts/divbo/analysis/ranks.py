@@ -84,6 +84,26 @@ def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFra
     return wide.set_index(["dataset", "repeat"])
 
 
+def spreads(final: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation over repeats of final errors.
+
+    Parameters
+    ----------
+    final
+        Of :func:`final_errors`.
+
+    Returns
+    -------
+    errors
+        Columns ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1; NaN for one repeat),
+        ``repeats``; in the order of the study.
+    """
+    groups = final.groupby(level="dataset", sort=False)
+    frame = pd.concat({"mean": groups.mean(), "std": groups.std()}, axis=1)
+    frame = frame.stack(level=1, future_stack=True).rename_axis(["dataset", "method"]).reset_index()
+    return frame.assign(repeats=frame["dataset"].map(groups.size()))
+
+
 def means(final: pd.DataFrame) -> pd.DataFrame:
     """Mean error over repeats, shape (data sets, methods)."""
     return final.groupby(level="dataset", sort=False).mean()

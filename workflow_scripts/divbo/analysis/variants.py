@@ -59,31 +59,6 @@ def _key(values: dict[str, Any]) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def errors(compared: ranks.Comparison, column: str) -> pd.DataFrame:
-    """Mean and standard deviation over repeats of the final error.
-
-    Parameters
-    ----------
-    compared
-        The runs that all methods have.
-    column
-        ``validation_error`` (best observed so far) or ``test_error``.
-
-    Returns
-    -------
-    table
-        Columns ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1; NaN for one repeat),
-        ``repeats``; in the order of the study.
-    """
-    final = ranks.final_errors(compared, column)
-    rows = []
-    for dataset, group in final.groupby(level="dataset", sort=False):
-        for method in final.columns:
-            values = group[method]
-            rows.append((dataset, method, values.mean(), values.std(), len(values)))
-    return pd.DataFrame(rows, columns=["dataset", "method", "mean", "std", "repeats"])
-
-
 def against(compared: ranks.Comparison, method: str, column: str) -> pd.DataFrame:
     """Compare each variant with one of them, over data sets and on each data set.
 

@@ -50,25 +50,6 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
 
 
-def error_frame(final: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation over repeats of final errors.
-
-    Parameters
-    ----------
-    final
-        Of :func:`divbo.analysis.ranks.final_errors`.
-
-    Returns
-    -------
-    errors
-        Columns ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1), ``repeats``.
-    """
-    groups = final.groupby(level="dataset", sort=False)
-    frame = pd.concat({"mean": groups.mean(), "std": groups.std()}, axis=1)
-    frame = frame.stack(level=1, future_stack=True).rename_axis(["dataset", "method"]).reset_index()
-    return frame.assign(repeats=frame["dataset"].map(groups.size()))
-
-
 def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:
     """Test error in percent, mean ± standard deviation; data sets × methods (Table 1)."""
     final = ranks.final_errors(compared)
@@ -91,7 +72,7 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
-    data = error_frame(final)
+    data = ranks.spreads(final)
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
     data["majority_error"] = data["dataset"].map(majority)
     rows.append([*cells("average rank", ""), *foot, *cells(*([""] if uneven else []))])

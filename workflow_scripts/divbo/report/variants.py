@@ -79,11 +79,11 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
         return parts
     base = results.reference if results.reference in compared.methods else compared.methods[0]
     for column, part in PARTS.items():
-        table = variants.errors(compared, column)
+        table = ranks.spreads(ranks.final_errors(compared, column))
         parts.append(error_table(table, part, suffix, variants.against(compared, base, column)))
     entry, role = printed
     names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
-    ours = variants.errors(compared, "test_error")
+    ours = ranks.spreads(ranks.final_errors(compared, "test_error"))
     ours = ours.assign(method=ours["method"].map(names)).dropna(subset="method")
     parts += beside_the_paper(results, entry, ours, suffix)
     return parts
@@ -111,7 +111,7 @@ def error_table(
     Parameters
     ----------
     table
-        As :func:`divbo.analysis.variants.errors` returns it; a method may lack data sets.
+        As :func:`divbo.analysis.ranks.spreads` returns it; a method may lack data sets.
     part
         ``test`` or ``validation``.
     suffix

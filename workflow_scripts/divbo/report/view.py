@@ -1,6 +1,7 @@
 """What most pages start from: the methods that are compared, the reference, how they look."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from divbo.analysis.load import Results
 from divbo.analysis.ranks import Comparison
@@ -19,16 +20,26 @@ class View:
         The study's reference method, or the last compared one where it has no results.
     look
         Colour, dashes and marker by method.
+    study
+        The study, as in :class:`divbo.analysis.load.Results`.
     """
 
     compared: Comparison
     reference: str
     look: dict[str, dict]
+    study: dict[str, Any]
 
     @property
     def others(self) -> list[str]:
         """The compared methods but the reference."""
         return [m for m in self.compared.methods if m != self.reference]
+
+    @property
+    def ensembles(self) -> list[str]:
+        """The compared methods that build an ensemble, and not just take the best model."""
+        types = {m: self.study["ensembles"][parts["ensemble"]]["type"]
+                 for m, parts in self.study["methods"].items()}  # fmt: skip
+        return [m for m in self.compared.methods if types[m] != "best"]
 
     @property
     def key(self) -> dict[str, dict]:
@@ -46,4 +57,5 @@ def view(results: Results, least: int = 1) -> View | str:
     reference = results.reference
     if reference not in compared.methods:
         reference = compared.methods[-1]
-    return View(compared, reference, figures.styles(results.methods, results.reference))
+    look = figures.styles(results.methods, results.reference)
+    return View(compared, reference, look, results.study)

@@ -27,15 +27,10 @@ class XGBoostPairs(DiversitySurrogate):
         """Fit the models; see :meth:`DiversitySurrogate.fit`."""
         pairs = Pairs.of(vectors, diversities)
         if not pairs.varying.any():
-            return lambda a, b: np.zeros((self.models, len(a), len(b)))
+            return pairs.no_model(self.models)
         boosters = train(pairs, self.models, self.trees, rng)
         models = [PairTrees.of_xgboost(json.loads(b.save_raw("json"))) for b in boosters]
-
-        def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            a, b = pairs.columns(a), pairs.columns(b)
-            return np.stack([m.predict(a, b) for m in models])
-
-        return predict
+        return pairs.model(models)
 
 
 def train(pairs: Pairs, models: int, trees: int, rng: np.random.Generator) -> list:

@@ -37,7 +37,7 @@ def build(results: Results, publish) -> list[Section] | str:
     for column, part in PARTS.items() if len(finished) else ():
         theirs = finished.rename(columns={column: "mean"})[["dataset", "mean"]]
         theirs = theirs.assign(method=NAME, std=float("nan"), repeats=1)
-        ours = variants.errors(compared, column)
+        ours = ranks.spreads(ranks.final_errors(compared, column))
         both = pd.concat([frame for frame in (ours, theirs) if len(frame)], ignore_index=True)
         parts.append(error_table(both, part))
         if column == "test_error":

@@ -18,12 +18,7 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results)
     if isinstance(seen, str):
         return seen
-    ensembles = results.study["ensembles"]
-    methods = [
-        m
-        for m in seen.compared.methods
-        if ensembles[results.study["methods"][m]["ensemble"]]["type"] != "best"
-    ]
+    methods = seen.ensembles
     if not methods:
         return "no method with results builds an ensemble"
     counts = updates.count(results, methods)

@@ -31,7 +31,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if len(compared.methods) < 2:
         return "fewer than two settings of beta and tau have finished on the same data set"
     grids = {
-        column: variants.grid(results.study, variants.errors(compared, column))
+        column: variants.grid(results.study, ranks.spreads(ranks.final_errors(compared, column)))
         for column in COLUMNS
     }
     texts = [

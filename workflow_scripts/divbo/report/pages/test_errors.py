@@ -22,7 +22,7 @@ def build(results: Results, publish) -> list[Section] | str:
     sections = [
         Section("Ours", [contents.error_table(results, seen.compared, "ours")]),
     ]
-    ours = contents.error_frame(final)
+    ours = ranks.spreads(final)
     sizes = results.datasets.set_index("dataset")["test"]
     comparison = published.compare_errors(results.study, "test-error", ours, sizes)
     if comparison.empty:
