@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from checkout import ROOT, STUDY, Checkout
 from divbo import slurm
-from test_workflow import ROOT, STUDY, Checkout
 
 #: Brings up munge, slurmdbd, slurmctld and slurmd (SLURM of the system's packages).
 START = ROOT.parent / "shared/slurm/start-slurm.sh"

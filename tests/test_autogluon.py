@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 import run_autogluon
+from checkout import STUDY, Checkout
 from divbo.data import split
-from test_workflow import STUDY, Checkout
 
 ROOT = Path(__file__).parents[1]
 # In the place of AutoGluon: predicts class 1 wherever the first feature is positive.

@@ -6,7 +6,6 @@ untested.
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -16,8 +15,9 @@ import pytest
 import yaml
 from snakemake.deployment.conda import MIN_CONDA_VER
 
+from checkout import install
+
 ROOT = Path(__file__).parents[1]
-PARTS = ["Snakefile", "rules", "workflow_scripts", "profiles", "envs"]
 STUDY = {
     "study": "tiny",
     "datasets": {"wine": {"sklearn": "wine"}},
@@ -55,9 +55,7 @@ class Stand:
     def __init__(self, folder: Path):
         self.folder = folder / "work"
         self.folder.mkdir()
-        for part in PARTS:
-            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-            copy(ROOT / part, self.folder / part)
+        install(self.folder)
         (self.folder / "study.yaml").write_text(yaml.safe_dump(STUDY))
         self.prefix, self.log, self.ran = folder / "conda", folder / "asked", folder / "ran"
         (self.prefix / "bin").mkdir(parents=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from checkout import Checkout
 from divbo import study
 from divbo.errors import UserError
 from divbo.locks import lock
 from divbo.tasks import Tasks
-from test_workflow import Checkout
 
 ROOT = Path(__file__).parents[1]
 MAIN = {

@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 import why  # noqa: E402
+from checkout import PARTS, install  # noqa: E402
 from divbo.study import check  # noqa: E402
 from divbo.tasks import Tasks  # noqa: E402
 
-PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
 START, END = "<!-- reruns: start -->", "<!-- reruns: end -->"
 DATASETS = ("flowers", "wine")
 SEARCHES = ("bo", "divbo", "random")
@@ -389,15 +389,6 @@ ROWS = [
         lambda c: shutil.rmtree(c.folder / "results/tiny/searches/wine/bo"),
     ),
 ]
-
-
-def install(folder: Path, source: Path = ROOT) -> None:
-    """Copy the repository, with the times of now."""
-    for part in PARTS:
-        if (source / part).is_dir():
-            shutil.copytree(source / part, folder / part, copy_function=shutil.copy)
-        else:
-            shutil.copy(source / part, folder / part)
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,12 @@ import pytest
 import yaml
 
 import reproduce
+from checkout import install
 from divbo import manifest
 from divbo.errors import UserError
 from divbo.files import sha256
 
 ROOT = Path(__file__).parents[1]
-PARTS = ["Snakefile", "rules", "workflow_scripts", "profiles", "envs"]
 STUDY = {
     "study": "tiny",
     "datasets": {"wine": {"sklearn": "wine"}},
@@ -85,9 +85,7 @@ def run(folder: Path, *command, umask: int = 0o022, **environment) -> str:
 def there(tmp_path_factory):
     """Folder of a checkout with the finished study."""
     folder = tmp_path_factory.mktemp("there")
-    for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        copy(ROOT / part, folder / part)
+    install(folder)
     (folder / "study.yaml").write_text(yaml.safe_dump(STUDY))
     command = ("-m", "snakemake", "--cores", "1", "--configfile", "study.yaml", "--quiet", "all")
     run(folder, *command, LC_ALL="C.UTF-8", TZ="UTC", PYTHONHASHSEED="1", USER="me", LOGNAME="me")

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
+from checkout import STUDY, Checkout
 from slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
-from test_workflow import STUDY, Checkout
 
 SMALL = {
     **STUDY,

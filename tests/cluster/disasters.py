@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from checkout import STUDY, Checkout
 from divbo import slurm
 from slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
-from test_workflow import STUDY, Checkout
 
 SPACE = Path(__file__).with_name("gated.py")
 SMALL = {
