@@ -30,7 +30,6 @@ from divbo.evaluation.evaluator import Evaluator, WorkerError
 from divbo.files import atomic
 from divbo.history import OK
 from divbo.search.journal import Journal, Record
-from divbo.search.shown import error_rate, stored
 
 
 @dataclass(frozen=True)
@@ -133,24 +132,7 @@ class Refitting:
                 np.savez(temporary, allow_pickle=False, **vars(inputs))
             with self._evaluator(file) as evaluator, threadpool_limits(1):
                 for values in configurations:
-                    result = evaluator.evaluate(values)
-                    validation, test = (stored(p) for p in (result.validation, result.test))
-                    error = error_rate(validation, labels) if result.status == OK else None
-                    yield Record(
-                        configuration=values,
-                        status=result.status,
-                        error=error,
-                        suggest_seconds=0.0,
-                        fit_seconds=result.fit_seconds,
-                        cpu_seconds=result.cpu_seconds,
-                        predict_seconds=result.predict_seconds,
-                        memory_mb=result.memory_mb,
-                        error_type=result.error_type,
-                        message=result.message,
-                        why={},
-                        validation=validation,
-                        test=test,
-                    )
+                    yield Record.of(values, evaluator.evaluate(values), labels)
         except WorkerError as error:
             raise UserError(str(error)) from error
         finally:

@@ -25,7 +25,7 @@ import zlib
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from divbo.errors import UserError
 from divbo.files import sync_folder, write_json
 from divbo.history import OK
 from divbo.locks import lock
+from divbo.search.shown import error_rate, stored
+
+if TYPE_CHECKING:
+    from divbo.evaluation.evaluator import Evaluation
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,28 @@ class Record:
     why: dict[str, Any]
     validation: np.ndarray | None
     test: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls,
+        configuration: dict[str, Any],
+        evaluation: "Evaluation",
+        labels: np.ndarray,
+        suggest_seconds: float = 0.0,
+        why: dict[str, Any] | None = None,
+    ) -> "Record":
+        """Take an evaluation for storing, with the error of its predictions on ``labels``."""
+        validation, test = (stored(p) for p in (evaluation.validation, evaluation.test))
+        measured = ("status", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
+        return cls(
+            configuration=configuration,
+            error=error_rate(validation, labels) if evaluation.status == OK else None,
+            suggest_seconds=suggest_seconds,
+            why=why or {},
+            validation=validation,
+            test=test,
+            **{key: getattr(evaluation, key) for key in (*measured, "error_type", "message")},
+        )
 
 
 class Journal:

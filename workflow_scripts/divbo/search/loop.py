@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from divbo.evaluation.evaluator import Evaluator
-from divbo.history import OK, History, Observation
+from divbo.history import History, Observation
 from divbo.optimizers.base import Optimizer
 from divbo.search.budget import Budget
 from divbo.search.journal import Journal, Record
-from divbo.search.shown import error_rate, generator, observation, stored
+from divbo.search.shown import generator, observation
 from divbo.space.base import Space
 
 
@@ -61,25 +61,7 @@ def run(
         suggest_seconds = time.perf_counter() - start
         values = dict(suggestion.configuration)
         result = evaluator.evaluate(values)
-        validation, test = (stored(p) for p in (result.validation, result.test))
-        error = None
-        if result.status == OK:
-            error = error_rate(validation, labels)
-        record = Record(
-            configuration=values,
-            status=result.status,
-            error=error,
-            suggest_seconds=suggest_seconds,
-            fit_seconds=result.fit_seconds,
-            cpu_seconds=result.cpu_seconds,
-            predict_seconds=result.predict_seconds,
-            memory_mb=result.memory_mb,
-            error_type=result.error_type,
-            message=result.message,
-            why=suggestion.why,
-            validation=validation,
-            test=test,
-        )
+        record = Record.of(values, result, labels, suggest_seconds, suggestion.why)
         check()
         journal.append(record)
         observations += (shown(record),)
