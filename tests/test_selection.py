@@ -8,16 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from divbo.ensembles.base import Members, Pool, expand
+from divbo.ensembles.base import RESOLUTION, Members, Pool, expand
 from divbo.ensembles.selection import Selection, paths, select
+from divbo.votes import make_votes
 
 
 def exact_errors(chosen, predictions, labels):
-    """Count wrong labels of the mean of ``chosen``, in exact arithmetic."""
+    """Count wrong labels of the mean of ``chosen``, in exact arithmetic on multiples of 2^-32."""
     wrong = 0
     for sample, label in enumerate(labels):
         sums = [
-            sum(Fraction(float(p)) for p in ps)
+            sum(Fraction(round(Fraction(float(p)) * 2**32), 2**32) for p in ps)
             for ps in zip(*(predictions[i][sample] for i in chosen), strict=True)
         ]
         if len(sums) == 1:
@@ -53,6 +54,10 @@ def single_errors(predictions, labels):
     return [exact_errors([i], predictions, labels) / len(labels) for i in range(len(predictions))]
 
 
+#: Probabilities that float64 sums with larger ones hold or lose, depending on the order.
+TINY = [1e-23, 8e-23, 1e-17, 1e-16, 3e-16, 1e-13, 1e-12, 2e-12, 5e-11, 1.2e-10, 1e-9, 3e-8]
+
+
 @st.composite
 def pools(draw):
     """Small pools in which nearly everything ties, with failed evaluations in between."""
@@ -60,10 +65,15 @@ def pools(draw):
     n_samples = draw(st.integers(1, 7))
     n = draw(st.integers(1, 8))
     if n_classes == 2:
-        row = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 0.1, 0.3, 0.7, 0.9]).map(lambda p: [p])
+        row = st.sampled_from([*TINY, 0.0, 0.25, 0.5, 0.75, 1.0, 0.1, 0.3, 0.7, 0.9]).map(
+            lambda p: [p]
+        )
     else:
         cuts = st.lists(st.integers(0, 4), min_size=n_classes - 1, max_size=n_classes - 1)
-        row = cuts.map(lambda c: (np.diff([0, *sorted(c), 4]) / 4).tolist())
+        more = st.lists(st.sampled_from([0, *TINY]), min_size=n_classes, max_size=n_classes)
+        row = st.tuples(cuts, more).map(
+            lambda drawn: (np.diff([0, *sorted(drawn[0]), 4]) / 4 + drawn[1]).tolist()
+        )
     matrix = st.lists(row, min_size=n_samples, max_size=n_samples)
     predictions = np.array(draw(st.lists(matrix, min_size=n, max_size=n)), dtype=np.float32)
     label = st.integers(0, n_classes - 1)
@@ -104,6 +114,48 @@ def test_paths_and_their_errors_equal_exact_selection(pool, size):
     for n, (path, errors) in enumerate(found, 1):
         prefix = (a[:n] if a is not pool.labels else a for a in arguments)
         assert (path, errors) == exact_selection(*prefix, size, pool.seed)
+
+
+@settings(max_examples=300, deadline=None)
+@given(pools(), st.integers(1, 9), st.randoms(use_true_random=False))
+def test_errors_are_those_of_the_labels_that_the_ensemble_gives(pool, size, random):
+    """Of every beginning of a selection, whatever the order of its models."""
+    ok = np.flatnonzero(~np.isnan(pool.errors))
+    predictions = pool.predictions[ok]
+    for path, errors in paths(predictions, pool.labels, pool.errors[ok], size, pool.seed):
+        for number, wrong in enumerate(errors, 1):
+            chosen = random.sample(path[:number], number)
+            members = Members(np.array(chosen), np.full(number, 1 / number))
+            assert np.sum(members.predict(predictions) != pool.labels) == wrong
+        indices, weights = members_of(path)
+        members = Members(np.array(indices), np.array(weights))
+        assert np.sum(members.predict(predictions) != pool.labels) == errors[-1]
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_a_probability_that_a_sum_cannot_hold_is_no_majority(order):
+    """One model is sure of class 1, the other of class 0 but for 8e-23: a tie, so class 0."""
+    predictions = np.array([[1, 0, 0], [8e-23, 0, 1]], dtype=np.float32)[order, :, None]
+    labels, errors = np.array([0, 0, 1]), np.array([2, 0])[order] / 3
+    *_, (path, trajectory) = paths(predictions, labels, errors, 2, 0)
+    assert trajectory == [exact_errors(path[:n], predictions, labels) for n in (1, 2)]
+    votes = make_votes(predictions, labels)
+    for first in (0, 1):
+        count = votes.counter(votes.add(votes.zero, first), 2)
+        assert count(votes.models(0, 2))[1 - first] == 1  # only the tied third sample
+
+
+@pytest.mark.parametrize("size", [2, 24, 100, 1000])
+def test_the_smallest_majority_counts_in_the_largest_ensembles(size):
+    """Half of the votes and one multiple of the resolution more, in scores as in selection."""
+    for p, label in ((RESOLUTION, 1), (RESOLUTION / 4, 0)):
+        predictions = np.array([p, 0, 1], dtype=np.float32)[:, None, None]
+        weights = np.array([1, size // 2 - 1, size // 2]) / size
+        members = Members(np.arange(3), weights)
+        assert members.predict(predictions).tolist() == [label]
+        votes = make_votes(predictions, np.array([1]))
+        sums = size // 2 * votes.models(2, 3)[:, 0].astype(float)
+        assert votes.counter(sums, size)(votes.models(0, 1)).tolist() == [1 - label]
 
 
 def noisy_pool(seed, n, n_samples, n_classes):

@@ -3,14 +3,17 @@
 A label that no model of the pool can turn, because the sum of the others is too clear, is counted
 once for all models; only the other samples are looked at model by model.
 
-Errors are integer counts, and sums are float64 sums of float32 values, which are exact for
-probabilities above 2e-7 (24 bits, 7 more for up to 128 rounds); no tie hangs on rounding.
+Errors are integer counts, and sums are exact (:func:`divbo.ensembles.base.rounded`), so no tie
+hangs on rounding or on the order of the models, and the errors are those of the ensemble's labels
+(:meth:`divbo.ensembles.base.Members.predict`).
 """
 
 from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+
+from divbo.ensembles.base import rounded
 
 
 def make_votes(predictions: np.ndarray, labels: np.ndarray) -> "TwoClasses | ManyClasses":
@@ -33,7 +36,7 @@ class TwoClasses:
     """Sums and errors of two classes from the probability of class 1, of shape (n, n_samples)."""
 
     def __init__(self, predictions: np.ndarray, labels: np.ndarray):
-        self.by_sample = np.array(predictions.T, dtype=np.float32, order="C")
+        self.by_sample = np.ascontiguousarray(rounded(predictions.T))
         self.low, self.high = self.by_sample.min(axis=1), self.by_sample.max(axis=1)
         self.is_one = np.asarray(labels) == 1
         self.zero = np.zeros(len(labels))
@@ -52,7 +55,7 @@ class TwoClasses:
         A label is 1 if sums + p > number / 2, that is if p is above a limit, and a float32 is
         above the limit just if it is above the largest float32 that is not above the limit.
         """
-        exact = number / 2 - sums
+        exact = number / 2 - sums  # without rounding, as the sums are
         limit = exact.astype(np.float32)
         limit = np.where(limit > exact, np.nextafter(limit, np.float32(-np.inf)), limit)
         always_one = limit < self.low
@@ -77,7 +80,7 @@ class ManyClasses:
     def __init__(self, predictions: np.ndarray, labels: np.ndarray):
         order = np.argsort(labels, kind="stable")
         self.labels = np.asarray(labels)[order]
-        self.by_class = np.array(predictions.transpose(2, 1, 0)[:, order], np.float32, order="C")
+        self.by_class = np.ascontiguousarray(rounded(predictions.transpose(2, 1, 0)[:, order]))
         self.low, self.high = self.by_class.min(axis=2), self.by_class.max(axis=2)
         self.zero = np.zeros(self.low.shape)
 
@@ -90,10 +93,7 @@ class ManyClasses:
         return sums + self.by_class[:, :, winner]
 
     def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from models to their errors in a round (whatever its number).
-
-        Rounding is monotone, so bounds of the sums hold for the sums as they are computed.
-        """
+        """Return the function from models to their errors in a round (whatever its number)."""
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]

@@ -24,7 +24,7 @@ class Population(Ensemble):
     """
 
     population: int = Field(30, ge=1)
-    size: int = Field(25, ge=1)
+    size: int = Field(25, ge=1, le=1000)
 
     def trace(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.trace`."""

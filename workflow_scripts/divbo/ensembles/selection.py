@@ -33,7 +33,7 @@ class Selection(Ensemble):
         and in auto-sklearn.
     """
 
-    size: int = Field(25, ge=1)
+    size: int = Field(25, ge=1, le=1000)
     use_best: bool = False
 
     def trace(self, pool: Pool) -> list[Members | None]:

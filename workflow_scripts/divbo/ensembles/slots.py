@@ -21,7 +21,7 @@ class Slots(Ensemble):
         Number of slots. Default 12 as in the DivBO paper.
     """
 
-    size: int = Field(12, ge=1)
+    size: int = Field(12, ge=1, le=1000)
 
     def trace(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.trace`; the rule is that of :func:`divbo.slots.fillings`."""

@@ -29,7 +29,7 @@ class DivBO(BayesianOptimization):
     weight: float | None = Field(
         None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
     )
-    pool: int = Field(25, ge=1, description="Rounds of ensemble selection for the pool.")
+    pool: int = Field(25, ge=1, le=1000, description="Rounds of ensemble selection for the pool.")
     surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
     sampler: Literal["members", "normal"] = Field(
         "members",
@@ -98,7 +98,8 @@ class DivBO(BayesianOptimization):
             "rank_performance": by_performance,
             "rank_diversity": by_diversity,
         }
-        facts = {"weight": weight, "pool": len(members)}
+        pool = [int(i) + 1 for i in history.ok[members]]  # iterations, as in members.parquet
+        facts = {"weight": weight, "pool": len(pool), "members": pool}
         return by_performance + weight * by_diversity, columns, facts
 
 
