@@ -12,7 +12,7 @@ from divbo.pair_trees import PairTrees
 from divbo.pairs import Pairs
 from divbo.surrogates import lightgbm_pairs, xgboost_pairs
 from divbo.surrogates.base import DiversitySurrogate
-from divbo.surrogates.forest_kernel import ForestKernel, embed
+from divbo.surrogates.forest_kernel import ForestKernel
 from divbo.surrogates.lightgbm_pairs import LightGBMPairs
 from divbo.surrogates.lightgbm_single import LightGBMSingle, normal_scores
 from divbo.surrogates.random_forest import RandomForest
@@ -190,14 +190,6 @@ def test_pairs_are_of_a_subset_of_configurations_both_ways_and_with_themselves(m
         subsets.append(tuple(chosen))
     assert len(set(subsets)) > 1
     assert len({seed for seed, _, _ in seen}) == 4
-
-
-def test_embedding_has_the_distances():
-    """Squared distances of points in two dimensions are recovered exactly by two coordinates."""
-    points = np.random.default_rng(0).normal(size=(12, 2))
-    squared = np.square(points[:, None] - points).sum(axis=2)
-    z = embed(squared, 2)
-    np.testing.assert_allclose(np.square(z[:, None] - z).sum(axis=2), squared, atol=1e-9)
 
 
 def test_forest_kernel_knows_the_observed():

@@ -10,8 +10,17 @@ from divbo.space.base import Configuration, Space
 Score = Callable[[np.ndarray], np.ndarray]
 
 
+def settled(values: np.ndarray) -> np.ndarray:
+    """Round to the 24 bits of a float32 (as float64), for values that decide a choice.
+
+    Libraries compute in other instructions on other processors, and the last bits of a float64
+    differ with them: what is equal but for these must tie everywhere.
+    """
+    return np.asarray(values, dtype=np.float32).astype(float)
+
+
 def expected_improvement(mean: np.ndarray, std: np.ndarray, best: float) -> np.ndarray:
-    """Expected improvement upon the lowest error seen (Specification C.2, xi = 0).
+    """Expected improvement upon the lowest error seen, :func:`settled` (Jones et al. 1998, Eq. 15).
 
     Parameters
     ----------
@@ -26,7 +35,7 @@ def expected_improvement(mean: np.ndarray, std: np.ndarray, best: float) -> np.n
     safe = np.where(std > 0, std, 1.0)
     z = gain / safe
     density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    return np.where(std > 0, np.maximum(gain * ndtr(z) + safe * density, 0.0), 0.0)
+    return settled(np.where(std > 0, np.maximum(gain * ndtr(z) + safe * density, 0.0), 0.0))
 
 
 def descending_ranks(values: np.ndarray) -> np.ndarray:

@@ -100,7 +100,8 @@ class DivBO(BayesianOptimization):
         }
         pool = [int(i) + 1 for i in history.ok[members]]  # iterations, as in members.parquet
         facts = {"weight": weight, "pool": len(pool), "members": pool}
-        return by_performance + weight * by_diversity, columns, facts
+        # Half ranks and a weight: rounded, so that equal sums tie whatever the weight's last bit.
+        return np.round(by_performance + weight * by_diversity, 9), columns, facts
 
 
 def diversity_weight(observations: int, beta: float, tau: float) -> float:

@@ -5,19 +5,18 @@ from pydantic import Field
 
 from divbo.surrogates.base import DiversityModel, DiversitySurrogate
 
-COORDINATES = 5  # of the embedding that the trees are grown on
+LANDMARKS = 10  # observed configurations; the trees learn how far others are from these
 
 
 class ForestKernel(DiversitySurrogate):
     """Weighted mean of known diversities; not of the paper, and far cheaper.
 
-    The observed configurations are embedded in a few coordinates in which squared distances are
-    about their diversities (classical scaling). Extremely randomized trees that predict the
-    coordinates from the configuration are grown until every observed one has its own leaf, and a
-    configuration x is as similar to observation i as many trees put them in the same leaf: these
-    are weights w_i(x) of sum 1. The prediction is sum_ij w_i(x) w_j(x') D_ij, which is symmetric,
-    and D_ij itself for two observed configurations. There are n rows to learn from instead of the
-    n^2 pairs. Groups of trees are the members of the model.
+    Extremely randomized trees learn the diversities of a configuration to ten observed ones, drawn
+    at random, and are grown until every observed configuration has its own leaf. A configuration
+    x is as similar to observation i as many trees put them in the same leaf: these are weights
+    w_i(x) of sum 1. The prediction is sum_ij w_i(x) w_j(x') D_ij, which is symmetric, and D_ij
+    itself for two observed configurations. There are n rows to learn from instead of the n^2
+    pairs. Groups of trees are the members of the model.
     """
 
     groups: int = Field(5, ge=1, description="Groups of trees, the members of the model.")
@@ -30,11 +29,12 @@ class ForestKernel(DiversitySurrogate):
         from sklearn.ensemble import ExtraTreesRegressor
 
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # again from the first
         forest = ExtraTreesRegressor(
             n_estimators=self.groups * self.trees,
             max_features=0.5,
             random_state=int(rng.integers(2**31)),
-        ).fit(vectors, embed(diversities, COORDINATES))
+        ).fit(vectors, diversities[:, landmarks])
         trees = [estimator.tree_ for estimator in forest.estimators_]
         shares = []
         for tree in trees:
@@ -51,26 +51,8 @@ class ForestKernel(DiversitySurrogate):
             return result / self.trees
 
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return weights(a) @ (diversities @ weights(b).transpose(0, 2, 1))
+            products = weights(a) @ (diversities @ weights(b).transpose(0, 2, 1))
+            # The last bits of a product of matrices depend on the processor: equal ones shall tie.
+            return products.astype(np.float32)
 
         return predict
-
-
-def embed(distances: np.ndarray, size: int) -> np.ndarray:
-    """Classical scaling: coordinates whose squared distances are about the given ones.
-
-    Parameters
-    ----------
-    distances
-        Of shape (n, n), symmetric, zeros on the diagonal.
-
-    Returns
-    -------
-    coordinates
-        Of shape (n, size), the largest last; zeros where there are fewer than size.
-    """
-    centred = distances - distances.mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
-    values, columns = np.linalg.eigh(-centred / 2)
-    found = columns[:, -size:] * np.sqrt(np.maximum(values[-size:], 0))
-    return np.pad(found, ((0, 0), (size - found.shape[1], 0)))
