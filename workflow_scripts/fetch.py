@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 from divbo.errors import run
 
@@ -11,12 +12,10 @@ from divbo.errors import run
 def main() -> None:
     """Read ``--source``, write ``dataset.parquet`` and ``dataset.json`` into ``--output``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--source", required=True, type=json.loads, help='JSON, such as {"openml": 772}'
-    )
+    parser.add_argument("--source", required=True, type=_json, help='JSON, such as {"openml": 772}')
     parser.add_argument("--output", required=True, type=Path, help="folder to write into")
     parser.add_argument(
-        "--openml", default="{}", type=json.loads, help="JSON: server, cache, tries"
+        "--openml", default={}, type=_json, help="JSON: server, cache, tries and so on"
     )
     arguments = parser.parse_args()
 
@@ -28,7 +27,9 @@ def main() -> None:
 
     from divbo.data import changes, normalise, sources
 
-    frame, description = normalise.normalise(sources.read(arguments.source, arguments.openml))
+    frame, description = normalise.normalise(
+        sources.read(arguments.source, arguments.openml, arguments.output)
+    )
     normalise.write(frame, description, arguments.output)
     if line := changes.remember(arguments.output, description):
         print(f"DATA CHANGED: {line}", flush=True)
@@ -39,6 +40,13 @@ def main() -> None:
         *(description["name"], description["rows"], description["features"]),
         len(description["classes"]),
     )
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise argparse.ArgumentTypeError("that is no JSON") from None
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import secrets
+import shutil
 import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,9 +35,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
         If the system refuses the write (full disk, no permission): one line naming ``path``.
     """
     path = Path(path)
-    # The ending is kept, because numpy appends its own to a name without it.
-    owner = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
-    temporary = path.with_name(f".{path.stem}.{owner}{path.suffix}")
+    temporary = _beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(path)
@@ -50,6 +49,29 @@ def atomic(path: str | Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(path: str | Path) -> Iterator[Path]:
+    """Give a new folder beside ``path``, and remove it after the block, whatever is in it.
+
+    The folder above is made where it is missing. What a killed process left is removed by the next
+    that asks for the same ``path``.
+
+    Raises
+    ------
+    OSError
+        If the system refuses to make it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
+    temporary = _beside(path)
+    temporary.mkdir()
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_json(path: str | Path, obj: Any) -> None:
@@ -149,12 +171,19 @@ def damaged(manifest: str | Path) -> list[str]:
     return lines
 
 
+def _beside(path: Path) -> Path:
+    """Name a temporary file after its process; see :func:`_remove_leftovers`."""
+    # The ending is kept, because numpy appends its own to a name without it.
+    owner = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return path.with_name(f".{path.stem}.{owner}{path.suffix}")
+
+
 def _host() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove temporary files of ``path`` whose process has ended."""
+    """Remove temporary files and folders of ``path`` whose process has ended."""
     owner = r"([0-9a-f]{8})-(\d+)-[0-9a-f]{8}"
     name = re.compile(rf"\.{re.escape(path.stem)}\.{owner}{re.escape(path.suffix)}")
     for made in filter(None, map(name.fullmatch, os.listdir(path.parent))):
@@ -162,7 +191,7 @@ def _remove_leftovers(path: Path) -> None:
         with suppress(OSError):
             alive = made[1] != _host() or _runs(int(made[2]))
             if not alive or time.time() - file.stat().st_mtime > DAY:
-                file.unlink()
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 
 def _runs(process: int) -> bool:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from divbo import plugins, study_file
-from divbo.data.sources import BUNDLED, check_file, source_key, source_kind
+from divbo.data.sources import ADDRESS, BUNDLED, LARGEST_ID, check_file, source_key, source_kind
 from divbo.errors import UserError
 from divbo.plugins import nearest
 
@@ -30,8 +30,10 @@ class _Model(BaseModel):
 class Dataset(_Model):
     """Where a data set comes from: exactly one of `openml`, `file` and `sklearn`."""
 
-    openml: int | None = Field(None, ge=1, description="id of the data set at OpenML")
-    version: int | None = Field(None, ge=1, description="expected version at OpenML")
+    openml: int | None = Field(
+        None, ge=1, le=LARGEST_ID, description="id of the data set at OpenML"
+    )
+    version: int | None = Field(None, ge=1, le=LARGEST_ID, description="expected version at OpenML")
     md5: str | None = Field(
         None, pattern="^[0-9a-f]{32}$", description="expected MD5 of the ARFF file"
     )
@@ -108,6 +110,25 @@ class OpenML(_Model):
     server: str | None = Field(None, description="address of another server's XML interface")
     cache: str | None = Field(None, description="a filled cache folder of the openml client")
     tries: int = Field(5, ge=1, description="attempts a download, with growing pauses between")
+    max_mb: int = Field(
+        2000, ge=1, description="largest size of a data set's file, unpacked, in MB (10^6 bytes)"
+    )
+    max_seconds: float = Field(
+        3600, gt=0, description="seconds for a data set, with all tries and pauses"
+    )
+    min_kb_per_second: float = Field(
+        10,
+        gt=0,
+        description="a try has failed that brings fewer kB (10^3 bytes, unpacked) a second than "
+        "this over a minute",
+    )
+
+    @field_validator("server")
+    @classmethod
+    def _address(cls, server: str | None) -> str | None:
+        if server is not None and not ADDRESS.fullmatch(server):
+            raise ValueError("is no address, such as https://openml.example.org/api/v1/xml")
+        return server
 
     @field_validator("cache")
     @classmethod

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +31,15 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     """
     lines = []
     for key, source in sources.items():
-        with suppress(OSError, ValueError, KeyError):
-            if "file" not in source:
-                continue
+        if "file" not in source:
+            continue
+        with suppress(OSError, ValueError):
             path, made = Path(source["file"]), folder / key / "dataset.json"
             # Content is looked at only where the file was written after its copy.
             if path.stat().st_mtime_ns <= made.stat().st_mtime_ns:
                 continue
-            known = json.loads(made.read_text(encoding="utf-8"))["md5"]
-            if hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() != known:
+            known = _read(made).get("md5")
+            if known is not None and _md5(path) != known:
                 lines.append(
                     f"'{path}' has changed since its data were read: everything made from it "
                     "is made again"
@@ -63,13 +64,11 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     """
     keys = ("checksum", "version", "rows", "features")
     now = {key: description.get(key) for key in keys}
-    before = None
-    with suppress(OSError, ValueError):
-        before = json.loads((output / MEMORY).read_text(encoding="utf-8"))
+    before = _read(output / MEMORY)
     if before == now:
         return None
     write_json(output / MEMORY, now)
-    if not isinstance(before, dict) or before.get("checksum") == now["checksum"]:
+    if not before or before.get("checksum") == now["checksum"]:
         return None
     facts = [f"{k} {before.get(k)} -> {now[k]}" for k in keys[1:] if before.get(k) != now[k]]
     told = f" ({', '.join(facts)})" if facts else ""
@@ -77,3 +76,17 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
         f"the data of '{description['name']}' are not those of the last time{told}: everything "
         "made from them is made again"
     )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read a file of JSON; empty if there is none, or it is damaged: its owner says so."""
+    with suppress(OSError, ValueError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict):
+            return content
+    return {}
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()

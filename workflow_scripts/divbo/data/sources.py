@@ -25,6 +25,11 @@ KEYS = {
     "file": {"file", "target"},
     "sklearn": {"sklearn"},
 }
+#: Address of an OpenML server. Its client makes a folder of the host's name, part by part.
+ADDRESS = re.compile(
+    r"https?://([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?"
+)
+LARGEST_ID = 10**9
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 CSV_HINT = "it must be UTF-8 text, separated by commas"
 PARQUET_HINT = "it must be a whole Parquet file"
@@ -88,8 +93,8 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         raise UserError(f"{where}: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
     for key in ("openml", "version"):
         value = source.get(key, 1)
-        if type(value) is not int or value < 1:
-            raise UserError(f"{where}.{key}: {value!r} is no whole number from 1")
+        if type(value) is not int or not 1 <= value <= LARGEST_ID:
+            raise UserError(f"{where}.{key}: {value!r} is no whole number from 1 to {LARGEST_ID}")
     for key in ("file", "target", "sklearn", "md5"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is no text")
@@ -116,7 +121,11 @@ def source_key(source: Mapping[str, Any]) -> str:
     return f"file-{stem}-{digest[:8]}"
 
 
-def read(source: Mapping[str, Any], openml: Mapping[str, Any] | None = None) -> Raw:
+def read(
+    source: Mapping[str, Any],
+    openml: Mapping[str, Any] | None = None,
+    beside: Path | None = None,
+) -> Raw:
     """Read a data set from its source.
 
     Parameters
@@ -125,6 +134,8 @@ def read(source: Mapping[str, Any], openml: Mapping[str, Any] | None = None) -> 
         As in a study.
     openml
         How OpenML is reached: fields of :class:`divbo.data.openml_client.Access`.
+    beside
+        Beside it lies a download until it is read (default: in the folder for temporary files).
 
     Raises
     ------
@@ -133,17 +144,15 @@ def read(source: Mapping[str, Any], openml: Mapping[str, Any] | None = None) -> 
     """
     kind = source_kind(source)
     if kind == "openml":
-        return from_openml(source["openml"], source.get("version"), source.get("md5"), openml or {})
+        from divbo.data import openml_client
+
+        pins = source.get("version"), source.get("md5")
+        return openml_client.fetch(
+            source["openml"], *pins, openml_client.access(openml or {}), beside
+        )
     if kind == "file":
         return from_file(source["file"], source["target"])
     return from_sklearn(source["sklearn"])
-
-
-def from_openml(number: int, version: int | None, md5: str | None, access: Mapping) -> Raw:
-    """Fetch a data set from OpenML, or from a cache of its client; see :func:`read`."""
-    from divbo.data import openml_client
-
-    return openml_client.fetch(number, version, md5, openml_client.access(access))
 
 
 def from_file(name: str, target: str) -> Raw:
