@@ -1,11 +1,12 @@
 """A stand-in for OpenML on the loopback interface, as far as its client's ``get_dataset`` asks.
 
-It can also misbehave: see :meth:`OpenMLServer.fail`.
+It can also misbehave: see :meth:`OpenMLServer.fail` and :meth:`OpenMLServer.reply`.
 """
 
 import hashlib
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.sax.saxutils import escape
@@ -51,14 +52,20 @@ class OpenMLServer:
         Address for the client's ``config.server``.
     requests
         Paths asked for, in their order.
+    queries
+        What followed them, after a question mark.
+    released
+        Set when the server is closed: what answers without an end must look at it.
     """
 
     def __init__(self, port: int):
         self.origin = f"http://127.0.0.1:{port}"
         self.url = f"{self.origin}/api/v1/xml"
         self.requests: list[str] = []
+        self.queries: list[str] = []
         self.released = threading.Event()
         self._pages: dict[str, str] = {}
+        self._replies: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
         self._failures: dict[str, deque[str]] = {"data": deque(), "file": deque()}
 
     def add(self, number: int, arff: str, **elements) -> None:
@@ -78,10 +85,19 @@ class OpenMLServer:
         """
         self._failures[which].extend([how] * times)
 
+    def reply(self, which: str, how: Callable[[BaseHTTPRequestHandler], None]) -> None:
+        """Let ``how`` write all answers for ``which``, from the status line on."""
+        self._replies[which] = how
+
     def answer(self, request: BaseHTTPRequestHandler) -> None:
-        path = request.path.split("?")[0]
+        path, _, query = request.path.partition("?")
         self.requests.append(path)
-        queue = self._failures["file" if path.startswith("/files/") else "data"]
+        self.queries.append(query)
+        which = "file" if path.startswith("/files/") else "data"
+        if which in self._replies:
+            self._replies[which](request)
+            return
+        queue = self._failures[which]
         how = queue.popleft() if queue else "well"
         page = self._pages.get(path)
         if how == "hang":
@@ -120,7 +136,11 @@ def serve():
         def log_message(self, *_):
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_):  # whoever asked has hung up
+            pass
+
+    http = Server(("127.0.0.1", 0), Handler)
     own = OpenMLServer(http.server_port)
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

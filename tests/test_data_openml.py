@@ -1,20 +1,25 @@
+import gzip
 import hashlib
 import json
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import openml
 import pytest
 import requests
 
+from divbo import files, study
 from divbo.data import normalise, openml_client, sources
 from divbo.errors import UserError
-from openml_server import description, serve
+from openml_server import ERROR, description, serve
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 SHARED = Path(__file__).parents[2] / "shared" / "openml"
@@ -36,6 +41,10 @@ ARFF = """@relation small
 7,green,a,7,?
 """
 MD5 = hashlib.md5(ARFF.encode(), usedforsecurity=False).hexdigest()
+ZEROS = bytes(20_000_000)
+BOMB = gzip.compress(ZEROS)
+#: Blocks of gzip without content, which go on for ever.
+FLUSHES = b"\x00\x00\x00\xff\xff" * 1000
 
 
 @pytest.fixture
@@ -339,14 +348,323 @@ def test_progress_says_what_is_fetched(server, caplog):
     assert said[-1] == f"OpenML data set 7 is 'set-7', from {server.url}"
 
 
-def run_fetch(source, output, access):
-    options = {"source": json.dumps(source), "output": str(output), "openml": json.dumps(access)}
-    return subprocess.run(
-        [sys.executable, str(SCRIPTS / "fetch.py"), *(f"--{k}={v}" for k, v in options.items())],
-        capture_output=True,
-        text=True,
-        check=False,
+def sends(body=b"", *headers, status="200 OK", length=True):
+    """Write an answer of the given bytes, with more headers or without its length."""
+    body = body.encode(errors="surrogateescape") if isinstance(body, str) else body
+
+    def reply(request, server):
+        lines = [f"HTTP/1.1 {status}", *headers, "Connection: close"]
+        if length:
+            lines.append(f"Content-Length: {len(body)}")
+        request.wfile.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
+
+    return reply
+
+
+def goes_on(head, piece, pause=0.0, first=b""):
+    """Write a head, and then a piece again and again, as long as somebody listens."""
+
+    def reply(request, server):
+        request.wfile.write(head.replace("\n", "\r\n").encode() + first)
+        while not server.released.wait(pause):
+            request.wfile.write(piece)
+
+    return reply
+
+
+def describes(**elements):
+    """A description as the server writes it, with other elements."""
+    return lambda request, server: sends(
+        description(7, ARFF, **{"url": f"{server.origin}/files/7.arff", **elements})
+    )(request, server)
+
+
+def raw_description(old, new):
+    """A description whose text is another, as XML."""
+
+    def reply(request, server):
+        text = description(7, ARFF, f"{server.origin}/files/7.arff")
+        assert old in text
+        sends(text.replace(old, new))(request, server)
+
+    return reply
+
+
+def redirects(to):
+    return sends(b"", f"Location: {to}", status="302 Found")
+
+
+def entities(declared, used):
+    return sends(
+        f"<!DOCTYPE a [{declared}]><oml:data_set_description><oml:name>{used}</oml:name>"
+        "</oml:data_set_description>"
     )
+
+
+LAUGHS = '<!ENTITY a "ha">' + "".join(
+    f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+OK, CHUNKED = "HTTP/1.1 200 OK\n", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n"
+NONE = "the answer is no OpenML description"
+WELL = describes(md5_checksum=None)
+#: name -> how descriptions are answered, how files are (None: well), what the line says, settings.
+HOSTILE = {
+    # Answers that are something else.
+    "empty": (sends(), None, NONE),
+    "json": (sends('{"data_set_description": {"id": "7"}}'), None, NONE),
+    "html": (sends("<!DOCTYPE html><html><body>hello</body></html>"), None, NONE),
+    "another root": (sends("<a/>"), None, NONE),
+    "empty root": (sends("<oml:data_set_description/>"), None, NONE),
+    "text root": (sends("<oml:data_set_description>x</oml:data_set_description>"), None, NONE),
+    "nested": (sends("<a>" * 100_000), None, NONE),
+    "utf-16": (sends("<a/>".encode("utf-16")), None, NONE),
+    "no utf-8": (raw_description("written by a test", "\udcff"), None, NONE),
+    "binary": (sends(bytes(range(256))), None, NONE),
+    "laughs": (entities(LAUGHS, "&i;"), None, NONE),
+    "external": (entities('<!ENTITY a SYSTEM "file:///etc/passwd">', "&a;"), None, NONE),
+    "parameter": (entities('<!ENTITY % a SYSTEM "http://127.0.0.1/x">%a;', "x"), None, NONE),
+    # Descriptions with wrong elements.
+    "version text": (describes(version="three"), None, "its 'version' is 'three'"),
+    "version fraction": (describes(version="1.5"), None, "its 'version' is '1.5'"),
+    "version huge": (describes(version="9" * 5000), None, "its 'version' is '999"),
+    "version none": (describes(version=None), None, "its 'version' is 'None'"),
+    "another id": (describes(id=8), None, "the answer describes data set 8"),
+    "id text": (describes(id="seven"), None, "its 'id' is 'seven'"),
+    "id negative": (describes(id=-7), None, "its 'id' is '-7'"),
+    "id path": (describes(id="../7"), None, "its 'id' is"),
+    "name nested": (raw_description("set-7", "<a><b/></a>"), None, "its 'name' is"),
+    "name attribute": (raw_description("<oml:name>", "<oml:name a='1'>"), None, "its 'name' is"),
+    "name twice": (describes(name=["a", "b"]), None, "its 'name' is"),
+    "name of lines": (describes(name="a\nerror: b"), None, "its 'name' is 'a error: b'"),
+    "name that paints": (describes(name="a\x9b31m"), None, "its 'name' is 'a.31m'"),
+    "name too long": (describes(name="x" * 100_000), None, "its 'name' is 'xxx"),
+    "format twice": (describes(format=["ARFF", "CSV"]), None, "its 'format' is"),
+    "target twice": (describes(default_target_attribute=["a", "b"]), None, "its 'default_target"),
+    "ignored nested": (describes(ignore_attribute=["a", ""]), None, "its 'ignore_attribute' is"),
+    "md5 text": (describes(md5_checksum="abc"), None, "its 'md5_checksum' is 'abc'"),
+    "no url": (describes(url=None), None, "its 'url' is 'None'"),
+    "url of a file": (describes(url="file:///etc/passwd"), None, "is no http.s. address"),
+    "url of ftp": (describes(url="ftp://127.0.0.1/x"), None, "is no http.s. address"),
+    "url relative": (describes(url="/files/7.arff"), None, "is no http.s. address"),
+    "url without host": (describes(url="http:///x"), None, "is no http.s. address"),
+    "url with a bad port": (
+        describes(url="http://127.0.0.1:99999999/x"),
+        None,
+        "is no http.s. address",
+    ),
+    "url with a bracket": (describes(url="http://[::1/x"), None, "is no http.s. address"),
+    "url with a bad name": (describes(url=f"http://{'x' * 300}/"), None, "Failed to parse"),
+    # Redirects.
+    "to a file": (redirects("file:///etc/passwd"), None, "is no http.s. address"),
+    "to data": (redirects("data:text/xml,<a/>"), None, "is no http.s. address"),
+    "to a bracket": (redirects("http://[::1/x"), None, "is no http.s. address"),
+    "to itself": (redirects("/api/v1/xml/data/7"), None, "more than 5 redirects"),
+    "to nobody": (redirects("http://127.0.0.1:1/"), None, "no connection to 127.0.0.1:1"),
+    "file to a file": (WELL, redirects("file:///etc/passwd"), "is no http.s. address"),
+    "file to itself": (WELL, redirects("7.arff"), "more than 5 redirects"),
+    "endless redirect": (
+        goes_on("HTTP/1.1 302 Found\nLocation: /x\n\n", b"x" * 65536),
+        None,
+        "more than 5 redirects",
+    ),
+    # Errors of the server.
+    "error html": (sends("<html>", status="500 Oh"), None, "no OpenML description .*status 500"),
+    "error of laughs": (entities(LAUGHS, "&i;"), None, NONE),
+    "error without code": (sends("<oml:error/>", status="412 No"), None, "status 412"),
+    "error that paints": (
+        sends(ERROR.format(code=111, message="a\x9b31m\nerror: b"), status="412 No"),
+        None,
+        r"answers: a\?31m error: b; check the id",
+    ),
+    "error without end": (goes_on("HTTP/1.1 500 Oh\n\n", b"x" * 65536), None, "status 500"),
+    "file missing": (WELL, sends("<html>", status="404 No"), "status 404"),
+    # No HTTP, or broken.
+    "no http": (goes_on("SSH-2.0-OpenSSH\n", b"x\r\n"), None, "the answer is no HTTP"),
+    "closed": (goes_on("", b"", pause=0), None, "no answer"),
+    "many headers": (goes_on(OK, b"A: b\r\n"), None, "the answer is no HTTP"),
+    "long header": (goes_on(OK + "A: ", b"x" * 65536), None, "the answer is no HTTP"),
+    "continue": (goes_on("", b"HTTP/1.1 100 Continue\r\n\r\n"), None, "no answer within 0.5 s"),
+    "header in drops": (goes_on(OK + "A: ", b"x", pause=0.1), None, "no answer within 0.5 s"),
+    "two lengths": (sends("<a/>", "Content-Length: 3"), None, "Content-Length"),
+    "negative length": (sends("<a/>", "Content-Length: -3", length=False), None, NONE),
+    "length text": (sends("<a/>", "Content-Length: four", length=False), None, NONE),
+    "cut": (sends("<a/>", "Content-Length: 400", length=False), None, "cut short"),
+    "bad chunk": (sends("xyz\r\n", "Transfer-Encoding: chunked", length=False), None, "cut short"),
+    "no gzip": (sends("<a/>", "Content-Encoding: gzip"), None, "cannot be unpacked"),
+    "gzip cut": (sends(gzip.compress(b"<a/>")[:12], "Content-Encoding: gzip"), None, NONE),
+    "seven times gzip": (
+        sends("<a/>", "Content-Encoding: " + "gzip," * 6 + "gzip"),
+        None,
+        "cannot be unpacked",
+    ),
+    # Too large, too slow.
+    "long description": (goes_on(OK + "\n", b" " * 65536), None, "more than 10 MB"),
+    "announced": (
+        sends("", "Content-Length: 9" + "0" * 300, length=False),
+        None,
+        "more than 10 MB",
+    ),
+    "description bomb": (sends(BOMB, "Content-Encoding: gzip"), None, "more than 10 MB"),
+    "file too long": (WELL, goes_on(OK + "\n", b"x" * 65536), "more than 1 MB; .*max_mb"),
+    "chunks too long": (WELL, goes_on(CHUNKED, b"1000\r\n" + b"x" * 4096 + b"\r\n"), "than 1 MB"),
+    "file announced": (WELL, sends("", "Content-Length: 1000001", length=False), "than 1 MB"),
+    "file bomb": (WELL, sends(BOMB, "Content-Encoding: gzip"), "more than 1 MB"),
+    "deflated bomb": (WELL, sends(zlib.compress(ZEROS), "Content-Encoding: deflate"), "than 1 MB"),
+    "two bombs": (WELL, sends(gzip.compress(BOMB), "Content-Encoding: gzip, gzip"), "than 1 MB"),
+    "stops": (WELL, goes_on(OK + "\nx", b"x", pause=9), "no answer within 0.5 s"),
+    "in drops": (WELL, goes_on(OK + "\n", b"x" * 8192, pause=0.05), "slower than 1000 kB/s"),
+    "empty chunks of gzip": (
+        WELL,
+        goes_on(OK + "Content-Encoding: gzip\n\n", FLUSHES, first=BOMB[:10]),
+        "no answer within 0.5 s",
+    ),
+    # Files that are none.
+    "file empty": (WELL, sends(), "cannot be read as ARFF"),
+    "file html": (WELL, sends("<html></html>"), "cannot be read as ARFF"),
+    "file zeros": (WELL, sends(b"\0" * 1000), "cannot be read as ARFF"),
+    "file utf-16": (WELL, sends(ARFF.encode("utf-16")), "cannot be read as ARFF"),
+    "file latin-1": (WELL, sends(ARFF.encode("latin-1")), "cannot be read as ARFF"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_costs_a_line(server, tmp_path, name):
+    """No traceback, no second line, nothing printed that paints, nothing left on the disk."""
+    data, file, told = HOSTILE[name]
+    server.add(7, ARFF)
+    server.reply("data", lambda request: data(request, server))
+    if file is not None:
+        server.reply("file", lambda request: file(request, server))
+    how = openml_client.Access(
+        server=server.url,
+        tries=1,
+        timeout=0.5 if "no answer" in told else 1.0 if "slower" in told else 30.0,
+        max_mb=1,
+        min_kb_per_second=1000.0,
+    )
+    with pytest.raises(UserError, match=told) as caught:
+        openml_client.fetch(7, None, None, how, tmp_path / "openml-7")
+    line = str(caught.value)
+    assert line.isprintable()
+    assert len(line) < 500
+    assert "root:" not in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bomb_does_not_grow_in_memory(server, tmp_path):
+    server.add(7, ARFF)
+    server.reply("file", lambda request: sends(BOMB, "Content-Encoding: gzip")(request, server))
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match="more than 19 MB"):
+            fetch(server=server.url, tries=1, max_mb=19)
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_time_for_everything_is_limited(server, monkeypatch):
+    """Within a try that goes well but long, and over tries and pauses."""
+    server.add(7, ARFF)
+    slow = goes_on(OK + "\n", b"x" * 8192, pause=0.02)
+    server.reply("file", lambda request: slow(request, server))
+    with pytest.raises(
+        UserError, match=r"not loaded within 0\.5 s; a larger 'openml\.max_seconds'"
+    ):
+        fetch(server=server.url, max_seconds=0.5)
+    server.reply("data", lambda request: sends()(request, server))
+    with pytest.raises(UserError, match=r"not loaded within 0\.5 s"):
+        fetch(server=server.url, max_seconds=0.5, pause=100.0, tries=3)
+
+
+def test_packed_answers_and_redirects_to_other_hosts_are_followed(server):
+    server.add(7, ARFF)
+    port = server.origin.rsplit(":", 1)[1]
+    packed = sends(gzip.compress(ARFF.encode()), "Content-Encoding: gzip")
+    moved = redirects(f"http://localhost:{port}/files/moved")
+
+    def reply(request):
+        (packed if request.path.startswith("/files/moved") else moved)(request, server)
+
+    server.reply("file", reply)
+    assert fetch(server=server.url).md5 == MD5
+    assert server.requests[1:] == ["/files/7.arff", "/files/moved"]
+
+
+def test_the_key_goes_to_its_own_server_only(server, monkeypatch):
+    """Not to another host that answers redirect to, nor to one that a study names."""
+    monkeypatch.setattr(openml.config, "apikey", "secret")
+    monkeypatch.setattr(openml.config, "server", server.url)
+    server.add(7, ARFF)
+    port = server.origin.rsplit(":", 1)[1]
+    moved = redirects(f"http://localhost:{port}/data/8")
+    fetch()
+    assert server.queries == ["api_key=secret", "api_key=secret"]
+    server.queries.clear()
+    server.reply("data", lambda request: moved(request, server))
+    with pytest.raises(UserError, match="more than 5 redirects") as caught:
+        fetch(tries=1)
+    assert server.queries == ["api_key=secret", *[""] * 5]
+    assert "secret" not in str(caught.value)
+    server.queries.clear()
+    with pytest.raises(UserError):
+        fetch(server=f"http://localhost:{port}/api/v1/xml", tries=1)
+    assert set(server.queries) == {""}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", "x", "file:///etc", "ftp://a/", "http://", "http:///x", "http://a b/", "http://a\n/"),
+        *("http://a..b/", "http://tmp./", "http://../", "http://u:p@a/", "http://a:b/"),
+    ],
+)
+def test_a_server_that_is_no_address(address, tmp_path):
+    """The client makes folders of it: ``tmp.`` would be ``/tmp``."""
+    with pytest.raises(UserError, match=r"openml\.server: .* is no address, such as https"):
+        openml_client.access({"server": address})
+    with pytest.raises(UserError, match=r"openml\.server: is no address, such as https"):
+        study.check({"openml": {"server": address}})
+
+
+def start_fetch(source, output, access, **environment):
+    options = {"source": json.dumps(source), "output": str(output), "openml": json.dumps(access)}
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPTS / "fetch.py"), *(f"--{k}={v}" for k, v in options.items())],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def run_fetch(source, output, access):
+    with start_fetch(source, output, access) as fetching:
+        out, err = fetching.communicate()
+    return subprocess.CompletedProcess(fetching.args, fetching.returncode, out, err)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_fetch_leaves_nothing_for_long(server, tmp_path, number):
+    server.add(7, ARFF)
+    slow = goes_on(OK + "\n", b"x" * 1000, pause=0.1)
+    server.reply("file", lambda request: slow(request, server))
+    (temporary := tmp_path / "tmp").mkdir()
+    access = {"server": server.url}
+    source, data = {"openml": 7}, tmp_path / "data"
+    with start_fetch(source, data / "openml-7", access, TMPDIR=str(temporary)) as fetching:
+        while "/files/7.arff" not in server.requests:
+            assert fetching.poll() is None
+            time.sleep(0.02)
+        assert [p.name.split(".")[1] for p in data.iterdir()] == ["openml-7"]
+        fetching.send_signal(number)
+        fetching.wait()
+    if number == signal.SIGKILL:
+        assert len(list(data.iterdir())) == 1
+        with files.temporary_folder(data / "openml-7") as folder:  # as the next fetch begins
+            assert list(data.iterdir()) == [folder]
+    assert list(data.iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_the_script_writes_the_same_bytes_again(server, tmp_path):

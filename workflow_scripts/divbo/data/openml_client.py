@@ -256,7 +256,11 @@ def _download(number: int, description: Path, file: Path, how: Access, own: _Set
         if attempt < how.tries:
             # The id spreads jobs that failed together over another half of the pause.
             pause = min(60.0, how.pause * 2 ** (attempt - 1)) * (1 + number % 10 / 20)
-            pause = min(pause, max(0.0, ends - time.monotonic()))
+            if time.monotonic() + pause >= ends:
+                raise UserError(
+                    f"OpenML data set {number}: {reason}; not loaded within {how.max_seconds:g} s "
+                    "('openml.max_seconds')"
+                )
             log.info("OpenML data set %d: %s; next try in %.1f s", number, reason, pause)
             time.sleep(pause)
     raise UserError(
@@ -287,7 +291,7 @@ def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends:
             if now >= ends:
                 raise _Failed(
                     f"not loaded within {how.max_seconds:g} s",
-                    "'openml.max_seconds' allows more or fewer",
+                    "a larger 'openml.max_seconds' allows more",
                 )
             if received and not before:  # until then the server may have prepared its answer
                 since, before = now, received
@@ -342,7 +346,7 @@ class _Transfer(threading.Thread):
                     if not response.is_redirect:
                         self._save(response)
                         return
-                    url = _web_address(urljoin(url, response.headers["Location"]), url)
+                    url = _web_address(_joined(url, response.headers["Location"]), url)
         raise _Failed(f"more than {MAX_REDIRECTS} redirects")
 
     def _save(self, response) -> None:
@@ -368,12 +372,22 @@ class _Transfer(threading.Thread):
 
 def _web_address(url: str, before: str = "") -> str:
     """Return an address if it may be asked; ``before`` is the one that redirects to it."""
-    scheme = urlsplit(url).scheme
-    if scheme not in ("http", "https"):
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # of a port or a bracket
+        right = False
+    if not right:
         raise _Failed(f"the server names {_short(url)}, which is no http(s) address")
-    if before.startswith("https:") and scheme != "https":
+    if before.startswith("https:") and parts.scheme != "https":
         raise _Failed(f"the server redirects to {_short(url)}, without encryption")
     return url
+
+
+def _joined(url: str, to: str) -> str:
+    with contextlib.suppress(ValueError):
+        return urljoin(url, to)
+    return to
 
 
 def _origin(url: str) -> tuple[str, str]:
@@ -448,7 +462,7 @@ ELEMENTS = {
 def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
     """Make one short line of what ended a transfer; an error of the disk stays what it is."""
     import requests
-    from urllib3.exceptions import HTTPError
+    from urllib3.exceptions import HTTPError, ProtocolError
 
     if not isinstance(error, (requests.RequestException, HTTPError, HTTPException, ValueError)):
         return error
@@ -457,7 +471,11 @@ def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
         return _Failed(f"no answer within {how.timeout:g} s")
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
         return _Failed("the answer was cut short")
+    if isinstance(error, requests.exceptions.ContentDecodingError):
+        return _Failed("the answer cannot be unpacked")
     if isinstance(error, requests.ConnectionError):
+        if error.args and isinstance(error.args[0], ProtocolError):
+            return _Failed("the connection was broken off, or the answer is no HTTP")
         host = urlsplit(getattr(error.request, "url", "") or "").netloc
         return _Failed(f"no connection to {host or 'the server'}")
     return _Failed(_short(text.replace(own.key or "\0", "...")) or type(error).__name__)
