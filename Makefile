@@ -18,6 +18,10 @@ STUDY ?= config.yaml
 SAMPLE ?= 5
 SEED ?= 0
 KILLS ?= 100
+# Passed on as they are written, whatever is in them: neither make nor the shell expands them.
+override STUDY := $(value STUDY)
+override MANIFEST := $(value MANIFEST)
+export STUDY MANIFEST
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
@@ -34,13 +38,13 @@ test: env
 	$(RUN) pytest -n $(CORES) --dist loadfile
 
 status: env
-	@$(RUN) python workflow_scripts/status.py --study "$(STUDY)"
+	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"
 
 why: env
-	@$(RUN) python workflow_scripts/why.py --study "$(STUDY)"
+	@$(RUN) python workflow_scripts/why.py --study "$$STUDY"
 
 verify: env
-	@$(RUN) python workflow_scripts/verify.py --study "$(STUDY)" --sample $(SAMPLE)
+	@$(RUN) python workflow_scripts/verify.py --study "$$STUDY" --sample $(SAMPLE)
 
 cluster-test: env
 	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/cluster/disasters.py $(DISASTERS)
@@ -52,10 +56,10 @@ torture: env
 		--seed $(SEED) --kills $(KILLS) --cores $(CORES)
 
 partial: env
-	@$(RUN) python workflow_scripts/partial_report.py --study "$(STUDY)"
+	@$(RUN) python workflow_scripts/partial_report.py --study "$$STUDY"
 
 reproduce: env
-	@$(RUN) python workflow_scripts/reproduce.py "$(MANIFEST)" --cores $(CORES)
+	@$(RUN) python workflow_scripts/reproduce.py --cores "$(CORES)" -- "$$MANIFEST"
 
 record: env
 	$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 python tests/test_drift.py

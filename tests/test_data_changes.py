@@ -3,6 +3,8 @@
 import json
 import os
 
+import pytest
+
 from divbo.data.changes import changed_files, remember
 
 
@@ -42,3 +44,16 @@ def test_a_note_that_is_broken_is_written_anew(tmp_path):
     (tmp_path / "fetched.json").write_text("{")
     assert remember(tmp_path, {"name": "x", "checksum": "a"}) is None
     assert json.loads((tmp_path / "fetched.json").read_text())["checksum"] == "a"
+
+
+@pytest.mark.parametrize("damaged", ["[]", '"md5"', "5", "[" * 200_000, '{"md5": null}', "\xff"])
+def test_damaged_notes_say_nothing_here(tmp_path, damaged):
+    """Who reads them for good says what is wrong with them."""
+    file = tmp_path / "mine.csv"
+    file.write_text("a,b\n1,2\n")
+    for name in ("dataset.json", "fetched.json"):
+        (tmp_path / "file-mine").mkdir(exist_ok=True)
+        (tmp_path / "file-mine" / name).write_text(damaged, encoding="latin-1")
+    os.utime(tmp_path / "file-mine/dataset.json", ns=(0, 0))
+    assert changed_files({"file-mine": {"file": str(file), "target": "b"}}, tmp_path) == []
+    assert remember(tmp_path / "file-mine", {"name": "x", "checksum": "a"}) is None

@@ -16,6 +16,7 @@ import openml
 import pytest
 import requests
 
+import fetch as fetch_script
 from divbo import files, study
 from divbo.data import normalise, openml_client, sources
 from divbo.errors import UserError
@@ -330,6 +331,12 @@ def test_what_cannot_be_used_is_refused_with_a_line(server, elements, arff, mess
         ({"tries": 0}, "openml.tries: 0 is no whole number from 1"),
         ({"cache": "no/such"}, "openml.cache: there is no folder 'no/such'"),
         ([], r"openml: \[\] is no mapping"),
+        ({"max_mb": 0.5}, r"openml.max_mb: 0\.5 is no whole number from 1"),
+        ({"max_seconds": float("nan")}, "openml.max_seconds: nan is no number above 0"),
+        ({"min_kb_per_second": "10"}, "openml.min_kb_per_second: '10' is no number above 0"),
+        ({"cache": 5}, "openml.cache: 5 is no text"),
+        ({"cache": "x" * 5000}, "openml.cache: there is no folder"),
+        ({"server": ["http://a"]}, "openml.server: .* is no text"),
     ],
 )
 def test_wrong_access_settings(settings, message):
@@ -703,6 +710,24 @@ def test_the_script_ends_with_one_line_and_leaves_what_was_there(server, tmp_pat
     assert "expected version 9, found version 1" in lines[0]
     assert "Traceback" not in done.stderr
     assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["{", "", "[" * 200_000, "9" * 5000, '{"a": 1e999'])
+def test_arguments_that_are_no_json(text, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["fetch.py", "--output", "x", "--source", text])
+    with pytest.raises(SystemExit) as end:
+        fetch_script.main()
+    assert end.value.code == 2
+    assert capsys.readouterr().err.endswith("argument --source: that is no JSON\n")
+
+
+@pytest.mark.parametrize("number", [-7, 0, 10**9 + 1, 10**400, "seven", "../7", 7.0, True])
+def test_ids_that_are_none(number):
+    for key in ("openml", "version"):
+        with pytest.raises(UserError, match=rf"source\.{key}: .* is no whole number from 1 to"):
+            sources.source_key({"openml": 7, key: number})
+    with pytest.raises(UserError, match=r"datasets\.a"):
+        study.check({"study": "x", "datasets": {"a": {"openml": number}}})
 
 
 @pytest.mark.parametrize(

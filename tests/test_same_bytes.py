@@ -18,7 +18,7 @@ import yaml
 
 import reproduce
 from checkout import install
-from divbo import manifest
+from divbo import reproduction
 from divbo.errors import UserError
 from divbo.files import sha256
 
@@ -234,7 +234,7 @@ def test_a_manifest_that_is_none(again, change, told):
 def test_a_torn_manifest_and_none_at_all(there, tmp_path):
     file = tmp_path / "manifest.json"
     with pytest.raises(UserError, match="there is no manifest"):
-        manifest.read(file)
+        reproduction.read(file)
     file.write_text((there / "results/tiny/manifest.json").read_text(encoding="utf-8")[:-9])
     with pytest.raises(UserError, match="is damaged: it is no JSON"):
-        manifest.read(file)
+        reproduction.read(file)

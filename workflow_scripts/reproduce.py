@@ -29,14 +29,17 @@ def main() -> None:
                         "(reproduced/<study>-<first digits of its hash>)")  # fmt: skip
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
-    made = manifest.read(arguments.manifest)
+    made = reproduction.read(arguments.manifest)
     name = made["study"]["study"]
     there = arguments.manifest.parent / "report/tables"
     reproduction.originals(made, there)
+    home = _home(arguments.manifest)
     folder = arguments.folder or Path("reproduced", f"{name}-{made['study_hash'][:8]}")
-    home = arguments.manifest.resolve().parents[2]
     if folder.resolve() == home:
         raise UserError(f"--folder: the study itself ran in '{folder}'; name another one")
+    if not arguments.folder and folder.is_symlink():
+        raise UserError(f"'{folder}' is a link; remove it, or name another folder as --folder")
+    reproduction.check_folder(folder, name)
 
     content, notes = reproduction.study(made, home, folder.resolve())
     with files.atomic(folder / "study.yaml") as temporary:
@@ -62,6 +65,14 @@ def main() -> None:
         print(f"{unlike} of {len(compared)} tables differ.")
         sys.exit(1)
     print(f"All {len(compared)} tables are equal (columns of time and cost were not compared).")
+
+
+def _home(file: Path) -> Path:
+    """The folder that a study ran in, from the path of its manifest."""
+    above = file.resolve().parents
+    if len(above) < 3:
+        raise UserError(f"'{file}' must lie in results/<study>/, below the folder of its data")
+    return above[2]
 
 
 def snakemake(folder: Path, *options: str) -> None:

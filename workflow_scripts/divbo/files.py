@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,12 @@ def sha256(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def md5(path: str | Path) -> str:
+    """Return the MD5 of a file's bytes, in hexadecimal digits: a name for content, no safeguard."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
 
 
 def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:

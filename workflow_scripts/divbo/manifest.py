@@ -12,11 +12,6 @@ from divbo import files, provenance
 from divbo.errors import UserError
 
 REQUIREMENTS = Path(__file__).parents[2] / "envs/requirements.in"
-#: Keys without which a file is no manifest.
-KEYS = {
-    *("study", "study_hash", "written", "commit", "dirty", "versions", "machine"),
-    *("searches", "data", "shared", "tables"),
-}
 
 
 def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
@@ -48,36 +43,6 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
         "tables": tables(results / "report/tables"),
         "study": study,
     }
-
-
-def read(path: Path) -> dict[str, Any]:
-    """Read a manifest.
-
-    Raises
-    ------
-    UserError
-        If there is none, or it is damaged or something else.
-    """
-    if not path.is_file():
-        raise UserError(
-            f"there is no manifest '{path}'; a study's is results/<study>/manifest.json"
-        )
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise UserError(f"'{path}' is damaged: it is no JSON; take it from its origin") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("study"), dict):
-        raise UserError(
-            f"'{path}' is no manifest of a study, such as results/<study>/manifest.json"
-        )
-    if lacking := KEYS - set(manifest):
-        raise UserError(f"'{path}' is no manifest of a study: key '{min(lacking)}' is missing")
-    if study_hash(manifest["study"]) != manifest["study_hash"]:
-        raise UserError(
-            f"'{path}' was changed: its study is not that of its study_hash; take it from its "
-            "origin, or run the changed study as a study"
-        )
-    return manifest
 
 
 def study_hash(study: Mapping[str, Any]) -> str:

@@ -1,20 +1,71 @@
 """A study run again from its manifest: what is unlike there, and whether the tables are alike."""
 
 import csv
+import json
 import math
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from divbo import files, manifest, provenance
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from divbo import files, manifest, plugins, provenance
 from divbo.errors import UserError
+from divbo.study import Name, Study
 
 #: Tables of what was measured or of where it was made, and such columns of others.
 IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")
 IGNORED_COLUMNS = re.compile(r"(.*_)?(seconds|hours|cost|memory_mb|message)")
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line of printable text")
+    return text
+
+
+Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+
+
+class _Part(BaseModel):
+    # What a later version adds is no mistake; a manifest is read by what is used of it.
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+
+class Searches(_Part):
+    """What the searches of a study ran with."""
+
+    ran_with: list[dict[str, Any]]
+
+
+class Data(_Part):
+    """A data set of a study, as its ``dataset.json`` has it."""
+
+    version: int | None
+    md5: Line | None
+    checksum: Line
+    rows: int
+    features: int
+
+
+class Manifest(_Part):
+    """A manifest, as far as it is used; the study in it goes through the model of studies."""
+
+    study_hash: Line
+    written: Line
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{1,64}$")] | None
+    dirty: bool | None
+    versions: dict[Line, Line]
+    machine: dict[Line, Line | int | None]
+    searches: Searches
+    data: dict[Name, Data]
+    shared: dict[str, Any]
+    #: Files of one folder.
+    tables: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.csv$")], Line]
+    study: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -51,23 +102,60 @@ class Compared:
         return f"{self.differ} of {self.cells} cells differ, numbers by up to {self.largest:.3g}"
 
 
+def read(path: Path) -> dict[str, Any]:
+    """Read a manifest.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it is damaged or something else. Names in it that are no names, such as
+        a study ``../x``, are refused here, before anything is made or read by them.
+    """
+    if not os.path.isfile(path):
+        raise UserError(
+            f"there is no manifest '{path}'; a study's is results/<study>/manifest.json"
+        )
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(made, ensure_ascii=False).encode()  # halves of characters are no text
+    except (ValueError, RecursionError):
+        raise UserError(f"'{path}' is damaged: it is no JSON; take it from its origin") from None
+    if not isinstance(made, dict) or not isinstance(made.get("study"), dict):
+        raise UserError(
+            f"'{path}' is no manifest of a study, such as results/<study>/manifest.json"
+        )
+    if lacking := set(Manifest.model_fields) - set(made):
+        raise UserError(f"'{path}' is no manifest of a study: key '{min(lacking)}' is missing")
+    _checked(Manifest, made, f"'{path}' is no manifest of a study: ")
+    content = _checked(Study, made["study"], f"'{path}' is no manifest of a study: study: ")
+    if manifest.study_hash(made["study"]) != made["study_hash"]:
+        raise UserError(
+            f"'{path}' was changed: its study is not that of its study_hash; take it from its "
+            "origin, or run the changed study as a study"
+        )
+    if set(made["data"]) != set(made["study"]["datasets"]):
+        raise UserError(f"'{path}' is no manifest of a study: 'data' are not those of its study")
+    return {**made, "study": content.model_dump(mode="json")}
+
+
 def originals(made: Mapping[str, Any], folder: Path) -> None:
     """See that the tables that a manifest speaks of are in ``folder``.
 
     Raises
     ------
     UserError
-        If one is missing, or is not the one that the manifest was written for.
+        If one is missing, is not the one that the manifest was written for, or is no table.
     """
     for name, checksum in made["tables"].items():
         path = folder / name
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise UserError(
                 f"there is no table '{path}' to compare with; keep report/tables/ beside the "
                 "manifest"
             )
         if files.sha256(path) != checksum:
             raise UserError(f"'{path}' is not the table that the manifest was written for")
+        _read(path)
 
 
 def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -92,7 +180,7 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     Raises
     ------
     UserError
-        If a data file is missing.
+        If a data file is missing, or lies outside of ``home`` and has another MD5 than there.
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
@@ -101,19 +189,39 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
         content["datasets"][name] = source
         if source.get("file"):
             file = home / source["file"]
-            if not file.is_file():
+            if not os.path.isfile(file):
                 raise UserError(
                     f"datasets.{name}.file: there is no file '{file}'; it is looked for from the "
                     "folder above the manifest's results/, where the study ran"
                 )
+            # Somebody else's manifest may name any file of this machine.
+            outside = not file.resolve().is_relative_to(home.resolve())
+            if outside and files.md5(file) != made["data"][name]["md5"]:
+                raise UserError(
+                    f"datasets.{name}.file: '{file}' lies outside '{home}', where the study ran, "
+                    "and is not the file of the manifest"
+                )
             content["datasets"][name] = {**source, "file": os.path.relpath(file, folder)}
     openml = content["openml"]
-    if (cache := openml.get("cache")) and not Path(cache).is_dir():
+    if (cache := openml.get("cache")) and not os.path.isdir(cache):
         content["openml"] = {**openml, "cache": None}
         notes.append(f"openml.cache: there is no folder '{cache}' here; OpenML itself is asked")
     if content["budget"]["seconds"]:
         notes.append("budget.seconds: how much fits into it depends on the machine")
     return content, notes
+
+
+def check_folder(folder: Path, name: str) -> None:
+    """See that what is made in ``folder`` for study ``name`` stays there.
+
+    Raises
+    ------
+    UserError
+        If a part of it is a link.
+    """
+    for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
+        if (folder / part).is_symlink():
+            raise UserError(f"'{folder / part}' is a link; remove it, results are written there")
 
 
 def differences(made: Mapping[str, Any]) -> list[str]:
@@ -172,6 +280,13 @@ def compare(there: Path, here: Path) -> dict[str, Compared]:
     return found
 
 
+def _checked(model: type[BaseModel], content: Any, where: str) -> Any:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise UserError(where + plugins.explain(error, model)[0]) from None
+
+
 def _compare(there: list[list[str]], here: list[list[str]]) -> Compared:
     if there[0] != here[0]:
         return Compared(reason=f"other columns: {', '.join(here[0])}; there {', '.join(there[0])}")
@@ -188,8 +303,13 @@ def _compare(there: list[list[str]], here: list[list[str]]) -> Compared:
 
 def _read(path: Path) -> list[list[str]]:
     """Rows of a CSV file, the header first, without measured columns."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.reader(stream)) or [[]]
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.reader(stream)) or [[]]
+    except (ValueError, csv.Error):
+        rows = [[], [""]]
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise UserError(f"'{path}' is no table: it must be UTF-8 text, with equally long rows")
     kept = [i for i, name in enumerate(rows[0]) if not IGNORED_COLUMNS.fullmatch(name)]
     return [[row[i] for i in kept] for row in rows]
 

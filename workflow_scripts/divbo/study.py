@@ -322,7 +322,7 @@ def _references(study: Study) -> list[str]:
         problems.append(
             f"study: '{study.study}' is taken: results/{name} has {content}; choose another name"
         )
-    if study.openml.cache is not None and not Path(study.openml.cache).is_dir():
+    if study.openml.cache is not None and not os.path.isdir(study.openml.cache):
         problems.append(f"openml.cache: there is no folder '{study.openml.cache}'")
     pairs: dict[tuple[str, str], str] = {}
     for name, method in study.methods.items():

@@ -1,14 +1,12 @@
 """Say loudly that data are not what the results were made from."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from divbo.files import write_json
+from divbo import files
 
 #: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
 MEMORY = "fetched.json"
@@ -39,7 +37,7 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
             if path.stat().st_mtime_ns <= made.stat().st_mtime_ns:
                 continue
             known = _read(made).get("md5")
-            if known is not None and _md5(path) != known:
+            if known is not None and files.md5(path) != known:
                 lines.append(
                     f"'{path}' has changed since its data were read: everything made from it "
                     "is made again"
@@ -67,8 +65,8 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     before = _read(output / MEMORY)
     if before == now:
         return None
-    write_json(output / MEMORY, now)
-    if not before or before.get("checksum") == now["checksum"]:
+    files.write_json(output / MEMORY, now)
+    if before.get("checksum") in (None, now["checksum"]):
         return None
     facts = [f"{k} {before.get(k)} -> {now[k]}" for k in keys[1:] if before.get(k) != now[k]]
     told = f" ({', '.join(facts)})" if facts else ""
@@ -85,8 +83,3 @@ def _read(path: Path) -> dict[str, Any]:
         if isinstance(content, dict):
             return content
     return {}
-
-
-def _md5(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()

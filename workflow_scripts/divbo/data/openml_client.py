@@ -7,7 +7,6 @@ folder, checked there, and it reads them.
 """
 
 import contextlib
-import hashlib
 import logging
 import math
 import os
@@ -18,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -96,7 +94,7 @@ def access(settings: Mapping[str, Any]) -> Access:
             f"openml.server: {made.server!r} is no address, such as "
             "https://openml.example.org/api/v1/xml"
         )
-    if made.cache is not None and not Path(made.cache).is_dir():
+    if made.cache is not None and not os.path.isdir(made.cache):
         raise UserError(f"openml.cache: there is no folder '{made.cache}'")
     return made
 
@@ -156,7 +154,7 @@ def fetch(
             download_features_meta_data=False,
         )
         where = str(cached) if from_cache else own.server
-        found = _md5(file)
+        found = files.md5(file)
         log.info("OpenML data set %d is '%s', from %s", number, dataset.name, where)
         what = f"OpenML data set {number} ('{dataset.name}')"
         if version is not None and dataset.version != version:
@@ -246,7 +244,7 @@ def _download(number: int, description: Path, file: Path, how: Access, own: _Set
             described = _described(description, number)
             _load(described["url"], file, how.max_mb, how, own, ends)
             expected = described["md5_checksum"]
-            if expected and _md5(file) != expected.lower():
+            if expected and files.md5(file) != expected.lower():
                 raise _Failed("the downloaded file has not the MD5 that its description states")
             return
         except _Failed as error:
@@ -485,11 +483,6 @@ def _short(text: str) -> str:
     """Make one printable line of what a server says, of at most 200 characters."""
     text = " ".join(text.split())[:200]
     return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def _md5(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
 
 
 def _target(dataset, frame, what: str) -> str:
