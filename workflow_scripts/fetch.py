@@ -28,7 +28,9 @@ def main() -> None:
 
     from divbo.data import changes, normalise, sources
 
-    frame, description = normalise.normalise(sources.read(arguments.source, arguments.openml))
+    frame, description = normalise.normalise(
+        sources.read(arguments.source, arguments.openml), arguments.source.get("columns")
+    )
     normalise.write(frame, description, arguments.output)
     if line := changes.remember(arguments.output, description):
         print(f"DATA CHANGED: {line}", flush=True)
