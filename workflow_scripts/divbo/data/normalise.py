@@ -133,6 +133,40 @@ def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> N
     write_json(folder / "dataset.json", description)
 
 
+class Stored:
+    """The columns of ``dataset.parquet``, each read when it is asked for, as from a frame.
+
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged.
+    """
+
+    def __init__(self, path: Path):
+        import pyarrow.parquet as pq
+
+        self._path = path
+        self._file = self._try(lambda: pq.ParquetFile(path))
+        self._last: tuple[str, pd.Series] | None = None
+
+    def __getitem__(self, name: str) -> "pd.Series":
+        if self._last is None or self._last[0] != name:
+            table = self._try(lambda: self._file.read([name]))
+            self._last = name, table[name].to_pandas()
+        return self._last[1]
+
+    def _try(self, read):
+        import pyarrow as pa
+
+        try:
+            return read()
+        except (OSError, KeyError, pa.ArrowException) as error:
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
+            raise UserError(
+                f"'{self._path}' cannot be read: {reason}; remove its folder and fetch it again"
+            ) from None
+
+
 def _labels(target, what: str) -> "pd.Series":
     """Check a target without missing values, and return its labels as text."""
     import pandas as pd

@@ -12,6 +12,8 @@ from divbo.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from divbo.data.normalise import Stored
+
 PARTS = ("train", "validation", "test")
 
 # Specification A.3.
@@ -91,7 +93,7 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
 
 
 def make_split(
-    frame: "pd.DataFrame", description: Mapping[str, Any], settings: Mapping[str, Any]
+    frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[Inputs, np.ndarray, dict[str, Any]]:
     """Split a normalised data set and prepare it.
 
@@ -155,9 +157,9 @@ def make_split(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows of a frame; a column of them is copied when it is asked for, and not before."""
+    """Some rows of a data set; a column of them is made when it is asked for, and not before."""
 
-    frame: "pd.DataFrame"
+    frame: "pd.DataFrame | Stored"
     rows: np.ndarray
 
     def __getitem__(self, name: str) -> "pd.Series":
@@ -215,13 +217,12 @@ def prepare(
     if not fitted:
         raise UserError(_nothing_left(dropped))
     width = sum(len(column.features) for column in fitted)
-    X = {}
-    for part, frame in parts.items():
-        X[part] = np.empty((len(frame), width))
-        place = 0
-        for column in fitted:
-            column.write(frame[column.name], X[part][:, place : place + len(column.features)])
-            place += len(column.features)
+    X = {part: np.empty((len(frame), width)) for part, frame in parts.items()}
+    place = 0
+    for column in fitted:
+        places = slice(place, place := place + len(column.features))
+        for part, frame in parts.items():
+            column.write(frame[column.name], X[part][:, places])
     features = [feature for column in fitted for feature in column.features]
     categorical = [column.categorical for column in fitted for _ in column.features]
     return X, np.array(features, dtype=str), np.array(categorical), dropped
@@ -321,7 +322,9 @@ class _OneHot:
 
     def write(self, column: "pd.Series", out: np.ndarray) -> None:
         places = column.fillna(self.fill).map(self.places).to_numpy("float64", na_value=-1)
-        out[:] = places[:, None] == np.arange(len(self.places))
+        rows = np.flatnonzero(places >= 0)
+        out[:] = 0
+        out[rows, places[rows].astype(int)] = 1
 
 
 def _number(name: str, train: "pd.Series") -> _Numbers:
