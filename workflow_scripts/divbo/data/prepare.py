@@ -257,7 +257,7 @@ DATE_PARTS = {
     "year": lambda dates: dates.dt.year,
     "month": lambda dates: dates.dt.month,
     "day": lambda dates: dates.dt.day,
-    "weekday": lambda dates: dates.dt.weekday,
+    "weekday": lambda dates: dates.dt.day_of_week,
     "hour": lambda dates: (dates - dates.dt.normalize()).dt.total_seconds() / 3600,
     "days": days,
 }
