@@ -230,14 +230,14 @@ def test_the_preparation_takes_little_more_memory_than_its_result():
         frame[f"c{i}"] = pd.Series(rng.choice([f"value {j}" for j in range(20)], n), dtype="str")
     frame["y"] = rng.choice(["a", "b"], n)
     described = normalise.normalise(Raw(frame, "y", "set", {}))[1]
-    assert described["prepared"] == 120
     tracemalloc.start()
     inputs, *_ = prepare.make_split(frame, described, PAPER)
     inputs.checksum()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    result = 8 * n * inputs.X_train.shape[1]
-    assert result < peak < 1.5 * result
+    assert inputs.X_train.shape[1] == 120
+    assert 8 * n * 120 < peak < 1.5 * 8 * n * 120
+    assert described["prepared"] == 120
 
 
 def test_many_words_are_no_codes():
