@@ -189,8 +189,9 @@ def test_codes_that_the_study_calls_categorical_are_categories():
 
 
 def test_dates_become_numbers():
+    far = np.array(["2020-12-31", "9999-12-31", "0001-01-01"], "datetime64[us]")
     train = pd.DataFrame({"d": pd.to_datetime(["1970-01-03 06:30", "2024-02-29 00:00", None]),
-                          "s": pd.to_datetime(["2020-12-31", "2021-01-02", "2021-01-03"]),
+                          "s": far,
                           "b": [True, False, True]})  # fmt: skip
     test = pd.DataFrame({"d": pd.to_datetime([None]), "s": pd.to_datetime(["1969-12-31 12:00"]),
                          "b": [True]})  # fmt: skip

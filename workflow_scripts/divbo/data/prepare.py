@@ -249,7 +249,9 @@ def days(dates: "pd.Series") -> "pd.Series":
     """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
     import pandas as pd
 
-    return (dates - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    # Not by way of pandas' timestamps: their nanoseconds end in 2262.
+    elapsed = dates.to_numpy("datetime64[us]") - np.datetime64(0, "us")
+    return pd.Series(elapsed / np.timedelta64(1, "D"), index=dates.index)
 
 
 #: What becomes of a date. The hour has the minutes as a fraction; weekdays count from Monday, 0.

@@ -78,9 +78,9 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
         Plain numbers with decimal points are never doubted.
     """
     found = []
+    stripped = [word.strip() for word in words]
     for style, (pattern, thousands, decimal) in _NUMBERS.items():
         table = str.maketrans({**dict.fromkeys(thousands), decimal: ".", "−": "-"})
-        stripped = [word.strip() for word in words]
         values = [float(w.translate(table)) if pattern.fullmatch(w) else None for w in stripped]
         fits = np.array([value is not None for value in values], dtype=bool)
         found.append(_reading(style, np.array(values, dtype="float64"), fits, weights))
