@@ -105,7 +105,7 @@ def test_jobs_ask_for_memory_by_the_size_of_the_data(copied):
     asked = dict(re.findall(r"rule (split|search):\n(?:.*\n)*?.*mem_mb=(\d+)", text))
     # A million rows of 250 numbers are 2 GB.
     assert asked["split"] == "3500"
-    assert asked["search"] == str(4096 + 2000 + 700)
+    assert asked["search"] == str(4096 + 2000 + 667)  # MiB
 
 
 def test_configfile_replaces_the_default_study(finished):
