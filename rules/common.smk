@@ -1,7 +1,9 @@
+import json
 import os
 import re
 import shlex
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))

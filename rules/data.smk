@@ -2,6 +2,15 @@
 workflow.global_resources.setdefault("downloads", 2)
 
 
+def split_memory(w, input):
+    """Megabytes to split a data set: its prepared columns, and half as much to make them."""
+    megabytes = 0
+    with suppress(ValueError, KeyError, TypeError):  # the job names what is damaged
+        described = json.loads(Path(input.json).read_text(encoding="utf-8"))
+        megabytes = 8e-6 * described["rows"] * described.get("prepared", described["features"])
+    return max(2000, int(500 + 1.5 * megabytes))
+
+
 rule fetch:
     input:
         lambda w: TASKS.source_files(w.source),
@@ -17,7 +26,8 @@ rule fetch:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        # Of what is downloaded the size is not known before.
+        mem_mb=lambda w, input: 2000 + int(8 * input.size_mb),
         runtime=60,
         downloads=lambda w: int(w.source.startswith("openml-")),
     params:
@@ -50,7 +60,7 @@ rule split:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=split_memory,
         runtime=30,
     params:
         data=subpath(input.json, parent=True),

@@ -18,6 +18,8 @@ rule report:
         SCORES,
         SURROGATES,
         AUTOGLUON,
+        # What the page on the data sets shows, beside the splits, which the searches follow.
+        [f"results/data/{key}/dataset.json" for key in TASKS.sources],
         # Parts of the page that are no Python code, and so have no part in its version.
         f"{SCRIPTS}/divbo/report/template.html",
         f"{SCRIPTS}/divbo/report/page.html",

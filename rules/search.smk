@@ -16,8 +16,10 @@ rule search:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        # The worker, and the optimizer's own models.
-        mem_mb=lambda w, attempt: TASKS_OF[w.study].study.limits.memory_mb + 2000 * attempt,
+        # The worker, the optimizer's own models, and the data.
+        mem_mb=lambda w, input, attempt: (
+            TASKS_OF[w.study].study.limits.memory_mb + 2000 * attempt + int(input.size_mb)
+        ),
         # Each attempt continues the one before; none asks for more than a day.
         runtime=lambda w, attempt: 480 * attempt,
     params:

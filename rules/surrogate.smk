@@ -32,7 +32,9 @@ rule configurations:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        mem_mb=lambda w, attempt: STUDY.limits.memory_mb + 1000 * attempt,
+        mem_mb=lambda w, input, attempt: (
+            STUDY.limits.memory_mb + 1000 * attempt + int(input.size_mb)
+        ),
         runtime=lambda w, attempt: 480 * attempt,
     params:
         task=lambda w: TASKS.configurations(w.dataset),

@@ -64,18 +64,208 @@ def test_values_of_every_kind():
     assert described["missing"] == 1 + 2 + 2 + 1
 
 
-def test_dates_are_left_out_with_a_word():
-    day = datetime.date(2020, 1, 1)
+def test_dates_of_every_type():
+    days = pd.date_range("2020-12-30 12:00", periods=6)
+    text = [None, "2020-12-31", "2021-01-01T13:45", "2021/01/02", "2021-01-03 01:00+02:00"]
     frame, described = run(
-        x=range(6),
-        t=pd.date_range("2020", periods=6),
+        t=days,
+        z=days.tz_localize("Europe/Berlin"),
+        o=[datetime.date(2020, 12, 30), None] * 3,
+        m=[datetime.datetime(2020, 12, 30, 12), None] * 3,
+        q=days.to_period("D"),
+        s=[*text, "0001-01-01"],
         e=pd.timedelta_range("1h", periods=6),
-        q=pd.period_range("2020", periods=6, freq="D"),
-        o=[day] * 6,
     )
-    assert list(frame) == ["x", "y"]
-    assert len(described["notes"]) == 4
-    assert all("left out" in note for note in described["notes"])
+    assert described["columns"] == {**dict.fromkeys("tzomqs", "date"), "e": "numeric"}
+    assert set(frame[list("tzomqs")].dtypes.astype(str)) == {"datetime64[us]"}
+    assert [str(frame[name][0]) for name in "tzom"] == [
+        *("2020-12-30 12:00:00", "2020-12-30 11:00:00"),
+        *("2020-12-30 00:00:00", "2020-12-30 12:00:00"),
+    ]
+    assert frame["o"].isna().tolist() == [False, True] * 3
+    assert [str(value) for value in frame["s"]][1:] == [
+        *("2020-12-31 00:00:00", "2021-01-01 13:45:00", "2021-01-02 00:00:00"),
+        *("2021-01-02 23:00:00", "0001-01-01 00:00:00"),
+    ]
+    assert frame["e"].tolist()[:2] == [3600, 3600 + 86400]
+    assert "column 's' is text such as '2020-12-31': read as ISO dates" in described["notes"]
+
+
+def test_times_of_day_are_left_out_with_a_word():
+    times = [datetime.time(12)] * 6
+    _, described = run(x=range(6), t=times, i=pd.interval_range(0, 6))
+    assert described["left_out"] == {
+        "t": "time values are no features",
+        "i": "interval values are no features",
+    }
+    assert "column 't' left out: time values are no features" in described["notes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "style"),
+    [
+        (["4,635.45", "12", "1,000"], [4635.45, 12, 1000], "commas between thousands"),
+        (["1,234,567", "-1"], [1234567, -1], "commas between thousands"),
+        (["3,14", "1,234", "−2"], [3.14, 1.234, -2], "decimal commas"),
+        (["0,123", "1,234"], [0.123, 1.234], "decimal commas"),
+        (["1.234,5", "2.500"], [1234.5, 2500], "points between thousands"),
+        (["1 234", "12\u00a0345", " 7 "], [1234, 12345, 7], "spaces between thousands"),
+        (["1\u202f234,5", "7"], [1234.5, 7], "spaces between thousands and decimal commas"),
+        (["1'234.5", "1’000"], [1234.5, 1000], "apostrophes between thousands"),
+        (["1.5", "2.250", "1e3"], [1.5, 2.25, 1000], "numbers"),
+    ],
+)
+def test_numbers_with_separators(words, values, style):
+    column = pd.Series([*words, None] * 3, dtype="str")
+    frame, described = run(x=column, y=["a", "b", "c"] * (len(column) // 3))
+    assert described["columns"] == {"x": "numeric"}
+    np.testing.assert_array_equal(frame["x"], [*values, np.nan] * 3)
+    (note,) = described["notes"]
+    assert note.startswith("column 'x' is text such as '")
+    assert note.endswith(style)
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (["1,234", "5"], "'1,234' may be read as numbers with commas between thousands or numbers "
+         "with decimal commas; 'columns: {numeric: [x]}' takes them as the first"),
+        (["01/02/2020", "3/4/2021"], "may be read as dates with the day first or dates with the "
+         "month first; dates are written as 2020-12-31"),
+        (["2020-02-29"] * 11 + ["2021-02-29"],
+         "nearly all values read as ISO dates, but not '2021-02-29'; 'columns: {date: [x]}' takes"),
+        (["1.5"] * 11 + ["call us"],
+         "nearly all values read as numbers, but not 'call us'; 'columns: {numeric: [x]}' takes"),
+        (pd.Categorical(["2020-01-01", "2020-01-02"]), "as it is declared, though values such as "
+         "'2020-01-01' look like ISO dates; 'columns: {date: [x]}' takes them as such"),
+    ],
+)  # fmt: skip
+def test_what_is_unclear_stays_categories_with_a_word(words, note):
+    column = pd.Series(words).repeat(6).reset_index(drop=True)
+    _, described = run(x=column, y=["a", "b"] * (len(column) // 2))
+    assert described["columns"] == {"x": "categorical"}
+    (said,) = described["notes"]
+    assert said.startswith("column 'x' stays categories")
+    assert note in said
+
+
+@pytest.mark.parametrize("words", [["01", "02"], ["1.2.3", "1.2.4"], ["1,2,3", "4"], ["a", "1"]])
+def test_codes_stay_categories(words):
+    _, described = run(x=pd.Series(words * 6, dtype="str"), y=["a", "b"] * 6)
+    assert (described["columns"], described["notes"]) == ({"x": "categorical"}, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "dates"),
+    [
+        (["31.12.2020", "1.2.2021"], ["2020-12-31", "2021-02-01"]),
+        (["1/2/2021", "12/31/2020"], ["2021-01-02", "2020-12-31"]),
+        (["1-2-2021", "13-2-2021 10:00"], ["2021-02-01", "2021-02-13 10:00"]),
+    ],
+)
+def test_dates_in_an_order_that_only_one_reading_allows(words, dates):
+    frame, _ = run(x=words * 3)
+    assert frame["x"].tolist() == [pd.Timestamp(d) for d in dates] * 3
+
+
+def test_columns_like_identifiers_are_named():
+    n = 30
+    rng = np.random.default_rng(0)
+    frame, described = run(
+        id=range(n),
+        gaps=np.arange(n)[::-1] * 3,
+        shuffled=rng.permutation(n) + 100,
+        any=rng.permutation(n) ** 2,
+        uuid=[f"{i:08x}-0000-4000-8000-00000000000A" for i in range(n)],
+        name=[f"Name {i}" for i in range(n)],
+        day=[20200101 + i for i in range(n - 1)] + [20200101],
+        y=["a", "b"] * (n // 2),
+    )
+    notes = dict(note.removeprefix("column ").split(" ", 1) for note in described["notes"])
+    assert {name.strip("'") for name in notes} == {*frame.columns} - {"any", "y"}
+    assert notes["'id'"].startswith("rises from row to row, in whole numbers, as row numbers do: ")
+    assert notes["'id'"].endswith("it is kept, because an order may mean something; where it does "
+                                  "not, 'columns: {drop: [id]}' leaves it out")  # fmt: skip
+    assert notes["'gaps'"].startswith("falls from row to row")
+    assert notes["'shuffled'"].startswith("holds each whole number of a range once")
+    assert "30 distinct among 30 values" in notes["'uuid'"]
+    assert "(UUIDs)" in notes["'uuid'"]
+    assert "such as 'Name 0' (as names and identifiers have)" in notes["'name'"]
+    assert "20200101, which may be dates; 'columns: {date: [day]}'" in notes["'day'"]
+
+
+def test_many_categories_are_named():
+    words = pd.Series([f"w{i % 60}" for i in range(180)], dtype="str")
+    codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
+    _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
+    assert described["notes"] == [
+        "column 'words' has 60 distinct among 180 values, such as 'w0': each makes a column",
+        "column 'codes' has 60 distinct among 180 values, such as '0': codes, taken as one number",
+    ]
+
+
+def asked(roles, **columns):
+    frame = pd.DataFrame({**columns, "y": ["a", "b"] * 3})
+    return normalise.normalise(Raw(frame, "y", "set", {}, ignored={"row": "a row id"}), roles)
+
+
+def test_the_study_says_how_columns_are_taken():
+    frame, described = asked(
+        {
+            "drop": ["x"],
+            "numeric": ["unclear", "dirty", "flag", "when", "row"],
+            "categorical": ["zip", "price", "date"],
+            "date": ["day", "odd"],
+        },
+        x=range(6),
+        unclear=["1,234", "5"] * 3,
+        dirty=["1,5", "2", "call us"] * 2,
+        flag=[True, False] * 3,
+        when=[datetime.datetime(1970, 1, 2, 12), None] * 3,
+        row=range(6),
+        zip=[10115, 80331] * 3,
+        price=["1.5", "2.5"] * 3,
+        date=["2020-01-01"] * 3 + ["2020-01-02"] * 3,
+        day=[20201231, None] * 3,
+        odd=["2020-12-31", "2020-12-31", "?-1"] * 2,
+    )
+    assert frame["when"].tolist()[0] == 1.5
+    assert described["columns"] == {
+        **dict.fromkeys(("unclear", "dirty", "flag", "when", "row"), "numeric"),
+        **dict.fromkeys(("zip", "price", "date"), "categorical"),
+        **dict.fromkeys(("day", "odd"), "date"),
+    }
+    assert described["asked"]["zip"] == "categorical"
+    assert described["left_out"] == {"x": "the study drops it"}
+    assert frame["unclear"].tolist()[:2] == [1234, 5]
+    assert frame["dirty"].tolist()[:2] == [1.5, 2]
+    assert frame["dirty"].isna().sum() == 2
+    assert frame["flag"].tolist()[:2] == [1, 0]
+    assert frame["zip"].tolist()[:2] == ["10115", "80331"]
+    assert frame["day"].tolist()[0] == frame["odd"].tolist()[0] == pd.Timestamp("2020-12-31")
+    assert frame["odd"].isna().sum() == 2
+    dirty = "column 'dirty' is text such as '1,5': read as numbers with decimal commas, and "
+    assert f"{dirty}'call us' taken for missing" in described["notes"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "values", "message"),
+    [
+        ({"drop": ["z"]}, range(6), "columns.drop: there is no column 'z'; known: x"),
+        ({"drop": ["y"]}, range(6), "columns.drop: 'y' is the target; remove it here"),
+        ({"drop": ["x"]}, range(6), "no column beside the target 'y' is left"),
+        ({"numeric": ["x"]}, list("abcdef"), "column 'x' cannot be taken as 'numeric'; its values"),
+        ({"date": ["x"]}, list("abcdef"), "cannot be taken as 'date'; .*'a'; dates are written as"),
+        ({"date": ["x"]}, range(6), "column 'x' cannot be taken as 'date': dates are written as"),
+        ({"date": ["x"]}, [True] * 6, "column 'x' cannot be taken as 'date': dates are written"),
+        ({"date": ["x"]}, ["1/2/2020"] * 6, "may be read as dates with the day first or dates wit"),
+        ({"numeric": ["x"]}, pd.Series([None] * 6, dtype="str"), "cannot be taken as 'numeric'"),
+    ],
+)
+def test_roles_that_do_not_fit_get_one_line(roles, values, message):
+    with pytest.raises(UserError, match=message) as caught:
+        asked(roles, x=values)
+    assert "\n" not in str(caught.value)
 
 
 def test_constant_and_empty_columns_are_kept_with_a_word():
@@ -168,12 +358,15 @@ def test_the_checksum_tells_contents_apart_and_nothing_else():
 
 
 def test_written_files_read_back(tmp_path):
-    frame, described = run(
-        **{"größe": [1.5, None] * 3, "b": [True, None] * 3, "c": [None, "x"] * 3}
-    )
+    columns = {"größe": [1.5, None] * 3, "b": [True, None] * 3, "c": [None, "x"] * 3}
+    frame, described = run(**columns, d=["2020-01-01", None] * 3)
     normalise.write(frame, described, tmp_path / "new" / "folder")
     again = pd.read_parquet(tmp_path / "new" / "folder" / "dataset.parquet")
     pd.testing.assert_frame_equal(again, frame)
     text = (tmp_path / "new" / "folder" / "dataset.json").read_text(encoding="utf-8")
     assert json.loads(text) == described
     assert normalise.checksum(again, described["columns"]) == described["checksum"]
+    stored = normalise.Stored(tmp_path / "new" / "folder" / "dataset.parquet")
+    for name in frame:
+        same = stored[name].astype(frame[name].dtype)  # booleans come as objects
+        pd.testing.assert_series_equal(same, frame[name])

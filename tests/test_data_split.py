@@ -1,6 +1,8 @@
 import json
+import shutil
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +181,66 @@ def test_many_whole_numbers_are_codes(distinct, numeric):
         assert categorical.all()
 
 
+def test_codes_that_the_study_calls_categorical_are_categories():
+    codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
+    parts, kinds = {"train": pd.DataFrame({"code": codes})}, {"code": "categorical"}
+    X, *_ = prepare.prepare(parts, kinds, {"code": "categorical"})
+    assert X["train"].shape == (180, 60)
+
+
+def test_dates_become_numbers():
+    far = np.array(["2020-12-31", "9999-12-31", "0001-01-01"], "datetime64[us]")
+    train = pd.DataFrame({"d": pd.to_datetime(["1970-01-03 06:30", "2024-02-29 00:00", None]),
+                          "s": far,
+                          "b": [True, False, True]})  # fmt: skip
+    test = pd.DataFrame({"d": pd.to_datetime([None]), "s": pd.to_datetime(["1969-12-31 12:00"]),
+                         "b": [True]})  # fmt: skip
+    kinds = {"b": "boolean", "d": "date", "s": "date"}
+    X, features, categorical, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    assert features.tolist() == [
+        *("d.year", "d.month", "d.day", "d.weekday", "d.hour", "d.days"),
+        *("s.year", "s.month", "s.day", "s.weekday", "s.days", "b"),
+    ]
+    assert categorical.tolist() == [False] * 11 + [True]
+    assert dropped == {}
+    # Saturday at half past six, and Thursday; what is missing is the median of both.
+    assert X["train"][:, :6].tolist() == [
+        [1970, 1, 3, 5, 6.5, 2 + 6.5 / 24],
+        [2024, 2, 29, 3, 0, 19782],
+        [1997, 1.5, 16, 4, 3.25, (2 + 6.5 / 24 + 19782) / 2],
+    ]
+    assert X["train"][0, 6:11].tolist() == [2020, 12, 31, 3, 18627]
+    # No date of the training part has a time: the hour is no column, but part of the days.
+    assert X["test"][0, 6:11].tolist() == [1969, 12, 31, 2, -0.5]
+
+
+def test_dates_of_a_file_become_numbers_and_not_one_hot_columns(tmp_path):
+    days = pd.date_range("2021-01-01", periods=300)
+    frame = pd.DataFrame({"when": days.strftime("%Y-%m-%d"), "y": ["a", "b", "c"] * 100})
+    frame.loc[::10, "when"] = None
+    inputs, *_ = make(pd.concat([frame] * 2, ignore_index=True))
+    assert inputs.features.tolist() == ["when.month", "when.day", "when.weekday", "when.days"]
+    assert np.isfinite(inputs.X_train).all()
+
+
+def test_the_preparation_takes_little_more_memory_than_its_result():
+    n = 20_000
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{i}": rng.normal(size=n) for i in range(20)})
+    for i in range(5):
+        frame[f"c{i}"] = pd.Series(rng.choice([f"value {j}" for j in range(20)], n), dtype="str")
+    frame["y"] = rng.choice(["a", "b"], n)
+    described = normalise.normalise(Raw(frame, "y", "set", {}))[1]
+    tracemalloc.start()
+    inputs, *_ = prepare.make_split(frame, described, PAPER)
+    inputs.checksum()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert inputs.X_train.shape[1] == 120
+    assert 8 * n * 120 < peak < 1.5 * 8 * n * 120
+    assert described["prepared"] == 120
+
+
 def test_many_words_are_no_codes():
     words = pd.Series([f"w{i % 60}" for i in range(180)], dtype="str")
     X, *_ = prepare.prepare({"train": pd.DataFrame({"w": words})}, {"w": "categorical"})
@@ -308,6 +370,18 @@ def test_the_script_writes_what_the_searches_read(dataset, tmp_path):
     assert np.array_equal(expected_labels, test_labels)
 
 
+def test_the_log_names_columns_that_are_dropped(tmp_path):
+    frame = mixed().assign(name=[f"n{i}" for i in range(100)], one=1.0)
+    frame["colour"] = ["red"] * 100
+    described = normalise.normalise(Raw(frame, "y", "set", {"sklearn": "set"}))
+    normalise.write(*described, tmp_path / "data")
+    done = run_split(tmp_path / "data", tmp_path / "a")
+    assert done.stderr.splitlines() == [
+        "note: column 'name' dropped: 60 of 60 values are distinct",
+        "note: column 'one' dropped: variance is 1e-07 or less",
+    ]
+
+
 def test_the_checksum_sees_every_array(dataset, tmp_path):
     inputs, *_ = make(mixed())
     sums = {inputs.checksum()}
@@ -322,6 +396,12 @@ def test_the_script_ends_with_one_line(dataset, tmp_path):
     done = run_split(dataset, tmp_path / "a", train=0.9)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("error: split: train + validation + test is 1.3")
+    damaged = tmp_path / "damaged"
+    shutil.copytree(dataset, damaged)
+    (damaged / "dataset.parquet").write_bytes(b"PAR1")
+    done = run_split(damaged, tmp_path / "a")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "damaged/dataset.parquet' cannot be read: " in done.stderr
     done = run_split(tmp_path / "none", tmp_path / "a")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "is no folder that fetch.py wrote" in done.stderr

@@ -10,8 +10,10 @@ import pytest
 
 import made_results as made
 from divbo import code_version, files
-from divbo.analysis import minimum_diversity, published, ranks, suggested, updates
+from divbo.analysis import datasets, minimum_diversity, published, ranks, suggested, updates
 from divbo.analysis.load import Absent, diversities, load
+from divbo.data import normalise, prepare, split
+from divbo.data.sources import Raw, source_key
 from divbo.diversity import diversity
 from divbo.report import curve_figures, figures, page, pages
 from divbo.report.pages.test_errors import common_ranks
@@ -314,6 +316,49 @@ def test_a_page_that_raises_does_not_end_the_report(own_pages, tmp_path, capsys)
     printed = capsys.readouterr().err
     assert "Traceback" in printed
     assert "raising_page.py" in printed
+
+
+def test_the_page_of_the_data_sets(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "id": range(20),
+            "when": ["2020-12-31", "2021-01-01", None, "2021-01-02"] * 5,
+            "name": [f"n{i}" for i in range(20)],
+            "colour": [*["red", "blue"] * 9, "green", "red"],
+            "y": ["a", "b", "b", "b"] * 5,
+        }
+    )
+    described = normalise.normalise(Raw(frame, "y", "mine", {}), {"drop": ["id"]})
+    source = {"file": "mine.csv", "target": "y", "columns": {"drop": ["id"]}}
+    normalise.write(*described, tmp_path / "data" / source_key(source))
+    study = made.study(("RS",), ("mine", "wine"))
+    study["sources"] = {"mine": source, "wine": {"sklearn": "wine"}}  # not fetched yet
+    results = load(study, tmp_path / "made")
+    found = datasets.table(study, results.folder).iloc[0].to_dict()
+    assert np.isnan(found.pop("prepared"))
+    kinds = {"numeric": 0, "date": 1, "boolean": 0, "categorical": 2}
+    assert found == {
+        **{"dataset": "mine", "rows": 20, "features": 3, "classes": 2, "smallest_class": 0.25},
+        **{**kinds, "missing": 5 / 60, "left_out": 1},
+    }
+    settings = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    split.write(*prepare.make_split(*described, settings), results.folder / "splits/mine/fixed")
+    table = datasets.table(study, results.folder)
+    assert table["left_out"].tolist() == [2]
+    assert table["prepared"].tolist()[0] >= 5
+    gone = datasets.gone(study, results.folder)
+    assert gone.to_numpy().tolist()[:2] == [
+        ["mine", "id", "the study drops it"],
+        ["mine", "name", "12 of 12 values are distinct"],
+    ]
+    page.write(study, results.folder, tmp_path / "report")
+    shown = squeezed(Page((tmp_path / "report/pages/data-sets.html").read_text(encoding="utf-8")))
+    assert "1 date, 2 categorical" in shown
+    assert "25.0 %" in shown
+    assert "column 'when' is text such as '2020-12-31': read as ISO dates" in shown
+    for name in ("sizes", "left-out", "notes"):
+        for ending in ("csv", "tex"):
+            assert (tmp_path / f"report/tables/data-sets-{name}.{ending}").is_file()
 
 
 def test_searches_are_read_from_the_study_that_has_them(tmp_path):

@@ -383,6 +383,12 @@ ROWS = [
         says="DATA CHANGED: 'flowers.csv' has changed",
     ),
     Row(
+        "`columns` of a data set",
+        "its data set's jobs",
+        {"fetch flowers", "split flowers fixed"} | follow(SEARCHES, datasets=["flowers"]),
+        lambda c: c.study["datasets"]["flowers"].update(columns={"drop": ["sepal length (cm)"]}),
+    ),
+    Row(
         "a lost result",
         "it and what follows",
         follow(["bo"], datasets=["wine"]),

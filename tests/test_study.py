@@ -98,6 +98,16 @@ def test_defaults_are_written_out():
         ("datasets/x", {"file": "none.csv"}, "datasets.x.target", "is missing"),
         ("datasets/x", {"file": "a.txt", "target": "y"}, "datasets.x.file", "must end in .csv"),
         ("datasets/x", {"file": "a", "target": "y"}, "datasets.x.file", "must end in .csv"),
+        ("datasets/wine/columns", {"drop": "x"}, "datasets.wine.columns.drop", "valid list"),
+        ("datasets/wine/columns", {"drop": [1]}, "datasets.wine.columns.drop.0", "quote it"),
+        ("datasets/wine/columns", {"dorp": ["x"]}, "datasets.wine.columns.dorp", "mean 'drop'?"),
+        ("datasets/wine/columns", {"drop": ["x"] * 2}, "datasets.wine.columns.drop", "twice"),
+        (
+            "datasets/wine/columns",
+            {"drop": ["x"], "date": ["x"]},
+            "datasets.wine.columns.date",
+            "'x' stands in 'drop', too; keep one",
+        ),
         ("datasets/wine/version", 1, "datasets.wine.version", "goes with 'openml:' only"),
         ("limits", {"seconds": float("inf")}, "limits.seconds", "finite number; found inf"),
         ("limits", {"seconds": float("nan")}, "limits.seconds", "found nan"),
@@ -159,6 +169,34 @@ def test_target_of_a_csv_file(tmp_path):
     with pytest.raises(UserError, match="has no column 'label'; did you mean 'lable'"):
         study.check(changed("datasets/x", {"file": str(file), "target": "label"}))
     study.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+
+
+def test_columns_of_a_file(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("first,second,label\n1,2,a\n")
+    source = {"file": str(file), "target": "label"}
+    study.check(changed("datasets/x", {**source, "columns": {"drop": ["second"]}}))
+    columns = {"drop": ["secnd", "first"], "numeric": ["label"]}
+    with pytest.raises(UserError) as caught:
+        study.check(changed("datasets/x", {**source, "columns": columns}))
+    assert str(caught.value).splitlines() == [
+        "study: datasets.x.columns.drop: there is no column 'secnd'; did you mean 'second'?",
+        "error: study: datasets.x.columns.numeric: 'label' is the target; remove it here",
+    ]
+
+
+def test_columns_are_part_of_what_a_data_set_is():
+    def key(**columns):
+        content = changed("datasets/wine", {"sklearn": "wine", "columns": columns})
+        return Tasks(study.check(content)).source_key("wine")
+
+    assert key() == key(drop=[]) == "sklearn-wine"
+    keys = [key(drop=["a", "b"]), key(drop=["a"]), key(date=["a"]), key(drop=["a"], date=["b"])]
+    assert len(set(keys)) == 4
+    assert all(k.startswith("sklearn-wine-") for k in keys)
+    assert key(drop=["b", "a"], numeric=[]) == keys[0]
+    both = {"a": {"openml": 44, "columns": {"drop": ["x"]}}, "b": {"openml": 44}}
+    study.check(changed("datasets", both))
 
 
 def test_a_csv_header_is_read_as_the_file_is(tmp_path):

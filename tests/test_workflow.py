@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,6 +95,17 @@ def test_the_split_and_test_labels_stay_away_from_searches(finished):
     searches = [b for b in blocks if b.startswith("search:")]
     assert searches
     assert all("test_labels" not in b for b in searches)
+
+
+def test_jobs_ask_for_memory_by_the_size_of_the_data(copied):
+    path = copied.folder / "results/data/sklearn-wine/dataset.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"rows": 10**6, "prepared": 250}))
+    os.truncate(copied.folder / "results/tiny/splits/wine/fixed/inputs.npz", 700_000_000)
+    text = copied.snakemake("--dry-run", "--forceall")
+    asked = dict(re.findall(r"rule (split|search):\n(?:.*\n)*?.*mem_mb=(\d+)", text))
+    # A million rows of 250 numbers are 2 GB.
+    assert asked["split"] == "3500"
+    assert asked["search"] == str(4096 + 2000 + 667)  # MiB
 
 
 def test_configfile_replaces_the_default_study(finished):

@@ -28,7 +28,8 @@ def main() -> None:
     from divbo.data import changes, normalise, sources
 
     frame, description = normalise.normalise(
-        sources.read(arguments.source, arguments.openml, arguments.output)
+        sources.read(arguments.source, arguments.openml, arguments.output),
+        arguments.source.get("columns"),
     )
     normalise.write(frame, description, arguments.output)
     if line := changes.remember(arguments.output, description):

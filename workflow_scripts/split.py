@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from divbo.errors import UserError, run
@@ -17,18 +18,21 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    import pandas as pd
-
-    from divbo.data import prepare, split
+    from divbo.data import normalise, prepare, split
 
     try:
         text = (arguments.dataset / "dataset.json").read_text(encoding="utf-8")
-        frame = pd.read_parquet(arguments.dataset / "dataset.parquet")
     except OSError as error:
         raise UserError(
             f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote: {error.strerror}"
         ) from None
-    split.write(*prepare.make_split(frame, json.loads(text), arguments.settings), arguments.output)
+    frame = normalise.Stored(arguments.dataset / "dataset.parquet")
+    described = json.loads(text)
+    made = prepare.make_split(frame, described, arguments.settings)
+    split.write(*made, arguments.output)
+    for column, reason in made[-1]["dropped"].items():
+        if column in described["columns"]:  # and no category of one
+            print(f"note: column '{column}' dropped: {reason}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from divbo import plugins, study_file
+from divbo.data import roles
 from divbo.data.sources import ADDRESS, BUNDLED, LARGEST_ID, check_file, source_key, source_kind
 from divbo.errors import UserError
 from divbo.plugins import nearest
@@ -27,6 +28,15 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+class Columns(_Model):
+    """How columns are taken, where it is to be otherwise than their values say."""
+
+    drop: list[str] = Field([], description="left out")
+    numeric: list[str] = Field([], description="numbers; what is none is missing")
+    categorical: list[str] = Field([], description="categories, numbers too")
+    date: list[str] = Field([], description="dates; what is none is missing")
+
+
 class Dataset(_Model):
     """Where a data set comes from: exactly one of `openml`, `file` and `sklearn`."""
 
@@ -42,11 +52,19 @@ class Dataset(_Model):
     )
     target: str | None = Field(None, min_length=1, description="target column of `file`")
     sklearn: Literal[BUNDLED] | None = Field(None, description="a data set that scikit-learn ships")
+    columns: Columns | None = Field(None, description="names of columns that are taken otherwise")
+
+    @field_validator("columns")
+    @classmethod
+    def _plain(cls, columns: Columns | None) -> Columns | None:
+        """Make columns in any order the same, and none of them no key at all."""
+        lists = {role: sorted(names) for role, names in columns or () if names}
+        return Columns(**lists) if lists else None
 
     @property
     def source(self) -> dict[str, Any]:
-        """The source as written, without the keys that are not set."""
-        return self.model_dump(exclude_none=True)
+        """The source as written, without what is not set."""
+        return self.model_dump(exclude_none=True, exclude_defaults=True)
 
 
 class Split(_Model):
@@ -388,13 +406,14 @@ def _datasets(study: Study) -> list[str]:
         try:
             source_kind(dataset.source, where)
         except UserError as error:
-            problems.append(str(error))
+            problems.extend(str(error).split(plugins.AND))
             continue
         if dataset.file is not None:
             try:
-                check_file(dataset.file, dataset.target)
+                names = check_file(dataset.file, dataset.target)
+                roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
-                problems.append(f"{where}.{error}")
+                problems.extend(f"{where}.{line}" for line in str(error).split(plugins.AND))
         other = sources.setdefault(source_key(dataset.source), name)
         if study.datasets[other] != dataset:
             problems.append(f"{where}: the same source as '{other}', pinned otherwise")

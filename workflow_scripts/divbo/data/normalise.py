@@ -2,12 +2,14 @@
 
 import hashlib
 import json
-import numbers
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from divbo.data import prepare, roles
+from divbo.data.kinds import Column, text
 from divbo.data.sources import Raw
 from divbo.errors import UserError
 from divbo.files import write_json, write_parquet
@@ -18,15 +20,25 @@ if TYPE_CHECKING:
 SMALLEST_CLASS = 3  # one row each for training, validation and test
 # More distinct numbers than these are taken for a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
-DATES = ("date", "time", "period", "interval")  # how pandas calls what is no feature
 
 
-def normalise(raw: Raw) -> tuple["pd.DataFrame", dict[str, Any]]:
+def normalise(
+    raw: Raw, columns: Mapping[str, Sequence[str]] | None = None
+) -> tuple["pd.DataFrame", dict[str, Any]]:
     """Bring a data set into the form of ``dataset.parquet`` and ``dataset.json``.
 
-    Numbers become float64 (infinite ones missing), booleans nullable booleans, everything else
-    text; labels are text. Rows without a label, columns of dates and columns that the source
-    marks as no features are left out, each with a note.
+    Numbers become float64 (infinite ones missing), booleans nullable booleans, dates datetime64,
+    everything else text; labels are text. Text that all reads as numbers with separators or as
+    dates in one way only is taken for what it says. Rows without a label, times of day and columns
+    that the source marks as no features are left out. Each of these has a note, and so has what
+    looks like something else than it is taken for.
+
+    Parameters
+    ----------
+    raw
+        The data set as its source has it.
+    columns
+        Names of columns by role (:data:`divbo.data.roles.ROLES`), as a study has them.
 
     Returns
     -------
@@ -38,39 +50,47 @@ def normalise(raw: Raw) -> tuple["pd.DataFrame", dict[str, Any]]:
     Raises
     ------
     UserError
-        If there are no rows or features, columns hold values that are neither numbers, booleans
-        nor text, or the target is no classification target: one class only, a class with fewer
-        than three rows, or many distinct numbers.
+        If there are no rows or features, columns hold values that are neither numbers, booleans,
+        dates nor text, the target is no classification target (one class only, a class with fewer
+        than three rows, or many distinct numbers), or a column cannot take its role.
     """
     import pandas as pd
 
     what = f"data set '{raw.name}'"
     if not len(raw.frame):
         raise UserError(f"{what}: has no rows")
-    notes = []
-    frame = raw.frame[raw.frame[raw.target].notna()].reset_index(drop=True)
-    if missing := len(raw.frame) - len(frame):
+    columns = columns or {}
+    roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
+    asked = roles.by_name(columns)
+    notes: list[str] = []
+    frame = raw.frame
+    if missing := int(frame[raw.target].isna().sum()):
+        frame = frame[frame[raw.target].notna()].reset_index(drop=True)
         notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
     labels = _labels(frame[raw.target], f"{what}: target '{raw.target}'")
 
-    columns: dict[str, pd.Series] = {}
-    kinds = {}
+    taken: dict[str, pd.Series] = {}
+    kinds, left_out = {}, {}
     for name in frame.columns.drop(raw.target):
-        if name in raw.ignored:
-            notes.append(f"column '{name}' left out: {raw.ignored[name]}")
-            continue
-        typed = _typed(frame[name], f"{what}: column '{name}'", notes)
-        if typed is not None:
-            kinds[str(name)], columns[str(name)] = typed
-    if not columns:
+        role = asked.get(str(name))
+        if role == "drop":
+            left_out[str(name)] = "the study drops it"
+        elif name in raw.ignored and role is None:
+            left_out[str(name)] = raw.ignored[name]
+        else:
+            column = Column(str(name), frame[name], role, f"{what}: column '{name}'", notes)
+            made = column.typed()
+            if isinstance(made, str):
+                left_out[str(name)] = made
+            else:
+                kinds[str(name)], taken[str(name)] = made
+                column.look_at(*made)
+    notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
+    if not taken:
         raise UserError(f"{what}: no column beside the target '{raw.target}' is left")
-    for name, column in columns.items():
-        if column.nunique() < 2:
-            value = "no value" if column.isna().all() else "a single value"
-            notes.append(f"column '{name}' holds {value}; the base preparation drops it")
 
-    columns[str(raw.target)] = labels
-    result = pd.DataFrame(columns)
+    taken[str(raw.target)] = labels
+    result = pd.DataFrame(taken, copy=False)
     description = {
         "name": raw.name,
         "source": raw.source,
@@ -82,6 +102,9 @@ def normalise(raw: Raw) -> tuple["pd.DataFrame", dict[str, Any]]:
         "missing": int(result[list(kinds)].isna().to_numpy().sum()),
         "target": str(raw.target),
         "columns": kinds,
+        "asked": asked,
+        "left_out": left_out,
+        "prepared": prepare.width(result, kinds, asked),
         "classes": {str(k): int(v) for k, v in labels.value_counts().sort_index().items()},
         "notes": notes,
     }
@@ -96,6 +119,8 @@ def checksum(frame: "pd.DataFrame", kinds: dict[str, str]) -> str:
         if kinds.get(name) == "numeric":
             values = frame[name].to_numpy("<f8") + 0.0  # -0.0 is 0.0
             digest.update(np.where(np.isnan(values), np.float64("nan"), values).tobytes())
+        elif kinds.get(name) == "date":
+            digest.update(frame[name].to_numpy("datetime64[us]").astype("<i8").tobytes())
         else:
             values = frame[name].astype(object)
             digest.update(json.dumps(values.where(values.notna(), None).tolist()).encode())
@@ -108,66 +133,38 @@ def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> N
     write_json(folder / "dataset.json", description)
 
 
-def _typed(column, what: str, notes: list[str]) -> "tuple[str, pd.Series] | None":
-    """Return kind and values of a column, or None if it is left out."""
-    import pandas as pd
+class Stored:
+    """The columns of ``dataset.parquet``, each read when it is asked for, as from a frame.
 
-    dtype = column.dtype
-    values = column.dropna()
-    if isinstance(dtype, pd.CategoricalDtype):
-        if len(values) and all(isinstance(v, (bool, np.bool_)) for v in dtype.categories):
-            return "boolean", column.astype(object).astype("boolean")
-        return "categorical", _text(column)
-    if pd.api.types.is_bool_dtype(dtype):
-        return "boolean", column.astype("boolean")
-    if pd.api.types.is_complex_dtype(dtype):
-        raise UserError(f"{what} holds complex numbers; only real ones can be used")
-    if pd.api.types.is_numeric_dtype(dtype):
-        return "numeric", _finite(column, notes)
-    plain = pd.api.types.is_object_dtype(dtype)
-    if pd.api.types.is_string_dtype(dtype) and not plain:
-        return "categorical", _text(column)
-    kind = pd.api.types.infer_dtype(values, skipna=True)
-    if not plain or kind.startswith(DATES):
-        notes.append(f"column '{column.name}' left out: {kind} values are no features")
-        return None
-    if kind == "boolean":
-        return "boolean", column.astype("boolean")
-    if kind == "empty" or all(isinstance(v, numbers.Real) for v in values):
-        return "numeric", _finite(column, notes)
-    if kind == "decimal":
-        return "numeric", _finite(column.astype("float64"), notes)
-    odd = next((v for v in values if not isinstance(v, (str, numbers.Real))), None)
-    if odd is not None:
-        raise UserError(
-            f"{what} holds a value of type {type(odd).__name__}; "
-            "only numbers, booleans and text can be used"
-        )
-    return "categorical", _text(column)
+    Raises
+    ------
+    UserError
+        If the file is missing or damaged.
+    """
 
+    def __init__(self, path: Path):
+        import pyarrow.parquet as pq
 
-def _finite(column, notes: list[str]) -> "pd.Series":
-    import pandas as pd
+        self._path = path
+        self._file = self._try(lambda: pq.ParquetFile(path))
+        self._last: tuple[str, pd.Series] | None = None
 
-    values = pd.Series(column.to_numpy("float64", na_value=np.nan), index=column.index)
-    infinite = int(np.isinf(values).sum())
-    if infinite:
-        notes.append(f"column '{column.name}': {infinite} infinite values taken for missing")
-        values = values.where(~np.isinf(values))
-    return values
+    def __getitem__(self, name: str) -> "pd.Series":
+        if self._last is None or self._last[0] != name:
+            table = self._try(lambda: self._file.read([name]))
+            self._last = name, table[name].to_pandas()
+        return self._last[1]
 
+    def _try(self, read):
+        import pyarrow as pa
 
-def _text(column) -> "pd.Series":
-    """Values as text (a category of whole numbers stays without a decimal point)."""
-    import pandas as pd
-
-    made = [None if pd.isna(v) else _word(v) for v in column.astype(object)]
-    return pd.Series(made, index=column.index, dtype="str")
-
-
-def _word(value) -> str:
-    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
+        try:
+            return read()
+        except (OSError, KeyError, pa.ArrowException) as error:
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
+            raise UserError(
+                f"'{self._path}' cannot be read: {reason}; remove its folder and fetch it again"
+            ) from None
 
 
 def _labels(target, what: str) -> "pd.Series":
@@ -178,7 +175,7 @@ def _labels(target, what: str) -> "pd.Series":
         raise UserError(f"{what}: has no values")
     if not isinstance(target.dtype, pd.CategoricalDtype):
         _refuse_regression(target, what)
-    labels = _text(target)
+    labels = text(target)
     counts = labels.value_counts().sort_index()
     if len(counts) < 2:
         raise UserError(f"{what}: has the single class '{counts.index[0]}'; two are needed")

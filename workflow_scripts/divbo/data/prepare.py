@@ -1,6 +1,7 @@
 """The stratified split, and the base preparation that is fitted on its training part alone."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from divbo.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from divbo.data.normalise import Stored
 
 PARTS = ("train", "validation", "test")
 
@@ -90,7 +93,7 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
 
 
 def make_split(
-    frame: "pd.DataFrame", description: Mapping[str, Any], settings: Mapping[str, Any]
+    frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[Inputs, np.ndarray, dict[str, Any]]:
     """Split a normalised data set and prepare it.
 
@@ -119,8 +122,10 @@ def make_split(
     classes, codes = np.unique(labels, return_inverse=True)
     codes = codes.astype(np.int64)
     rows = split_rows(codes, classes, settings)
-    parts = {part: frame.iloc[rows[part]] for part in PARTS}
-    X, features, categorical, dropped = prepare(parts, description["columns"])
+    parts = {part: _Rows(frame, rows[part]) for part in PARTS}
+    X, features, categorical, dropped = prepare(
+        parts, description["columns"], description.get("asked", {})
+    )
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=codes[rows["train"]],
@@ -150,30 +155,48 @@ def make_split(
     return inputs, codes[rows["test"]], made
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a data set; a column of them is made when it is asked for, and not before."""
+
+    frame: "pd.DataFrame | Stored"
+    rows: np.ndarray
+
+    def __getitem__(self, name: str) -> "pd.Series":
+        return self.frame[name].iloc[self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
 def prepare(
-    parts: Mapping[str, "pd.DataFrame"], kinds: Mapping[str, str]
+    parts: Mapping[str, "pd.DataFrame"],
+    kinds: Mapping[str, str],
+    asked: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, str]]:
     """Fit the base preparation on ``parts["train"]`` and apply it to all parts (specification A.3).
 
     Columns without a value are dropped, and categorical ones of which 80 % or more of the values
-    are distinct; numbers are imputed by the median, the others by the most frequent value;
-    categories become one-hot columns (all 0 for one that the training part does not have), except
-    codes (see ``MAX_CODES``), which are taken as numbers; columns with a variance of 1e-7 or less
-    are dropped.
+    are distinct; dates become numbers (:func:`date_parts`); numbers are imputed by the median, the
+    others by the most frequent value; categories become one-hot columns (all 0 for one that the
+    training part does not have), except codes (see ``MAX_CODES``), which are taken as numbers;
+    columns with a variance of 1e-7 or less are dropped.
 
     Parameters
     ----------
     parts
         Frames by part, among them ``train``.
     kinds
-        ``numeric``, ``boolean`` or ``categorical`` by column; others are not used.
+        ``numeric``, ``date``, ``boolean`` or ``categorical`` by column; others are not used.
+    asked
+        Role by column, of those that the study gives one: what it calls categorical is no code.
 
     Returns
     -------
     X
         By part: float64, of shape (n, p).
     features
-        Names, str, of shape (p,): numbers first, then booleans, then one-hot columns.
+        Names, str, of shape (p,): numbers first, then dates, booleans, one-hot columns.
     categorical
         bool, of shape (p,).
     dropped
@@ -184,51 +207,171 @@ def prepare(
     UserError
         If no column is left.
     """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
-    use, dropped = _columns(parts["train"], kinds)
-    median = SimpleImputer(strategy="median")
-    frequent = SimpleImputer(strategy="most_frequent")
-    one_hot = OneHotEncoder(
-        handle_unknown="ignore",
-        sparse_output=False,
-        feature_name_combiner=lambda column, value: f"{column}={value}",
-    )
-    transformer = ColumnTransformer(
-        [
-            ("numeric", median, use["numeric"]),
-            ("boolean", frequent, use["boolean"]),
-            ("categorical", make_pipeline(frequent, one_hot), use["categorical"]),
-        ],
-        verbose_feature_names_out=False,
-    )
-    if not any(use.values()):
+    train = parts["train"]
+    use, dropped = _columns(train, kinds, asked or {})
+    fitted = [FITS[kind](name, train[name]) for kind, names in use.items() for name in names]
+    for column in fitted:
+        reason = f"variance is {MIN_VARIANCE:g} or less"
+        dropped |= dict.fromkeys(column.constant, reason)
+    fitted = [column for column in fitted if column.features]
+    if not fitted:
         raise UserError(_nothing_left(dropped))
-    typed = {part: _typed(frame, use) for part, frame in parts.items()}
-    X = {"train": np.asarray(transformer.fit_transform(typed["train"]), dtype=np.float64)}
-    X |= {
-        part: np.asarray(transformer.transform(frame), dtype=np.float64)
-        for part, frame in typed.items()
-        if part != "train"
-    }
-    features = np.asarray(transformer.get_feature_names_out(), dtype=str)
-    categorical = np.arange(len(features)) >= len(use["numeric"])
-
-    with np.errstate(over="ignore"):
-        varies = np.var(X["train"], axis=0) > MIN_VARIANCE
-    dropped |= {str(name): f"variance is {MIN_VARIANCE:g} or less" for name in features[~varies]}
-    if not varies.any():
-        raise UserError(_nothing_left(dropped))
-    X = {part: np.ascontiguousarray(values[:, varies]) for part, values in X.items()}
-    return X, features[varies], categorical[varies], dropped
+    width = sum(len(column.features) for column in fitted)
+    X = {part: np.empty((len(frame), width)) for part, frame in parts.items()}
+    place = 0
+    for column in fitted:
+        places = slice(place, place := place + len(column.features))
+        for part, frame in parts.items():
+            column.write(frame[column.name], X[part][:, places])
+    features = [feature for column in fitted for feature in column.features]
+    categorical = [column.categorical for column in fitted for _ in column.features]
+    return X, np.array(features, dtype=str), np.array(categorical), dropped
 
 
-def _columns(train, kinds: Mapping[str, str]) -> tuple[dict[str, list[str]], dict[str, str]]:
+def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, str]) -> int:
+    """Count the columns that the base preparation makes of all rows, constant ones included."""
+    use, _ = _columns(frame, kinds, asked)
+    one_hot = sum(frame[name].nunique() for name in use["categorical"])
+    return len(use["numeric"]) + len(DATE_PARTS) * len(use["date"]) + len(use["boolean"]) + one_hot
+
+
+def too_distinct(distinct: int, values: int) -> bool:
+    """Whether so many distinct ones among the values of a categorical column mean nothing."""
+    return distinct >= MAX_UNIQUE_SHARE * values
+
+
+def is_code(present: "pd.Series") -> bool:
+    """Whether the values of a categorical column (text, none missing) are all whole numbers."""
+    return bool(present.str.fullmatch(r"[+-]?\d{1,15}").all())
+
+
+def days(dates: "pd.Series") -> "pd.Series":
+    """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
+    import pandas as pd
+
+    # Not by way of pandas' timestamps: their nanoseconds end in 2262.
+    elapsed = dates.to_numpy("datetime64[us]") - np.datetime64(0, "us")
+    return pd.Series(elapsed / np.timedelta64(1, "D"), index=dates.index)
+
+
+#: What becomes of a date. The hour has the minutes as a fraction; weekdays count from Monday, 0.
+DATE_PARTS = {
+    "year": lambda dates: dates.dt.year,
+    "month": lambda dates: dates.dt.month,
+    "day": lambda dates: dates.dt.day,
+    "weekday": lambda dates: dates.dt.day_of_week,
+    "hour": lambda dates: (dates - dates.dt.normalize()).dt.total_seconds() / 3600,
+    "days": days,
+}
+
+
+@dataclass
+class _Numbers:
+    """Columns of numbers that are made of one column, and what stands for missing ones."""
+
+    name: str
+    values: Mapping[str, Any]
+    fills: dict[str, float]
+    constant: list[str]
+    categorical: bool
+
+    @classmethod
+    def fit(cls, name, train, values, fill, categorical=False) -> "_Numbers":
+        fills, constant = {}, []
+        for feature, read in values.items():
+            column = _float(read(train))
+            fills[feature] = fill(column[~np.isnan(column)])
+            with np.errstate(over="ignore", invalid="ignore"):
+                varies = np.var(_filled(column, fills[feature])) > MIN_VARIANCE
+            if not varies:
+                constant.append(feature)
+                del fills[feature]
+        return cls(name, values, fills, constant, categorical)
+
+    @property
+    def features(self) -> list[str]:
+        return list(self.fills)
+
+    def write(self, column: "pd.Series", out: np.ndarray) -> None:
+        for place, (feature, fill) in enumerate(self.fills.items()):
+            out[:, place] = _filled(_float(self.values[feature](column)), fill)
+
+
+@dataclass
+class _OneHot:
+    """The one-hot columns of a categorical one; ``places`` are theirs by category."""
+
+    name: str
+    places: dict[str, int]
+    fill: str
+    constant: list[str]
+    categorical: bool = True
+
+    @classmethod
+    def fit(cls, name: str, train: "pd.Series") -> "_OneHot":
+        counts = train.value_counts().copy()
+        fill = min(counts.index[counts == counts.max()])
+        counts[fill] += train.isna().sum()
+        share = counts / len(train)
+        varies = share * (1 - share) > MIN_VARIANCE
+        kept = sorted(counts.index[varies])
+        constant = [f"{name}={word}" for word in sorted(counts.index[~varies])]
+        return cls(name, {word: i for i, word in enumerate(kept)}, fill, constant)
+
+    @property
+    def features(self) -> list[str]:
+        return [f"{self.name}={word}" for word in self.places]
+
+    def write(self, column: "pd.Series", out: np.ndarray) -> None:
+        places = column.fillna(self.fill).map(self.places).to_numpy("float64", na_value=-1)
+        rows = np.flatnonzero(places >= 0)
+        out[:] = 0
+        out[rows, places[rows].astype(int)] = 1
+
+
+def _number(name: str, train: "pd.Series") -> _Numbers:
+    import pandas as pd
+
+    def read(column):
+        return pd.to_numeric(column, errors="coerce")
+
+    return _Numbers.fit(name, train, {name: read}, np.median)
+
+
+def _date(name: str, train: "pd.Series") -> _Numbers:
+    values = {f"{name}.{part}": read for part, read in DATE_PARTS.items()}
+    if (train.dropna().dt.normalize() == train.dropna()).all():
+        del values[f"{name}.hour"]  # dates without a time
+    return _Numbers.fit(name, train, values, np.median)
+
+
+def _boolean(name: str, train: "pd.Series") -> _Numbers:
+    def read(column):
+        return column.astype("boolean").astype("Float64")
+
+    def most_frequent(values):
+        return float(values.mean() > 0.5)
+
+    return _Numbers.fit(name, train, {name: read}, most_frequent, categorical=True)
+
+
+#: Kinds in the order of their columns in the result, and how each is fitted.
+FITS = {"numeric": _number, "date": _date, "boolean": _boolean, "categorical": _OneHot.fit}
+
+
+def _float(values: "pd.Series") -> np.ndarray:
+    return values.to_numpy("float64", na_value=np.nan)
+
+
+def _filled(values: np.ndarray, fill: float) -> np.ndarray:
+    return np.where(np.isnan(values), fill, values)
+
+
+def _columns(
+    train, kinds: Mapping[str, str], asked: Mapping[str, str]
+) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Decide from the training part how each column is taken, and which are dropped."""
-    use: dict[str, list[str]] = {"numeric": [], "boolean": [], "categorical": []}
+    use: dict[str, list[str]] = {kind: [] for kind in FITS}
     dropped = {}
     for name, kind in kinds.items():
         values = train[name].dropna()
@@ -238,28 +381,13 @@ def _columns(train, kinds: Mapping[str, str]) -> tuple[dict[str, list[str]], dic
             continue
         if kind == "categorical":
             distinct = values.nunique()
-            if distinct >= MAX_UNIQUE_SHARE * len(values):
+            if too_distinct(distinct, len(values)):
                 dropped[name] = f"{distinct} of {len(values)} values are distinct"
                 continue
-            if distinct > MAX_CODES and values.str.fullmatch(r"[+-]?\d{1,15}").all():
+            if distinct > MAX_CODES and asked.get(name) != kind and is_code(values):
                 taken = "numeric"
         use[taken].append(name)
     return use, dropped
-
-
-def _typed(frame, use: Mapping[str, list[str]]):
-    """Give scikit-learn plain float and object columns, NaN for what is missing."""
-    import pandas as pd
-
-    made = {}
-    for name in use["numeric"]:
-        made[name] = pd.to_numeric(frame[name], errors="coerce").astype("float64")
-    for name in use["boolean"]:
-        made[name] = frame[name].astype("boolean").astype("Float64").astype("float64")
-    for name in use["categorical"]:
-        values = frame[name].astype(object)
-        made[name] = values.where(values.notna(), np.nan)
-    return pd.DataFrame(made)
 
 
 def _nothing_left(dropped: Mapping[str, str]) -> str:

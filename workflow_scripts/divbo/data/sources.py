@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from divbo.data import roles
 from divbo.errors import UserError
 from divbo.plugins import nearest
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEYS = {
-    "openml": {"openml", "version", "md5"},
-    "file": {"file", "target"},
-    "sklearn": {"sklearn"},
+    "openml": {"openml", "version", "md5", "columns"},
+    "file": {"file", "target", "columns"},
+    "sklearn": {"sklearn", "columns"},
 }
 #: Address of an OpenML server. Its client makes a folder of the host's name, part by part.
 ADDRESS = re.compile(
@@ -100,13 +101,15 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
             raise UserError(f"{where}.{key}: {source[key]!r} is no text")
     if kind == "file" and not source.get("target"):
         raise UserError(f"{where}.target: is missing; name the column that holds the classes")
+    roles.check(source.get("columns", {}), f"{where}.columns")
     return kind
 
 
 def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
-    ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``.
+    ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``; with
+    ``columns`` 8 more hex digits.
 
     Raises
     ------
@@ -114,11 +117,12 @@ def source_key(source: Mapping[str, Any]) -> str:
         As :func:`source_kind`.
     """
     kind = source_kind(source)
+    suffix = roles.suffix(source.get("columns", {}))
     if kind != "file":
-        return f"{kind}-{source[kind]}"
+        return f"{kind}-{source[kind]}{suffix}"
     stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)
     digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
-    return f"file-{stem}-{digest[:8]}"
+    return f"file-{stem}-{digest[:8]}{suffix}"
 
 
 def read(
@@ -180,8 +184,13 @@ def from_file(name: str, target: str) -> Raw:
     return Raw(frame, target, path.stem, {"file": shown, "target": target}, md5=md5)
 
 
-def check_file(name: str, target: str) -> None:
+def check_file(name: str, target: str) -> Sequence[str]:
     """Check that a file can be read and has the target, from its header alone.
+
+    Returns
+    -------
+    names
+        Its columns.
 
     Raises
     ------
@@ -190,7 +199,9 @@ def check_file(name: str, target: str) -> None:
     """
     path = _existing(name)
     header, _ = FORMATS[path.suffix.lower()]
-    _check_target(name, target, header(path))
+    names = header(path)
+    _check_target(name, target, names)
+    return names
 
 
 def _existing(name: str) -> Path:

@@ -49,7 +49,7 @@ class Inputs:
         for field in fields(self):
             array = np.ascontiguousarray(getattr(self, field.name))
             digest.update(json.dumps([field.name, array.dtype.str, array.shape]).encode())
-            digest.update(array.tobytes())
+            digest.update(array.reshape(-1).view(np.uint8))  # without a copy
         return digest.hexdigest()
 
 
