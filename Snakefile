@@ -9,6 +9,7 @@ min_version("9.0")
 
 
 include: "rules/common.smk"
+include: "rules/failures.smk"
 include: "rules/data.smk"
 include: "rules/search.smk"
 include: "rules/ensemble.smk"
@@ -40,6 +41,8 @@ onsuccess:
 
 
 onerror:
+    if FAILURES.failed:
+        print("\nFailed:", *job_logs.table(list(FAILURES.failed.values())), sep="\n")
     print("\nStopped, or something failed; what is finished stays.")
     print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
     print("Run the same command again: it continues where it stopped.")

@@ -45,7 +45,9 @@ except UserError as error:
 STUDY = TASKS.study
 # Searches that are the same in the study that this one extends are that study's: the same jobs,
 # told the same, with the same files, whichever of the two runs first.
-TASKS_OF = {tasks.study.study: tasks for tasks in (TASKS, TASKS.extended) if tasks}
+TASKS_OF = {STUDY.study: TASKS}
+if TASKS.shared:
+    TASKS_OF[TASKS.extended.study.study] = TASKS.extended
 RESULTS = Path("results") / STUDY.study
 for folder in (Path("results"), RESULTS):
     if folder.exists() and not folder.is_dir():
@@ -101,14 +103,21 @@ def lock_study(name):
         sys.exit(f"error: cannot write '{folder}': {error.strerror}")
 
 
-def search_folder(w):
-    """The search of an ensemble."""
-    tasks = TASKS.home(w.dataset, w.search, w.repeat)
-    return f"results/{tasks.study.study}/searches/{w.dataset}/{w.search}/{w.repeat}"
+# Where a search, and the split that it uses, lie.
+SEARCH = "results/{study}/searches/{dataset}/{search}/{repeat}"
+SPLIT = f"results/{{study}}/splits/{{dataset}}/{STUDY.split_name('{repeat}')}"
 
 
-def split_folder(w):
-    """The split that a search, or the search of an ensemble, uses."""
-    own = TASKS_OF[w.study] if "study" in w.keys() else TASKS.home(w.dataset, w.search, w.repeat)
-    study = own.study
-    return f"results/{study.study}/splits/{w.dataset}/{study.split_name(int(w.repeat))}"
+def home(w):
+    """The study that a search belongs to."""
+    return TASKS.home(w.dataset, w.search, w.repeat).study.study
+
+
+def of_search(pattern):
+    """What an ensemble reads: the pattern in the study that its search belongs to.
+
+    A function only where that is not always the same one: there are thousands of ensembles.
+    """
+    if not TASKS.shared:
+        return pattern.replace("{study}", STUDY.study)
+    return lambda w: pattern.format(study=home(w), **dict(w.items()))

@@ -12,12 +12,12 @@ def refit_arguments(w):
 
 rule ensemble:
     input:
-        observations=lambda w: f"{search_folder(w)}/observations.parquet",
-        validation=lambda w: f"{search_folder(w)}/predictions-validation.npy",
-        test=lambda w: f"{search_folder(w)}/predictions-test.npy",
-        split=lambda w: f"{split_folder(w)}/split.json",
-        labels=lambda w: ancient(f"{split_folder(w)}/test_labels.npy"),
-        inputs=lambda w: ancient(f"{split_folder(w)}/inputs.npz"),
+        observations=of_search(f"{SEARCH}/observations.parquet"),
+        validation=of_search(f"{SEARCH}/predictions-validation.npy"),
+        test=of_search(f"{SEARCH}/predictions-test.npy"),
+        split=of_search(f"{SPLIT}/split.json"),
+        labels=ancient(of_search(f"{SPLIT}/test_labels.npy")),
+        inputs=ancient(of_search(f"{SPLIT}/inputs.npz")),
     output:
         scores=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet",
         members=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/members.parquet",

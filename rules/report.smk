@@ -5,7 +5,7 @@ RUNS = [
     for m in STUDY.methods.values()
     for r in range(STUDY.repeats)
 ]
-SEARCHES = sorted({f"{search_folder(w)}/search.json" for w in RUNS})
+SEARCHES = sorted({f"{SEARCH}/search.json".format(study=home(w), **vars(w)) for w in RUNS})
 SCORES = sorted(
     f"{RESULTS}/ensembles/{w.dataset}/{w.search}/{w.ensemble}/{w.repeat}/scores.parquet"
     for w in RUNS

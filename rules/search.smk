@@ -1,8 +1,8 @@
 rule search:
     input:
         # The arrays go by split.json, which holds their checksum.
-        json=lambda w: f"{split_folder(w)}/split.json",
-        inputs=lambda w: ancient(f"{split_folder(w)}/inputs.npz"),
+        json=f"{SPLIT}/split.json",
+        inputs=ancient(f"{SPLIT}/inputs.npz"),
     output:
         observations="results/{study}/searches/{dataset}/{search}/{repeat}/observations.parquet",
         validation="results/{study}/searches/{dataset}/{search}/{repeat}/predictions-validation.npy",

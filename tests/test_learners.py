@@ -24,7 +24,7 @@ from divbo.space.divbo import Divbo
 from divbo.space.divbo_small import DivboSmall
 
 SPACE = Divbo()
-OPERATORS = [(stage, o) for stage, operators in Divbo.stages.items() for o in operators]
+OPERATORS = [(stage, o) for stage, operators in SPACE.stages.items() for o in operators]
 INERT = classifiers.INERT | preprocessors.INERT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")
@@ -90,10 +90,10 @@ def test_every_hyperparameter_reaches_its_estimator(name):
 
 
 def test_every_choice_makes_another_pipeline():
-    names = {stage: {o.name for o in Divbo.stages[stage]} for stage in Divbo.stages}
+    names = {stage: {o.name for o in SPACE.stages[stage]} for stage in SPACE.stages}
     for stage, operators in names.items():
         data = large_data()
-        made = [o.build(defaults(o), data) for o in Divbo.stages[stage]]
+        made = [o.build(defaults(o), data) for o in SPACE.stages[stage]]
         kinds = {repr(description(m)) for m in made}
         assert len(kinds) == len(operators)
 
@@ -138,7 +138,7 @@ def test_classifiers_give_probabilities_of_all_classes(name, n_classes):
 def test_transformers_work_on_few_and_on_many_columns(stage, name, n_features):
     X, y = wine()
     X = X[:, :n_features]
-    o = next(o for o in Divbo.stages[stage] if o.name == name)
+    o = next(o for o in SPACE.stages[stage] if o.name == name)
     values = defaults(o) | ({"gamma": 0.01} if name == "kitchen_sinks" else {})
     steps = [(o, values), (classifiers.knn, defaults(classifiers.knn))]
     pipeline = Pipeline(steps, np.zeros(n_features, bool), 1).fit(X[::2], y[::2])

@@ -1,15 +1,19 @@
 """Plugins: what a file must define, and the one line that each mistake of its author gets."""
 
+import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from divbo import plugins, study
+from divbo import code_version, plugins, study
 from divbo.ensembles.base import Ensemble
 from divbo.ensembles.selection import Selection
 from divbo.errors import UserError
 from divbo.optimizers.base import Optimizer
 from divbo.optimizers.bo import BayesianOptimization
+from divbo.tasks import Tasks
 
 GOOD = """
 from divbo.optimizers.random import RandomSearch as _Random
@@ -33,11 +37,13 @@ def write(tmp_path, monkeypatch):
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / kind)])
 
     before = set(sys.modules)
+    plugins.load.cache_clear()
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     yield into
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]
+    plugins.load.cache_clear()
 
 
 def test_a_file_is_a_plugin(write):
@@ -141,3 +147,64 @@ def test_the_class_of_a_module_outside_the_package():
     import hostile_space
 
     assert plugins.the_class(hostile_space) is hostile_space.HostileSpace
+
+
+def test_looking_up_plugins_and_code_does_not_grow_with_the_jobs(monkeypatch):
+    searches = {"random": {"optimizer": "random"}, "bo": {"optimizer": "bo"}}
+    ensembles = {"best": {"type": "best"}, "stacking": {"type": "stacking"}}
+    pairs = [(s, e) for s in searches for e in ensembles]
+    content = {
+        "study": "s",
+        "datasets": {"wine": {"sklearn": "wine"}, "iris": {"sklearn": "iris"}},
+        "searches": searches,
+        "ensembles": ensembles,
+        "methods": {f"{s}-{e}": {"search": s, "ensemble": e} for s, e in pairs},
+        "surrogates": {"names": ["forest-kernel"]},
+    }
+    counts = Counter()
+
+    def count(module, name):
+        original = getattr(module, name)
+
+        def counted(*arguments):
+            counts[name] += 1
+            return original(*arguments)
+
+        monkeypatch.setattr(module, name, counted)
+
+    for name in ("_files", "make"):
+        count(plugins, name)
+    count(code_version, "_closure")
+
+    def look_ups(repeats):
+        tasks = Tasks(study.check({**content, "repeats": repeats}))
+        counts.clear()
+        for _ in range(2 * repeats):
+            for search, ensemble in pairs:
+                tasks.search_code(search)
+                tasks.ensemble_code(ensemble)
+                tasks.refits(ensemble)
+            tasks.surrogate_code("forest-kernel")
+            tasks.configurations_code()
+            tasks.report_code()
+        return dict(counts)
+
+    look_ups(1)  # what is found once in a process
+    assert look_ups(1) == look_ups(20)
+
+
+def test_reading_a_study_is_cheap():
+    """Every job on a cluster reads the study; these imports take longer than all else of it."""
+    code = "import sys; from divbo.tasks import Tasks; Tasks.load('studies/surrogates.yaml')"
+    heavy = {"ConfigSpace", "scipy", "sklearn", "lightgbm", "pandas", "matplotlib", "pyarrow"}
+    root = Path(__file__).parents[1]
+    code += "\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env={"PYTHONPATH": str(root / "workflow_scripts")},
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert not heavy & set(run.stdout.split())

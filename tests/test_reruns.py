@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -491,6 +492,19 @@ def test_why_says_it_in_words(finished, tmp_path):
         "the code that it depends on changed" in line and "wine random best" in line
         for line in lines
     )
+
+
+def test_why_does_not_call_an_interrupted_job_forced(finished, tmp_path):
+    checkout = copy_of(finished, tmp_path / "study")
+    checkout.write()
+    output = "results/tiny/searches/wine/bo/0/search.json"
+    marker = checkout.folder / ".snakemake/incomplete" / urlsafe_b64encode(output.encode()).decode()
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text('{"external_jobid": null}', encoding="utf-8")
+    said = checkout.run(sys.executable, "workflow_scripts/why.py", "--study", "study.yaml")
+    reason = "interrupted before it had ended, or forced by an option"
+    assert f"search: 1 job\n  1 x {reason} (tiny wine bo 0)\n" in said
+    assert "it was forced" not in said
 
 
 if __name__ == "__main__":

@@ -14,11 +14,12 @@ import psutil
 import pytest
 
 import status
-from divbo import provenance, slurm, study
+from divbo import job_logs, provenance, slurm, study
 from divbo.locks import lock
 from divbo.search.budget import Budget
 from divbo.search.journal import Record
 from divbo.search.progress import Progress
+from divbo.tasks import Tasks
 
 
 def test_work_left_is_guessed_from_the_same_data_set():
@@ -242,3 +243,107 @@ budget: {evaluations: 20}
     assert (folder / "tables/settings.csv").is_file()
     assert not list(folder.rglob("gone.*"))
     assert (folder / "notes/kept.txt").is_file()
+
+
+@pytest.fixture
+def stacked(tmp_path, monkeypatch, loaded):
+    """A study with an ensemble that fits pipelines; its results go into the working folder."""
+    monkeypatch.chdir(tmp_path)
+    content = loaded.model_dump(mode="json", exclude_none=True)
+    content["ensembles"]["stacking"] = {"type": "stacking"}
+    content["methods"]["RS-S"] = {"search": "random", "ensemble": "stacking"}
+    content["repeats"] = 1
+    return Tasks(study.check(content))
+
+
+def test_fits_of_ensembles_are_not_done_before_they_are(stacked):
+    root = Path("results/s")
+    job = next(j for j in status.jobs_after_searches(stacked) if j.rule == "fitted_ensemble")
+
+    def found(unfinished=(), queue=None):
+        return status.job_state(job, unfinished, queue or {})
+
+    assert found() == "waiting"
+    lock_file = root / "checkpoints/wine/random/0/stacking/fold-1-abc/lock"
+    lock_file.parent.mkdir(parents=True)
+    with lock(lock_file, "it"):
+        assert found() == "running"
+    assert found() == "stopped"
+    log = root / "logs/ensemble/wine/random/stacking/0.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("fold-1: 3 of 9 pipelines to fit\nerror: no space left\n")
+    assert found() == "failed"
+    comment = slurm.comment("fitted_ensemble", "wine", "random", "stacking", 0)
+    assert found(queue={comment: "PENDING"}) == "queued"
+    assert found(queue={comment: "RUNNING"}) == "running"
+    job.output.parent.mkdir(parents=True)
+    job.output.touch()
+    assert found() == "done"
+    assert found({("wine", "random", 0)}) == "waiting", "for its search, which runs again"
+
+
+def test_status_says_what_is_left_after_the_searches(stacked, capsys, monkeypatch):
+    finish(Path("results/s"), stacked.study)
+    monkeypatch.setattr(Tasks, "load", lambda *_: stacked)
+    monkeypatch.setattr(sys, "argv", ["status.py"])
+    log = Path("results/s/logs/ensemble/wine/random/stacking/0.log")
+    log.parent.mkdir(parents=True)
+    log.write_text("error: no space left\n")
+    scores = Path("results/s/ensembles/wine/random/best/0/scores.parquet")
+    scores.parent.mkdir(parents=True)
+    scores.touch()
+    page = Path("results/s/report/index.html")
+    page.parent.mkdir(parents=True)
+    page.touch()
+    status.main()
+    said = capsys.readouterr().out
+    assert "1 searches: 1 done; 20/20 evaluations\n2 ensembles: 1 done, 1 failed\n" in said
+    assert f"wine random stacking 0: no space left; see {log}\n" in said
+    assert f"Report: {page} (of an earlier state)\n" in said
+    stacked_scores = Path("results/s/ensembles/wine/random/stacking/0/scores.parquet")
+    stacked_scores.parent.mkdir(parents=True)
+    stacked_scores.touch()
+    status.main()
+    said = capsys.readouterr().out
+    assert "\n2 ensembles: 2 done\n" in said and said.endswith(f"Report: {page}\n")
+
+
+def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
+    content = stacked.study.model_dump(mode="json", exclude_none=True)
+    content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}
+    content["autogluon"] = {"seconds": 60}
+    jobs = list(status.jobs_after_searches(Tasks(study.check(content))))
+    kinds = [job.kind for job in jobs if job.kind != "ensembles"]
+    assert kinds == [
+        "sets of configurations",
+        *2 * ["evaluations of surrogates"],
+        "runs of AutoGluon",
+    ]
+    assert {status.job_state(job, (), {}) for job in jobs} == {"waiting"}
+
+
+def test_the_table_of_failures(tmp_path):
+    def failure(name, text=None, message=""):
+        log = tmp_path / name
+        if text is not None:
+            log.write_text(text)
+        return job_logs.Failure("search", ("s", "wine", name, "0"), log, message)
+
+    failures = [
+        failure("a", "12:00 begins\nerror: no space left\n\n"),
+        failure("b", "Traceback (most recent call last):\n  File\nValueError: what\n", "exit 1"),
+        failure("c", "12:00 begins\n12:01 goes on\n"),
+        failure("d", "12:00 begins\n", "SLURM-job '7' failed,\nstatus: 'OUT_OF_MEMORY'."),
+        failure("e"),
+    ]
+    lines = job_logs.table(failures)
+    assert lines[0].split() == ["rule", "job", "log", "reason"]
+    assert lines[1] == f"search  s wine a 0  {tmp_path / 'a'}  no space left"
+    assert lines[2].endswith("  ValueError: what")
+    assert lines[3].endswith(
+        "  ended from outside, or said no reason; the last line: 12:01 goes on"
+    )
+    assert lines[4].endswith("  SLURM-job '7' failed, status: 'OUT_OF_MEMORY'.")
+    assert lines[5].endswith("  ended before it wrote a log")
+    many = job_logs.table(failures * 20)
+    assert len(many) == 1 + job_logs.SHOWN + 1 and many[-1] == "and 60 more"

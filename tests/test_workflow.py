@@ -185,6 +185,50 @@ def test_second_workflow_is_refused(checkout):
         process.wait()
 
 
+UNSTEADY = """
+from pathlib import Path
+
+from divbo.errors import UserError
+from divbo.optimizers.random import RandomSearch as _RandomSearch
+
+class Unsteady(_RandomSearch):
+    for_good: bool = False
+
+    def suggest(self, history, rng):
+        if self.for_good or not Path("failed-once").exists():
+            Path("failed-once").touch()
+            raise UserError("no idea what to suggest")
+        return super().suggest(history, rng)
+"""
+
+
+def test_a_run_that_failed_ends_with_what_failed_and_why(checkout):
+    plugin = checkout.folder / "workflow_scripts/divbo/optimizers/unsteady.py"
+    plugin.write_text(UNSTEADY, encoding="utf-8")
+    unsteady = {"once": {"optimizer": "unsteady"}}
+    unsteady["often"] = {**unsteady["once"], "for_good": True}
+    methods = {name: {"search": name, "ensemble": "best"} for name in ("once", "often", "random")}
+    searches = {**STUDY["searches"], **unsteady}
+    small = {"searches": searches, "methods": methods, "budget": {"evaluations": 2}}
+    checkout.write({**STUDY, **small})
+    said = checkout.snakemake("--quiet", "rules", "--retries", "1", fails=True)
+    end = said[said.index("\nFailed:\n") :].splitlines()[2:]
+    assert end[0].split() == ["rule", "job", "log", "reason"]
+    log = "results/tiny/logs/search/wine/often/0.log"
+    assert end[1] == f"search  tiny wine often 0  {log}  no idea what to suggest"
+    assert end[2] == "", "the other's second attempt succeeded"
+    assert (checkout.folder / "results/tiny/searches/wine/once/0/search.json").is_file()
+    assert (checkout.folder / "results/tiny/searches/wine/random/0/search.json").is_file()
+
+
+def test_the_versions_of_snakemake_that_are_asked_for_agree(checkout):
+    least = re.search(r'min_version\("([\d.]+)"\)', (checkout.folder / "Snakefile").read_text())[1]
+    requirements = (checkout.folder / "envs/requirements.in").read_text()
+    pinned = re.search(r"^snakemake==([\d.]+)$", requirements, re.MULTILINE)[1]
+    least, pinned = ([int(n) for n in version.split(".")] for version in (least, pinned))
+    assert least <= pinned < [10]
+
+
 def test_bad_study_gets_one_line_and_no_job(checkout):
     checkout.write({**STUDY, "repeaats": 3})
     text = checkout.snakemake(fails=True)

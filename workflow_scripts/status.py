@@ -7,9 +7,12 @@ import argparse
 import json
 import socket
 import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
-from divbo import errors, locks, slurm
+from divbo import errors, job_logs, locks, slurm
 from divbo.analysis import outdated
 from divbo.search.progress import amount, duration
 from divbo.study import Study
@@ -45,16 +48,130 @@ def main() -> None:
     for cells in rows:
         print("  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
     print(f"\n{total(states)}")
-    failures = [s for s in states if s["state"] == "failed"]
-    for s in failures[:ERRORS]:
-        print(f"{s['dataset']} {s['search']} {s['repeat']}: {s['reason']}; see {s['log']}")
+    unfinished = {(s["dataset"], s["search"], s["repeat"]) for s in states if s["state"] != "done"}
+    found = [(job, job_state(job, unfinished, queue)) for job in jobs_after_searches(tasks)]
+    for kind in dict.fromkeys(job.kind for job, _ in found):
+        print(summary(kind, [state for job, state in found if job.kind == kind]))
+    failures = [
+        (f"{s['dataset']} {s['search']} {s['repeat']}", s["reason"], s["log"])
+        for s in states
+        if s["state"] == "failed"
+    ]
+    failures += [
+        (" ".join(map(str, job.wildcards)) or job.rule, job_logs.reason(job.log), job.log)
+        for job, state in found
+        if state == "failed"
+    ]
+    for name, reason, log in failures[:ERRORS]:
+        print(f"{name}: {reason}; see {log}")
     if len(failures) > ERRORS:
         print(f"and {len(failures) - ERRORS} more that failed")
     if shared := [home for home in homes.values() if home != loaded.study]:
         print(f"Shared with the study '{shared[0]}', in its folder: {len(shared)} searches")
     report = Path("results") / loaded.study / "report" / "index.html"
     if report.exists():
-        print(f"Report: {report}")
+        earlier = unfinished or any(state != "done" for _, state in found)
+        print(f"Report: {report}" + (" (of an earlier state)" if earlier else ""))
+
+
+class AfterSearches(NamedTuple):
+    """A job that is no search.
+
+    Attributes
+    ----------
+    kind
+        What it makes, in the plural.
+    rule, wildcards
+        Its rule and the values of its wildcards.
+    output, log
+        A file that it makes, and its log.
+    checkpoints
+        Folder of its journals, where it keeps any.
+    """
+
+    kind: str
+    rule: str
+    wildcards: tuple[str | int, ...]
+    output: Path
+    log: Path
+    checkpoints: Path | None = None
+
+
+def jobs_after_searches(tasks: Tasks) -> Iterator[AfterSearches]:
+    """List the jobs of a study that are no searches: ensembles, surrogates, AutoGluon."""
+    study, root = tasks.study, Path("results") / tasks.study.study
+    pairs = dict.fromkeys((m.search, m.ensemble) for m in study.methods.values())
+    for dataset, (search, ensemble), repeat in product(study.datasets, pairs, range(study.repeats)):
+        part = Path(dataset, search, ensemble, str(repeat))
+        yield AfterSearches(
+            "ensembles",
+            "fitted_ensemble" if tasks.refits(ensemble) else "ensemble",
+            (dataset, search, ensemble, repeat),
+            root / "ensembles" / part / "scores.parquet",
+            root / "logs/ensemble" / part.with_name(f"{repeat}.log"),
+            root / "checkpoints" / dataset / search / str(repeat) / ensemble,
+        )
+    if section := study.surrogates:
+        datasets = section.datasets or list(study.datasets)
+        for dataset in datasets:
+            yield AfterSearches(
+                "sets of configurations",
+                "configurations",
+                (dataset,),
+                root / "configurations" / dataset / "search.json",
+                root / "logs/configurations" / f"{dataset}.log",
+                root / "checkpoints" / dataset / "configurations/all",
+            )
+        for dataset, name, repeat in product(datasets, section.names, range(section.repeats)):
+            part = Path(dataset, name, str(repeat))
+            yield AfterSearches(
+                "evaluations of surrogates",
+                "surrogate",
+                (dataset, name, repeat),
+                root / "surrogates" / part / "quality.parquet",
+                root / "logs/surrogate" / part.with_name(f"{repeat}.log"),
+            )
+    for dataset in study.datasets if study.autogluon else ():
+        yield AfterSearches(
+            "runs of AutoGluon",
+            "autogluon",
+            (dataset,),
+            root / "autogluon" / dataset / "scores.json",
+            root / "logs/autogluon" / f"{dataset}.log",
+        )
+
+
+def job_state(
+    job: AfterSearches, unfinished: Collection[tuple[str, str, int]], queue: Mapping[str, str]
+) -> str:
+    """Say how far a job is: one of :data:`STATES`.
+
+    Parameters
+    ----------
+    unfinished
+        The searches that are not done: data set, search, repeat. Their ensembles wait for them.
+    queue
+        States of the jobs in SLURM's queue, by their comments.
+    """
+    queued = queue.get(slurm.comment(job.rule, *job.wildcards))
+    if queued:
+        return "queued" if queued == "PENDING" else "running"
+    journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []
+    if any(_held(path, _written(path.with_name("journal.jsonl"))) for path in journals):
+        return "running"
+    if job.kind == "ensembles" and (*job.wildcards[:2], job.wildcards[3]) in unfinished:
+        return "waiting"
+    if job.output.exists():
+        return "done"
+    if job_logs.reason(job.log):
+        return "failed"
+    return "stopped" if journals else "waiting"
+
+
+def summary(kind: str, states: Sequence[str]) -> str:
+    """Count the states of the jobs of a kind, such as ``12 ensembles: 11 done, 1 running``."""
+    counts = ((states.count(name), name) for name in STATES)
+    return f"{len(states)} {kind}: " + ", ".join(f"{n} {name}" for n, name in counts if n)
 
 
 def searches(loaded: Study) -> list[tuple[str, str, int]]:
@@ -112,7 +229,7 @@ def state(
     log = root / "logs" / "search" / f"{part}.log"
     if running:
         return {**known, "state": "running"}
-    if reason := _error(log):
+    if reason := job_logs.reason(log):
         return {**known, "state": "failed", "reason": reason, "log": log}
     return {**known, "state": "stopped" if progress else "waiting"}
 
@@ -183,15 +300,12 @@ def _read(path: Path, keys: tuple[str, ...]) -> dict | None:
     return content if whole else None
 
 
-def _error(log: Path) -> str:
-    """Find the error that a job's log ends with: the line it is said in; empty if there is none."""
+def _written(path: Path) -> float:
+    """When a file was written last; 0 where there is none."""
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return path.stat().st_mtime
     except OSError:
-        return ""
-    last = next((line for line in reversed(lines) if line.strip()), "")
-    failed = last.startswith("error: ") or any(line.startswith("Traceback (") for line in lines)
-    return last.removeprefix("error: ") if failed else ""
+        return 0.0
 
 
 def _held(path: Path, updated: float) -> bool:

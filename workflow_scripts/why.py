@@ -32,7 +32,9 @@ REASONS = (
     ("Set of input files has changed", "it is made from other files than before"),
     ("Software environment", "its conda environment changed, or is used or not unlike before"),
     ("Code has changed", "the rule's command changed"),
-    ("Forced execution", "it was forced"),
+    # With rerun-incomplete, Snakemake forces what it finds half-written, and says no more of it.
+    ("Forced execution", "interrupted before it had ended, or forced by an option"),
+    ("Incomplete output files", "interrupted before it had ended"),
 )
 
 

@@ -7,6 +7,7 @@ reformatted or better documented module is the same code.
 import ast
 import functools
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from divbo.errors import UserError
@@ -111,12 +112,20 @@ def _tree(path: Path) -> ast.Module:
 def _read(path: Path) -> ast.Module:
     """Parse a file as it is now, without its docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
     return tree
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all statements in it; expressions hold neither imports nor docstrings."""
+    yield node
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, block, ()):
+            yield from _statements(statement)
 
 
 @functools.cache
@@ -129,7 +138,7 @@ def _imports(path: Path) -> tuple[Path, ...]:
     """Files below ``workflow_scripts`` that a file imports, wherever in it the import stands."""
     found = []
     package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(_tree(path)):
+    for node in _statements(_tree(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -5,13 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ConfigSpace import (
-    CategoricalHyperparameter,
-    OrdinalHyperparameter,
-    UniformFloatHyperparameter,
-    UniformIntegerHyperparameter,
-)
-from scipy.special import ndtr, ndtri
 
 from divbo.errors import UserError
 
@@ -58,6 +51,13 @@ class Column:
         UserError
             If it is none of ``Float``, ``Integer``, ``Categorical`` (each uniform), ``Ordinal``.
         """
+        from ConfigSpace import (
+            CategoricalHyperparameter,
+            OrdinalHyperparameter,
+            UniformFloatHyperparameter,
+            UniformIntegerHyperparameter,
+        )
+
         name = hyperparameter.name
         if isinstance(hyperparameter, UniformFloatHyperparameter | UniformIntegerHyperparameter):
             whole = isinstance(hyperparameter, UniformIntegerHyperparameter)
@@ -129,6 +129,8 @@ class Column:
         self, entries: np.ndarray, size: int, spread: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return other entries near each of some entries: (index into them, other entry)."""
+        from scipy.special import ndtr, ndtri
+
         if self.categorical or (self.whole and self.upper - self.lower <= size):
             numbers = np.arange(self.lower, self.upper + 1)
             others = np.tile(self._entries(numbers), (len(entries), 1))

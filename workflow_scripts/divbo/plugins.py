@@ -1,6 +1,7 @@
 """Optimizers, ensembles, surrogates and spaces are files: a file's name is its name in a study."""
 
 import difflib
+import functools
 import importlib
 import inspect
 import traceback
@@ -28,6 +29,7 @@ def available(kind: str) -> list[str]:
     return sorted({_name(file) for file in _files(kind)})
 
 
+@functools.cache  # as Python keeps the module that it has imported
 def load(kind: str, name: str) -> type:
     """Return the one public class that module ``name`` of folder ``kind`` defines.
 

@@ -29,7 +29,7 @@ class Job:
     state
         ``PENDING``, ``RUNNING``, ``COMPLETING``, ...
     comment
-        What the job does; see :func:`search_comment`.
+        What the job does; see :func:`comment`.
     """
 
     number: str
@@ -39,7 +39,12 @@ class Job:
 
 def search_comment(study: str, dataset: str, search: str, repeat: int | str) -> str:
     """Write what the plugin calls the job of a search."""
-    return f"rule_search_wildcards_{study}_{dataset}_{search}_{repeat}"
+    return comment("search", study, dataset, search, repeat)
+
+
+def comment(rule: str, *wildcards: str | int) -> str:
+    """Write what the plugin calls the job of a rule with these wildcards."""
+    return f"rule_{rule}_wildcards_" + "_".join(map(str, wildcards))
 
 
 def queue(folder: Path | str = ".") -> list[Job] | None:

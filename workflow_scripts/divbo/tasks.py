@@ -4,6 +4,7 @@ The slices are JSON text. Snakemake compares them between runs, so a change in t
 exactly the jobs whose slice it changes.
 """
 
+import functools
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -154,6 +155,7 @@ class Tasks:
             "optimizer": self.study.searches[search],
         }
 
+    @functools.cache  # noqa: B019 (a process has two of these at most)
     def search_code(self, search: str) -> str:
         """Version of the code of a search: its script, optimizer, space and worker."""
         return code.version(self.study.searches[search], self.study.space)
@@ -162,6 +164,7 @@ class Tasks:
         """Say what an ensemble is."""
         return _json(self.study.ensembles[ensemble])
 
+    @functools.cache  # noqa: B019 (a process has two of these at most)
     def ensemble_code(self, ensemble: str) -> str:
         """Version of the code of an ensemble."""
         kind = self.study.ensembles[ensemble]["type"]
@@ -170,6 +173,7 @@ class Tasks:
             modules += ["divbo.refits", plugins.module_name("space", self.study.space)]
         return code_version("ensemble", *modules)
 
+    @functools.cache  # noqa: B019 (a process has two of these at most)
     def refits(self, ensemble: str) -> str:
         """Say how an ensemble fits pipelines anew; empty if it does not."""
         if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
@@ -191,6 +195,7 @@ class Tasks:
         }
         return self._asked(task, self.manifest("configurations", dataset))
 
+    @functools.cache  # noqa: B019 (a process has two of these at most)
     def configurations_code(self) -> str:
         """Version of the code that evaluates the random configurations."""
         return code.version({"optimizer": "random"}, self.study.space)
@@ -201,6 +206,7 @@ class Tasks:
         own = {"surrogate": surrogate, "repeat": int(repeat)}
         return _json({**own, "seed": self.study.seed, "space": self.study.space, **section})
 
+    @functools.cache  # noqa: B019 (a process has two of these at most)
     def surrogate_code(self, surrogate: str) -> str:
         """Version of the code of a surrogate's evaluation."""
         parts = ("surrogates", surrogate), ("space", self.study.space)
@@ -240,6 +246,7 @@ class Tasks:
             homes.setdefault(search, {})[dataset] = home
         return homes
 
+    @functools.cache  # noqa: B019 (a process has two of these at most)
     def report_code(self) -> str:
         """Version of the code of the report and of all its pages, which it finds by file name."""
         return code_version("report", *pages.modules())

@@ -36,6 +36,9 @@ MESSAGE_LENGTH = 300
 LEFTOVER_SHARE = 0.25
 #: Imported at the start, so that no evaluation is charged for it; a space may name its own.
 MODULES = (
+    "divbo.learners.pipeline",
+    "divbo.learners.preprocessors",
+    "divbo.learners.rescalers",
     "lightgbm",
     "sklearn.calibration",
     "sklearn.cluster",

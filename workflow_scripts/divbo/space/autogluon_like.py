@@ -1,18 +1,18 @@
 """AutoGluon's learners, without neural networks and preprocessors (DivBO paper, Table 12)."""
 
+from functools import cached_property
 from typing import ClassVar
 
-from divbo.learners import autogluon
 from divbo.space.divbo import Divbo
 
 
 class AutogluonLike(Divbo):
     """Six learners; their hyperparameters are those that AutoGluon 0.4 searches."""
 
-    stages: ClassVar = {"algorithm": autogluon.LEARNERS}
     #: What the worker imports before the first evaluation.
     modules: ClassVar = (
         "catboost",
+        "divbo.learners.autogluon",
         "lightgbm",
         "sklearn.ensemble",
         "sklearn.neighbors",
@@ -21,3 +21,10 @@ class AutogluonLike(Divbo):
         "xgboost",
     )
     libraries: ClassVar = ("catboost", "xgboost")
+
+    @cached_property
+    def stages(self):
+        """As in :class:`Divbo`."""
+        from divbo.learners import autogluon
+
+        return {"algorithm": autogluon.LEARNERS}

@@ -5,13 +5,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from ConfigSpace import ConfigurationSpace
 
 from divbo.columns import Column
 from divbo.errors import UserError
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
 
 __all__ = ["Configuration", "Space"]
 
@@ -83,7 +85,7 @@ class Space(ABC):
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def define(self) -> ConfigurationSpace:
+    def define(self) -> "ConfigurationSpace":
         """Build the ConfigSpace object: hyperparameters, conditions, forbidden clauses."""
 
     @abstractmethod
@@ -106,7 +108,7 @@ class Space(ABC):
         """
 
     @cached_property
-    def configspace(self) -> ConfigurationSpace:
+    def configspace(self) -> "ConfigurationSpace":
         """The ConfigSpace object of :meth:`define`, made once."""
         return self.define()
 

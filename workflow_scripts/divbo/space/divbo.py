@@ -1,36 +1,43 @@
 """The search space of the DivBO paper (Tables 6 and 7): 101 hyperparameters and 3 choices."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from ConfigSpace import ConfigurationSpace
 
-from divbo.learners.classifiers import CLASSIFIERS
-from divbo.learners.operators import joint_space, pipeline_steps
-from divbo.learners.pipeline import Pipeline
-from divbo.learners.preprocessors import PREPROCESSORS
-from divbo.learners.rescalers import RESCALERS
 from divbo.space.base import Space
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+    from divbo.learners.operators import Operator
 
 
 class Divbo(Space):
     """11 classifiers, 6 rescalers and 16 preprocessors; Specification A.1 to A.3.
 
-    A pipeline rescales, preprocesses and classifies, in this order. ``stages`` maps the choice
-    nodes to their operators, in the order of the pipeline.
+    A pipeline rescales, preprocesses and classifies, in this order.
     """
 
-    stages: ClassVar = {
-        "rescaler": RESCALERS,
-        "preprocessor": PREPROCESSORS,
-        "algorithm": CLASSIFIERS,
-    }
+    @cached_property
+    def stages(self) -> "Mapping[str, Sequence[Operator]]":
+        """The choice nodes with their operators, in the order of the pipeline."""
+        from divbo.learners.classifiers import CLASSIFIERS
+        from divbo.learners.preprocessors import PREPROCESSORS
+        from divbo.learners.rescalers import RESCALERS
 
-    def define(self) -> ConfigurationSpace:
+        return {"rescaler": RESCALERS, "preprocessor": PREPROCESSORS, "algorithm": CLASSIFIERS}
+
+    def define(self) -> "ConfigurationSpace":
         """Join the operators, with a choice node for every stage."""
+        from divbo.learners.operators import joint_space
+
         return joint_space(self.stages)
 
     def pipeline(self, values: Mapping[str, Any], categorical: np.ndarray, threads: int):
         """Build the unfitted pipeline of a configuration; see :class:`Space`."""
+        from divbo.learners.operators import pipeline_steps
+        from divbo.learners.pipeline import Pipeline
+
         return Pipeline(pipeline_steps(self.stages, values), categorical, threads)

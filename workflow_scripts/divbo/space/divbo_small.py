@@ -1,22 +1,30 @@
 """A small part of the DivBO paper's space: pipelines that fit in milliseconds, for tests."""
 
-from typing import ClassVar
+from functools import cached_property
 
-from divbo.learners import classifiers, preprocessors, rescalers
 from divbo.space.divbo import Divbo
 
 
 class DivboSmall(Divbo):
     """Five fast classifiers, three rescalers and three preprocessors of :class:`Divbo`."""
 
-    stages: ClassVar = {
-        "rescaler": (rescalers.none, rescalers.standard, rescalers.robust),
-        "preprocessor": (preprocessors.none, preprocessors.pca, preprocessors.select_percentile),
-        "algorithm": (
-            classifiers.knn,
-            classifiers.lda,
-            classifiers.qda,
-            classifiers.liblinear_svc,
-            classifiers.libsvm_svc,
-        ),
-    }
+    @cached_property
+    def stages(self):
+        """As in :class:`Divbo`."""
+        from divbo.learners import classifiers, preprocessors, rescalers
+
+        return {
+            "rescaler": (rescalers.none, rescalers.standard, rescalers.robust),
+            "preprocessor": (
+                preprocessors.none,
+                preprocessors.pca,
+                preprocessors.select_percentile,
+            ),
+            "algorithm": (
+                classifiers.knn,
+                classifiers.lda,
+                classifiers.qda,
+                classifiers.liblinear_svc,
+                classifiers.libsvm_svc,
+            ),
+        }
