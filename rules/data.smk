@@ -3,8 +3,7 @@ workflow.global_resources.setdefault("downloads", 2)
 
 
 rule fetch:
-    input:
-        lambda w: TASKS.source_files(w.source),
+    # No input: Snakemake would take braces in the name of a user's file for wildcards.
     output:
         parquet="results/data/{source}/dataset.parquet",
         json="results/data/{source}/dataset.json",
@@ -22,6 +21,7 @@ rule fetch:
         downloads=lambda w: int(w.source.startswith("openml-")),
     params:
         source=lambda w: TASKS.source(w.source),
+        content=lambda w: TASKS.source_content(w.source),
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("fetch"),
     shell:

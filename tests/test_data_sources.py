@@ -149,8 +149,11 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
         ("a.csv", b"x,lable\n2,a\n", "has no column 'label'; did you mean 'lable'?"),
         ("a.csv", b"x;label\n2;a\n", "has no column 'label'; did you mean|known: x;label"),
         ("a.csv", b'x,label\n"2,a\n', "cannot be read as CSV"),
-        ("a.arff", b"", "cannot be read as ARFF: Invalid layout"),
-        ("a.arff", b"@relation r\n@attribute x numeric\n@data\nabc\n", "cannot be read as ARFF"),
+        ("a.arff", b"", "cannot be read as ARFF: there is no line @data"),
+        (
+            *("a.arff", b"@relation r\n@attribute label numeric\n@data\nabc\n"),
+            "cannot be read as ARFF: line 4: 'abc' of attribute 'label' is no number",
+        ),
         ("a.parquet", b"PAR1", "cannot be read as Parquet"),
         ("a.xlsx", b"", "must end in .csv, .parquet or .arff"),
         ("b.csv", b"x,label\n2,a\n", "there is no file '.*a.csv'"),

@@ -239,7 +239,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     else:
         problems = [*_settings(study), *_references(study), *_datasets(study), *_surrogates(study)]
     if problems:
-        raise UserError(plugins.AND.join(f"{path}: {p}" for p in problems))
+        raise UserError(*(f"{path}: {p}" for p in problems))
     sections = {section: {n: _complete(study, section, n) for n in getattr(study, section)}
                 for section in PLUGINS}  # fmt: skip
     return study.model_copy(update=sections)
@@ -291,7 +291,7 @@ def _settings(study: Study) -> list[str]:
             try:
                 _make(study, section, name)
             except UserError as error:
-                problems.extend(str(error).split(plugins.AND))
+                problems.extend(error.problems)
     return problems
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from divbo.errors import one_line
 from divbo.files import write_json
 
 #: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
@@ -30,20 +31,51 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     """
     lines = []
     for key, source in sources.items():
-        with suppress(OSError, ValueError, KeyError):
+        with suppress(OSError, ValueError, KeyError, TypeError):
             if "file" not in source:
                 continue
-            path, made = Path(source["file"]), folder / key / "dataset.json"
-            # Content is looked at only where the file was written after its copy.
-            if path.stat().st_mtime_ns <= made.stat().st_mtime_ns:
-                continue
-            known = json.loads(made.read_text(encoding="utf-8"))["md5"]
-            if hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() != known:
+            path, known = Path(source["file"]), _fetched(folder / key)
+            if content(path, folder / key) != known:
                 lines.append(
-                    f"'{path}' has changed since its data were read: everything made from it "
-                    "is made again"
+                    one_line(
+                        f"'{path}' has changed since its data were read: everything made from it "
+                        "is made again"
+                    )
                 )
     return lines
+
+
+def content(path: Path, folder: Path) -> str:
+    """Return the MD5 of a local file; of one that is older than its fetched copy, the copy's.
+
+    Parameters
+    ----------
+    path
+        The file.
+    folder
+        Its folder below ``results/data``, which need not be there.
+
+    Returns
+    -------
+    md5
+        32 hexadecimal digits; empty if the file cannot be read, which the fetch says in words.
+    """
+    try:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            if path.stat().st_mtime_ns <= (folder / "dataset.json").stat().st_mtime_ns:
+                return _fetched(folder)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, _md5).hexdigest()
+    except (OSError, ValueError):
+        return ""
+
+
+def _fetched(folder: Path) -> str:
+    return json.loads((folder / "dataset.json").read_text(encoding="utf-8"))["md5"]
+
+
+def _md5():
+    return hashlib.md5(usedforsecurity=False)
 
 
 def remember(output: Path, description: Mapping[str, Any]) -> str | None:
