@@ -188,7 +188,7 @@ def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> lis
     seen = set()
     while place < len(text):
         match = ENTRY.match(text, place)
-        if match is None or (match[2] == "," and match.end() == len(text)):
+        if match is None or (match[3] and match.end() == len(text)):
             raise Unreadable(
                 f"line {number}: {_shown(text[place:])} of a sparse row is no 'index value'"
             )

@@ -274,9 +274,10 @@ def from_sklearn(name: str) -> Raw:
 def csv_header(path: Path, target: str) -> list[str]:
     """Read and check the names of the columns of a CSV file; see :func:`from_file`."""
     with _readable(path, "CSV"), _text(path) as stream:
-        _, names = next(_rows(stream), (0, []))
+        _, names = next(_rows(stream), (0, None))
     if not names:
-        raise UserError(f"file: '{path}' is empty")
+        found = "is empty" if names is None else "begins with an empty line"
+        raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
     _check_names(path, names)
     _check_target(path, target, names)
     return names
@@ -293,7 +294,7 @@ def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
             return
         except csv.Error as error:
             raise Unreadable(
-                f"line {first}: {error}; is a quote opened and never closed?"
+                f"line {first}: {error}; is a quote not closed, or not doubled?"
             ) from None
         yield rows.line_num, row
 
@@ -319,18 +320,20 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
                         f"file: line {number} of '{path}' has {len(row)} fields, "
                         f"the header has {len(header)}"
                     )
-        frame = pd.read_csv(
-            path,
-            dtype={target: "str"},
-            encoding="utf-8-sig",
-            index_col=False,
-            keep_default_na=False,
-            low_memory=False,
-            na_values=MISSING,
-            skipinitialspace=True,
-        )
-    for name in frame.columns[frame.dtypes.eq(object)]:  # integers of more than 64 bits, too
-        frame[name] = frame[name].map(_float, na_action="ignore")
+        with path.open("rb") as stream:  # not by its name, which may look like an address
+            frame = pd.read_csv(
+                stream,
+                dtype={target: "str"},
+                encoding="utf-8-sig",
+                index_col=False,
+                keep_default_na=False,
+                low_memory=False,
+                na_values=MISSING,
+                skipinitialspace=True,
+            )
+    for name, dtype in frame.dtypes.items():
+        if pd.api.types.is_object_dtype(dtype):  # integers of more than 64 bits, among others
+            frame[name] = frame[name].map(_float, na_action="ignore")
     return frame
 
 
@@ -339,7 +342,7 @@ def _float(value: Any) -> Any:
     try:
         return float(value) if type(value) is int else value
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def parquet_header(path: Path, target: str) -> list[str]:
@@ -375,11 +378,13 @@ def _pandas_index(metadata: bytes) -> set[str]:
     try:
         index = json.loads(metadata).get("index_columns", [])
         # A range of row numbers is stored as a mapping, and is no column.
-        return {name for name in index if not isinstance(name, dict)}
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        raise Unreadable(
-            "what pandas wrote into it about its index is damaged; write it again (index=False)"
-        ) from None
+        if isinstance(index, list) and all(isinstance(name, (str, dict)) for name in index):
+            return {name for name in index if isinstance(name, str)}
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    raise Unreadable(
+        "what pandas wrote into it about its index is damaged; write it again (index=False)"
+    )
 
 
 def _no_label(column: "pa.Field") -> str | None:
@@ -428,6 +433,11 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
     names = parquet_header(path, target)
     with _readable(path, "Parquet"), path.open("rb") as stream:
         table = pq.ParquetFile(stream).read().select(names)
+        for column in names:
+            try:
+                table[column].validate(full=True)
+            except ValueError as error:
+                raise Unreadable(f"column '{column}' is damaged: {error}") from None
         # Their names are text, whatever they are in pandas.
         return table.to_pandas(ignore_metadata=True)
 
@@ -498,8 +508,7 @@ def _readable(path: Path, kind: str | None = None) -> Iterator[None]:
         yield
     except MemoryError:
         raise UserError(f"file: '{path}' is too large for the memory, or damaged") from None
-    # The last two are what Arrow raises besides, of types and keys that are damaged.
-    except (OSError, ValueError, ArithmeticError, NotImplementedError, LookupError) as error:
+    except _refusals() as error:
         if isinstance(error, OSError) and error.errno:
             raise UserError(f"file: '{path}' cannot be read: {os.strerror(error.errno)}") from None
         if kind is None:
@@ -507,6 +516,13 @@ def _readable(path: Path, kind: str | None = None) -> Iterator[None]:
         hint = "" if isinstance(error, Unreadable) else f"; {HINTS[kind]}"
         reason = " ".join(str(error).split())[:300]
         raise UserError(f"file: '{path}' cannot be read as {kind}: {reason}{hint}") from None
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """List what readers raise; asked for only when something was raised: Arrow takes its time."""
+    from pyarrow.lib import ArrowException
+
+    return OSError, ValueError, ArithmeticError, ArrowException
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
