@@ -242,6 +242,10 @@ def test_a_data_file_may_have_any_name(checkout):
     with file.open("a") as stream:
         stream.write("41,2,a\n")
     assert checkout.planned()["fetch"] == 1
+    assert (
+        "fetch: 1 job\n  1 x its settings changed: content: "
+        in checkout.script("why", "--study", "study.yaml").stdout
+    )
 
 
 def test_results_that_is_a_file(checkout):

@@ -82,7 +82,7 @@ class Tasks:
     def source_content(self, key: str) -> str:
         """Say which content the local file of a source has; empty for other sources."""
         file = self.sources[key].file
-        return content(Path(file), Path("results/data", key)) if file else ""
+        return _json({"content": content(Path(file), Path("results/data", key))}) if file else ""
 
     def split(self, name: str) -> str:
         """Say how the split ``fixed`` or ``repeat-<r>`` is made."""
