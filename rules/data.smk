@@ -12,8 +12,7 @@ def split_memory(w, input):
 
 
 rule fetch:
-    input:
-        lambda w: TASKS.source_files(w.source),
+    # No input: Snakemake would take braces in the name of a user's file for wildcards.
     output:
         parquet="results/data/{source}/dataset.parquet",
         json="results/data/{source}/dataset.json",
@@ -32,6 +31,7 @@ rule fetch:
         downloads=lambda w: int(w.source.startswith("openml-")),
     params:
         source=lambda w: TASKS.source(w.source),
+        content=lambda w: TASKS.source_content(w.source),
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("fetch"),
     shell:

@@ -19,7 +19,7 @@ rule manifest:
         mem_mb=1000,
         runtime=10,
     params:
-        record=TASKS.record(),
+        record=lambda w: TASKS.record(),
         code=lambda w: code_version("manifest"),
     shell:
         '{PYTHON} {SCRIPTS:q}/manifest.py --record {params.record:q} --openml "$DIVBO_OPENML"'

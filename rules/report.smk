@@ -58,7 +58,7 @@ rule report:
         mem_mb=4000,
         runtime=30,
     params:
-        study=TASKS.report(),
+        study=lambda w: TASKS.report(),
         code=lambda w: TASKS.report_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"

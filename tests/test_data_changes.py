@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from divbo.data.changes import changed_files, remember
+from divbo.data.changes import changed_files, content, remember
 
 
 def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
@@ -28,6 +28,23 @@ def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
     made.write_text(json.dumps({"md5": hashlib.md5(file.read_bytes()).hexdigest()}))
     os.utime(made, ns=(0, 10**18))
     assert changed_files(sources, tmp_path / "data") == []
+
+
+def test_content_is_looked_at_only_where_a_file_is_newer_than_its_copy(tmp_path):
+    file, made = tmp_path / "{a}.csv", tmp_path / "dataset.json"
+    assert content(file, tmp_path) == ""
+    file.write_text("a,b\n1,2\n")
+    found = content(file, tmp_path)
+    assert len(found) == 32
+    made.write_text(json.dumps({"md5": "as fetched"}))
+    os.utime(file, ns=(0, 10**18))
+    os.utime(made, ns=(0, 10**18))
+    assert content(file, tmp_path) == "as fetched"
+    os.utime(file, ns=(0, 10**18 + 1))
+    assert content(file, tmp_path) == found
+    made.write_text("[]")  # damaged: the file itself tells
+    os.utime(made, ns=(0, 2 * 10**18))
+    assert content(file, tmp_path) == found
 
 
 def test_other_data_than_the_last_time(tmp_path):

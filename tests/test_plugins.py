@@ -127,7 +127,7 @@ def test_every_wrong_setting_gets_a_line():
     wrong = {"optimizer": "bo", "initial": "7", "interleave": float("nan"), "stepz": 1}
     with pytest.raises(UserError) as caught:
         plugins.make("optimizers", wrong, "optimizer", "searches.x")
-    lines = str(caught.value).split(plugins.AND)
+    lines = caught.value.problems
     assert [line.split(":")[0] for line in lines] == [
         "searches.x.initial",
         "searches.x.interleave",

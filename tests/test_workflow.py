@@ -283,6 +283,27 @@ def make(folder: Path) -> Path:
     return folder
 
 
+def test_a_data_file_may_have_any_name(checkout):
+    """No wildcard, option, pattern, variable or second command is made of it, nor of a column."""
+    name = "-{ai} {} {{x}} 'c' \"d\" $HOME * `touch made` ; touch made; é\\\n\t%41.csv"
+    file, target = checkout.folder / name, "{w} 'y'\n\"$HOME\""
+    frame = pd.DataFrame({"x": range(40), "{x}": [1, 2, 3, 4] * 10, target: ["a", "b"] * 20})
+    frame.to_csv(file, index=False)
+    checkout.write({**STUDY, "datasets": {"any": {"file": name, "target": target}}})
+    checkout.snakemake("--until", "split")
+    assert not (checkout.folder / "made").exists()
+    assert "split" not in checkout.planned()
+    file.touch()
+    assert "fetch" not in checkout.planned()
+    with file.open("a") as stream:
+        stream.write("41,2,a\n")
+    assert checkout.planned()["fetch"] == 1
+    assert (
+        "fetch: 1 job\n  1 x its settings changed: content: "
+        in checkout.script("why", "--study", "study.yaml").stdout
+    )
+
+
 def test_results_that_is_a_file(checkout):
     (checkout.folder / "results").write_text("")
     text = checkout.snakemake(fails=True)

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from divbo.errors import run
+from divbo.errors import one_line, run
 
 
 def main() -> None:
@@ -33,12 +33,12 @@ def main() -> None:
     )
     normalise.write(frame, description, arguments.output)
     if line := changes.remember(arguments.output, description):
-        print(f"DATA CHANGED: {line}", flush=True)
+        print(f"DATA CHANGED: {one_line(line)}", flush=True)
     for note in description["notes"]:
-        progress.info("note: %s", note)
+        progress.info("note: %s", one_line(note))
     progress.info(
         "%s: %d rows, %d features, %d classes",
-        *(description["name"], description["rows"], description["features"]),
+        *(one_line(description["name"]), description["rows"], description["features"]),
         len(description["classes"]),
     )
 

@@ -20,8 +20,46 @@ REFUSED = {
 }
 
 
+#: What stands between several mistakes: each is a line, :func:`run` writes the first prefix.
+AND = "\nerror: "
+#: Longer lines are cut in their middle: the ends say where it is and what would be right.
+LONGEST = 2000
+
+
 class UserError(Exception):
-    """A mistake in the input: one line that names the key or file and says what would be right."""
+    """A mistake in the input: one line that names the key or file and says what would be right.
+
+    Parameters
+    ----------
+    problems
+        One text a mistake. What data, names or files put into it is shown by :func:`one_line`.
+
+    Attributes
+    ----------
+    problems
+        The lines, a tuple; ``str(error)`` joins them.
+    """
+
+    def __init__(self, *problems: str):
+        super().__init__(*problems)
+        self.problems = tuple(map(one_line, problems))
+
+    def __str__(self) -> str:
+        return AND.join(self.problems)
+
+
+def one_line(text: str) -> str:
+    """Make a text fit for a terminal: one line of at most :data:`LONGEST` printable characters.
+
+    Line breaks, control characters (those that start colours and cursor moves too), invisible
+    ones and halves of surrogate pairs are shown as escapes, such as ``\\x1b``.
+    """
+    if len(text) > LONGEST:
+        half = LONGEST // 2 - 4
+        text = f"{text[:half]} [...] {text[-half:]}"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def run(main: Callable[[], None]) -> None:
@@ -42,7 +80,8 @@ def run(main: Callable[[], None]) -> None:
         if error.errno not in REFUSED:
             raise
         name = f"'{error.filename}': " if error.filename else ""
-        _end(f"{name}{os.strerror(error.errno)}; run the same command again when that is mended")
+        reason = os.strerror(error.errno)
+        _end(one_line(f"{name}{reason}; run the same command again when that is mended"))
     finally:
         stopping.no_more()
 

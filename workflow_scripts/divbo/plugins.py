@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 ROOT = Path(__file__).parent
-#: Several mistakes are shown as several lines; :func:`divbo.errors.run` writes the first prefix.
-AND = "\nerror: "
 
 
 def module_name(kind: str, name: str) -> str:
@@ -108,8 +106,7 @@ def make(kind: str, settings: Any, key: str, where: str) -> Any:
     Raises
     ------
     UserError
-        If the name is missing or unknown, or if settings are unknown or wrong: one line for each,
-        separated by :data:`AND`.
+        If the name is missing or unknown, or if settings are unknown or wrong: one line for each.
     """
     from pydantic import ValidationError
 
@@ -125,7 +122,7 @@ def make(kind: str, settings: Any, key: str, where: str) -> Any:
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except ValidationError as error:
-        raise UserError(AND.join(explain(error, model, where))) from None
+        raise UserError(*explain(error, model, where)) from None
 
 
 def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "") -> list[str]:

@@ -278,7 +278,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     else:
         problems = [*_settings(study), *_references(study), *_datasets(study), *_surrogates(study)]
     if problems:
-        raise UserError(plugins.AND.join(f"{path}: {p}" for p in problems))
+        raise UserError(*(f"{path}: {p}" for p in problems))
     sections = {section: {n: _complete(study, section, n) for n in getattr(study, section)}
                 for section in PLUGINS}  # fmt: skip
     return study.model_copy(update=sections)
@@ -330,7 +330,7 @@ def _settings(study: Study) -> list[str]:
             try:
                 _make(study, section, name)
             except UserError as error:
-                problems.extend(str(error).split(plugins.AND))
+                problems.extend(error.problems)
     return problems
 
 
@@ -406,14 +406,14 @@ def _datasets(study: Study) -> list[str]:
         try:
             source_kind(dataset.source, where)
         except UserError as error:
-            problems.extend(str(error).split(plugins.AND))
+            problems.extend(error.problems)
             continue
         if dataset.file is not None:
             try:
                 names = check_file(dataset.file, dataset.target)
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
-                problems.extend(f"{where}.{line}" for line in str(error).split(plugins.AND))
+                problems.extend(f"{where}.{line}" for line in error.problems)
         other = sources.setdefault(source_key(dataset.source), name)
         if study.datasets[other] != dataset:
             problems.append(f"{where}: the same source as '{other}', pinned otherwise")

@@ -13,7 +13,7 @@ from typing import Any
 from divbo import limits, plugins
 from divbo import study as studies
 from divbo.code_version import code_version
-from divbo.data.changes import changed_files
+from divbo.data.changes import changed_files, content
 from divbo.data.sources import source_key
 from divbo.report import pages
 from divbo.search import code
@@ -80,10 +80,10 @@ class Tasks:
         """Say where the data of a folder come from."""
         return _json(self.sources[key].source)
 
-    def source_files(self, key: str) -> list[str]:
-        """List the local files that a source reads."""
+    def source_content(self, key: str) -> str:
+        """Say which content the local file of a source has; empty for other sources."""
         file = self.sources[key].file
-        return [] if file is None else [file]
+        return _json({"content": content(Path(file), Path("results/data", key))}) if file else ""
 
     def split(self, name: str) -> str:
         """Say how the split ``fixed`` or ``repeat-<r>`` is made."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from divbo import files
+from divbo.errors import one_line
 
 #: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
 MEMORY = "fetched.json"
@@ -32,17 +33,45 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
         if "file" not in source:
             continue
         with suppress(OSError, ValueError):
-            path, made = Path(source["file"]), folder / key / "dataset.json"
-            # Content is looked at only where the file was written after its copy.
-            if path.stat().st_mtime_ns <= made.stat().st_mtime_ns:
-                continue
-            known = _read(made).get("md5")
-            if known is not None and files.md5(path) != known:
+            path, known = Path(source["file"]), _fetched(folder / key)
+            if known is not None and content(path, folder / key) != known:
                 lines.append(
-                    f"'{path}' has changed since its data were read: everything made from it "
-                    "is made again"
+                    one_line(
+                        f"'{path}' has changed since its data were read: everything made from it "
+                        "is made again"
+                    )
                 )
     return lines
+
+
+def content(path: Path, folder: Path) -> str:
+    """Return the MD5 of a local file; of one that is older than its fetched copy, the copy's.
+
+    Parameters
+    ----------
+    path
+        The file.
+    folder
+        Its folder below ``results/data``, which need not be there.
+
+    Returns
+    -------
+    md5
+        32 hexadecimal digits; empty if the file cannot be read, which the fetch says in words.
+    """
+    try:
+        with suppress(OSError):
+            older = path.stat().st_mtime_ns <= (folder / "dataset.json").stat().st_mtime_ns
+            if older and (known := _fetched(folder)) is not None:
+                return known
+        return files.md5(path)
+    except (OSError, ValueError):
+        return ""
+
+
+def _fetched(folder: Path) -> str | None:
+    """MD5 of the file that a copy was fetched from; None if there is none, or it is damaged."""
+    return _read(folder / "dataset.json").get("md5")
 
 
 def remember(output: Path, description: Mapping[str, Any]) -> str | None:

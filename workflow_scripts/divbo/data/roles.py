@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from divbo.errors import UserError
-from divbo.plugins import AND, nearest
+from divbo.plugins import nearest
 
 ROLES = ("drop", "numeric", "categorical", "date")
 
@@ -20,7 +20,7 @@ def check(columns: Any, where: str) -> None:
     Raises
     ------
     UserError
-        With a line for each mistake, separated by :data:`divbo.plugins.AND`.
+        With a line for each mistake.
     """
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is no mapping, such as {{drop: [id]}}")
@@ -36,7 +36,7 @@ def check(columns: Any, where: str) -> None:
                     both = f"in '{other}', too" if other != role else "twice"
                     problems.append(f"{where}.{role}: '{name}' stands {both}; keep one")
     if problems:
-        raise UserError(AND.join(dict.fromkeys(problems)))
+        raise UserError(*dict.fromkeys(problems))
 
 
 def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], target: str) -> None:
@@ -57,7 +57,7 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
                 hint = nearest(name, features)
                 problems.append(f"columns.{role}: there is no column '{name}'; {hint}")
     if problems:
-        raise UserError(AND.join(problems))
+        raise UserError(*problems)
 
 
 def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:

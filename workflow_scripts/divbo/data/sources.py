@@ -7,19 +7,26 @@ with this module, because the workflow asks it for the names of folders.
 
 import csv
 import hashlib
-import itertools
+import json
+import math
+import os
 import re
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from divbo import files
 from divbo.data import roles
+from divbo.data.arff import Unreadable
 from divbo.errors import UserError
 from divbo.plugins import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 KEYS = {
     "openml": {"openml", "version", "md5", "columns"},
@@ -32,9 +39,22 @@ ADDRESS = re.compile(
 )
 LARGEST_ID = 10**9
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
-CSV_HINT = "it must be UTF-8 text, separated by commas"
-PARQUET_HINT = "it must be a whole Parquet file"
-ARFF_HINT = "attributes must be numeric, nominal or string"
+#: After what other packages say of a file.
+HINTS = {
+    "CSV": "it must be UTF-8 text, separated by commas",
+    "Parquet": "it must be a whole Parquet file",
+    "ARFF": "it must be UTF-8 text",
+}
+#: How files begin that often have the wrong name.
+MAGIC = {
+    b"\x1f\x8b": "it is compressed (gzip); unpack it",
+    b"BZh": "it is compressed (bzip2); unpack it",
+    b"\xfd7zXZ\0": "it is compressed (xz); unpack it",
+    b"\x28\xb5\x2f\xfd": "it is compressed (zstd); unpack it",
+    b"PK\3\4": "it is a zip archive or a spreadsheet; unpack it, or save it as CSV",
+    b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
+}
 # pandas would also take None and n/a for missing, which are labels in more than one data set.
 MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
@@ -99,17 +119,27 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     for key in ("file", "target", "sklearn", "md5"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is no text")
+        if not source.get(key, "").isascii() and _unencodable(source[key]):
+            raise UserError(f"{where}.{key}: '{source[key]}' is no Unicode text; rename it")
     if kind == "file" and not source.get("target"):
         raise UserError(f"{where}.target: is missing; name the column that holds the classes")
     roles.check(source.get("columns", {}), f"{where}.columns")
     return kind
 
 
+def _unencodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
     ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``; with
-    ``columns`` 8 more hex digits.
+    ``columns`` 8 more hex digits; at most 255 characters.
 
     Raises
     ------
@@ -120,7 +150,7 @@ def source_key(source: Mapping[str, Any]) -> str:
     suffix = roles.suffix(source.get("columns", {}))
     if kind != "file":
         return f"{kind}-{source[kind]}{suffix}"
-    stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)
+    stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[:232]
     digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
     return f"file-{stem}-{digest[:8]}{suffix}"
 
@@ -173,18 +203,25 @@ def from_file(name: str, target: str) -> Raw:
         a column without a name.
     """
     path = _existing(name)
-    try:
-        md5 = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-    except OSError as error:
-        raise UserError(f"file: '{name}' cannot be read: {error.strerror}") from None
     _, reader = FORMATS[path.suffix.lower()]
-    frame = reader(path, target)
-    _check_target(name, target, list(frame))
+    with _readable(path):
+        before = _state(path)
+        md5 = files.md5(path)
+        frame = reader(path, target)
+        if _state(path) != before:
+            raise UserError(
+                f"file: '{name}' was changed while it was read; run again when it is whole"
+            )
     shown = path.name if path.is_absolute() else path.as_posix()
     return Raw(frame, target, path.stem, {"file": shown, "target": target}, md5=md5)
 
 
-def check_file(name: str, target: str) -> Sequence[str]:
+def _state(path: Path) -> tuple:
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def check_file(name: str, target: str) -> list[str]:
     """Check that a file can be read and has the target, from its header alone.
 
     Returns
@@ -199,23 +236,33 @@ def check_file(name: str, target: str) -> Sequence[str]:
     """
     path = _existing(name)
     header, _ = FORMATS[path.suffix.lower()]
-    names = header(path)
-    _check_target(name, target, names)
-    return names
+    return header(path, target)
 
 
 def _existing(name: str) -> Path:
     path = Path(name)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"file: '{name}' must end in .csv, .parquet or .arff")
-    if not path.is_file():
-        raise UserError(f"file: there is no file '{name}' (relative paths start at {Path.cwd()})")
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
+        raise UserError(
+            f"file: there is no file '{name}' (relative paths start at {Path.cwd()})"
+        ) from None
+    except OSError as error:
+        raise UserError(f"file: '{name}' cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise UserError(f"file: '{name}' is {kind}; a file is needed")
     return path
 
 
-def _check_target(name: str, target: str, names: Sequence[str]) -> None:
-    if target not in names:
-        raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}")
+def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
+    if target in names:
+        return
+    separators = [s for s in (";", "\t", "|") if len(names) == 1 and s in names[0]]
+    hint = "; fields must be separated by commas" if separators else ""
+    raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}{hint}")
 
 
 def from_sklearn(name: str) -> Raw:
@@ -237,144 +284,271 @@ def from_sklearn(name: str) -> Raw:
     return Raw(frame, "target", name, {"sklearn": name})
 
 
-def csv_header(path: Path) -> list[str]:
-    """Read the names of the columns of a CSV file; see :func:`from_file`."""
-    with _readable(path, "CSV", CSV_HINT), path.open(encoding="utf-8-sig", newline="") as stream:
-        names = next(_rows(stream), [])
-        if not names:
-            raise UserError(f"file: '{path}' is empty")
-        return _checked(path, names)
+def csv_header(path: Path, target: str) -> list[str]:
+    """Read and check the names of the columns of a CSV file; see :func:`from_file`."""
+    with _readable(path, "CSV"), _text(path) as stream:
+        _, names = next(_rows(stream), (0, None))
+    if not names:
+        found = "is empty" if names is None else "begins with an empty line"
+        raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
+    _check_names(path, names)
+    _check_target(path, target, names)
+    return names
 
 
-def _rows(stream) -> Any:
-    """Split a CSV file into fields, just as pandas is told to."""
-    return csv.reader(stream, skipinitialspace=True, strict=True)
+def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    """Split a CSV file into fields, just as pandas is told to; yield them and their last line."""
+    rows = csv.reader(_without_null(stream), skipinitialspace=True, strict=True)
+    while True:
+        first = rows.line_num + 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise Unreadable(
+                f"line {first}: {error}; is a quote not closed, or not doubled?"
+            ) from None
+        yield rows.line_num, row
+
+
+def _without_null(stream: Iterator[str]) -> Iterator[str]:
+    for number, line in enumerate(stream, 1):
+        if "\0" in line:
+            raise Unreadable(f"line {number} holds a null character (UTF-16?); save it as UTF-8")
+        yield line
 
 
 def read_csv(path: Path, target: str) -> "pd.DataFrame":
     """Read a CSV file; see :func:`from_file`."""
     import pandas as pd
 
-    header = csv_header(path)
-    with _readable(path, "CSV", CSV_HINT):
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = _rows(stream)
-            for row in rows:  # pandas would cut or fill up such rows without a word
+    header = csv_header(path, target)
+    with _readable(path, "CSV"):
+        with _text(path) as stream:
+            # pandas would cut or fill up rows that do not fit without a word
+            for number, row in _rows(stream):
                 if row and len(row) != len(header):
                     raise UserError(
-                        f"file: line {rows.line_num} of '{path}' has {len(row)} fields, "
+                        f"file: line {number} of '{path}' has {len(row)} fields, "
                         f"the header has {len(header)}"
                     )
-        return pd.read_csv(
-            path,
-            dtype={target: "str"},
-            encoding="utf-8-sig",
-            index_col=False,
-            keep_default_na=False,
-            low_memory=False,
-            na_values=MISSING,
-            skipinitialspace=True,
-        )
+        with path.open("rb") as stream:  # not by its name, which may look like an address
+            frame = pd.read_csv(
+                stream,
+                dtype={target: "str"},
+                encoding="utf-8-sig",
+                index_col=False,
+                keep_default_na=False,
+                low_memory=False,
+                na_values=MISSING,
+                skipinitialspace=True,
+            )
+    for name, dtype in frame.dtypes.items():
+        if pd.api.types.is_object_dtype(dtype):  # integers of more than 64 bits, among others
+            frame[name] = frame[name].map(_float, na_action="ignore")
+    return frame
 
 
-def parquet_header(path: Path) -> list[str]:
-    """Read the names of the columns of a Parquet file, without an index that pandas stored."""
+def _float(value: Any) -> Any:
+    """Make a whole number that no float can hold infinite, as ``1e999`` is read."""
+    try:
+        return float(value) if type(value) is int else value
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def parquet_header(path: Path, target: str) -> list[str]:
+    """Read and check the names and types of the columns of a Parquet file.
+
+    An index that pandas stored is no column.
+    """
     import pyarrow.parquet as pq
 
-    with _readable(path, "Parquet", PARQUET_HINT):
-        schema = pq.read_schema(path)
-        index = (schema.pandas_metadata or {}).get("index_columns", [])
-        return _checked(path, [name for name in schema.names if name not in index])
+    with _readable(path, "Parquet"), path.open("rb") as stream:
+        schema = pq.ParquetFile(stream).schema_arrow
+        index = _pandas_index((schema.metadata or {}).get(b"pandas", b"{}"))
+    columns = [column for column in schema if column.name not in index]
+    names = [column.name for column in columns]
+    _check_names(path, names)
+    _check_target(path, target, names)
+    for column in columns:
+        if column.name == target and (kind := _no_label(column)):
+            raise UserError(
+                f"target: column '{target}' of '{path}' holds {kind}; "
+                "classes must be text, whole numbers or booleans: convert it"
+            )
+        if kind := _no_feature(column):
+            raise UserError(
+                f"file: column '{column.name}' of '{path}' holds {kind}; "
+                "only numbers, booleans and text can be used: convert or remove it"
+            )
+    return names
+
+
+def _pandas_index(metadata: bytes) -> set[str]:
+    """Return the columns that pandas stored its index in."""
+    try:
+        index = json.loads(metadata).get("index_columns", [])
+        # A range of row numbers is stored as a mapping, and is no column.
+        if isinstance(index, list) and all(isinstance(name, (str, dict)) for name in index):
+            return {name for name in index if isinstance(name, str)}
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    raise Unreadable(
+        "what pandas wrote into it about its index is damaged; write it again (index=False)"
+    )
+
+
+def _no_label(column: "pa.Field") -> str | None:
+    """Say what a column of a Parquet file holds if its values cannot be labels."""
+    import pyarrow as pa
+
+    types, values = pa.types, _values(column)
+    if _extension(column) in ("pandas.period", "pandas.interval"):
+        return _extension(column)
+    # A date is a point in time, whatever its type: as a class it is taken for a mistake.
+    if types.is_temporal(values) or types.is_decimal(values):
+        return str(values)
+    return "no values" if types.is_null(values) else _no_feature(column)
+
+
+def _no_feature(column: "pa.Field") -> str | None:
+    """Say what a column of a Parquet file holds if it is nothing that can be used."""
+    import pyarrow as pa
+
+    if extension := _extension(column):
+        return None if extension in ("pandas.period", "pandas.interval") else extension
+    types, values = pa.types, _values(column)
+    odd = (
+        *(types.is_nested, types.is_binary, types.is_large_binary),
+        *(types.is_binary_view, types.is_fixed_size_binary),
+    )
+    return str(values)[:60] if any(is_odd(values) for is_odd in odd) else None
+
+
+def _values(column: "pa.Field") -> "pa.DataType":
+    import pyarrow as pa
+
+    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+
+
+def _extension(column: "pa.Field") -> str:
+    """Name of a type that another package has made, known to Arrow here or not."""
+    name = (column.metadata or {}).get(b"ARROW:extension:name", b"").decode(errors="replace")
+    return getattr(column.type, "extension_name", name)
 
 
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
     """Read a Parquet file; an index that pandas stored is left out."""
     import pyarrow.parquet as pq
 
-    parquet_header(path)
-    with _readable(path, "Parquet", PARQUET_HINT):
-        return pq.read_table(path).to_pandas().reset_index(drop=True)
+    names = parquet_header(path, target)
+    with _readable(path, "Parquet"), path.open("rb") as stream:
+        table = pq.ParquetFile(stream).read().select(names)
+        for column in names:
+            try:
+                table[column].validate(full=True)
+            except ValueError as error:
+                raise Unreadable(f"column '{column}' is damaged: {error}") from None
+        # Their names are text, whatever they are in pandas.
+        return table.to_pandas(ignore_metadata=True)
 
 
-def arff_header(path: Path) -> list[str]:
-    """Read the names of the attributes of an ARFF file, from the lines down to ``@data``."""
-    import arff
+def arff_header(path: Path, target: str) -> list[str]:
+    """Read and check the names of the attributes of an ARFF file, down to ``@data``."""
+    from divbo.data import arff
 
-    with (
-        _readable(path, "ARFF", ARFF_HINT),
-        path.open(encoding="utf-8-sig") as stream,
-    ):
-        head = itertools.takewhile(
-            lambda line: not line.strip().lower().startswith("@data"), stream
-        )
-        content = arff.load(itertools.chain(head, ["@DATA"]))
-        return _checked(path, [name for name, _ in content["attributes"]])
+    with _readable(path, "ARFF"), _text(path) as stream:
+        names = list(arff.attributes(enumerate(_without_null(stream), 1)))
+    _check_names(path, names)
+    _check_target(path, target, names)
+    return names
 
 
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     """Read an ARFF file: numeric columns as float64, nominal ones as categories, the rest as text.
 
     Nominal values are kept as they are written in the file, with no regard to the order in which
-    the header declares them.
+    the header declares them. ``target`` is looked for before the rows are read.
 
     Raises
     ------
     UserError
         If it is no ARFF, or has attributes other than numeric, nominal and string ones.
     """
-    import arff
-    import pandas as pd
+    from divbo.data import arff
 
-    with (
-        _readable(path, "ARFF", ARFF_HINT),
-        path.open(encoding="utf-8-sig") as stream,
-    ):
-        content = arff.load(stream)
-        names = [name for name, _ in content["attributes"]]
-        _checked(path, names)
-        columns = list(zip(*content["data"], strict=True)) or [()] * len(names)
-        series = []
-        for (name, kind), values in zip(content["attributes"], columns, strict=True):
-            if isinstance(kind, list):
-                series.append(pd.Series(pd.Categorical(values), name=name))
-            elif kind == "STRING":
-                series.append(pd.Series(values, name=name, dtype="str"))
-            else:
-                series.append(pd.Series(values, name=name, dtype="float64"))
-        return pd.concat(series, axis=1)
+    if target is not None:
+        arff_header(path, target)
+    with _readable(path, "ARFF"), _text(path) as stream:
+        frame = arff.frame(enumerate(_without_null(stream), 1))
+    _check_names(path, list(frame))
+    return frame
 
 
-class _readable:
-    """Turn what a reader raises about a broken file into one line."""
-
-    def __init__(self, path: Path, kind: str, hint: str):
-        self.path, self.kind, self.hint = path, kind, hint
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, type_, error, traceback):
-        if error is None:
-            return
-        import arff
-
-        if isinstance(error, (OSError, ValueError, csv.Error, arff.ArffException)):
-            reason = " ".join(str(error).split())[:200]
-            raise UserError(
-                f"file: '{self.path}' cannot be read as {self.kind}: {reason}; {self.hint}"
-            ) from None
+@contextmanager
+def _text(path: Path) -> Iterator[Any]:
+    """Open a text file, and say in words what it is if it is none."""
+    with path.open("rb") as stream:
+        start = stream.read(8)
+    for magic, what in MAGIC.items():
+        if start.startswith(magic):
+            raise Unreadable(what)
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        try:
+            yield stream
+        except UnicodeDecodeError:
+            with path.open("rb") as lines:
+                raise Unreadable(_no_utf8(lines)) from None
 
 
-def _checked(path: Path, names: Sequence[str]) -> Sequence[str]:
-    """Return the names; refuse columns without a name, and names that stand twice."""
+def _no_utf8(lines: Iterable[bytes]) -> str:
+    """Find the first line that is no UTF-8."""
+    for number, line in enumerate(lines, 1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            return f"line {number} is no UTF-8 text (byte 0x{byte:02x}); save the file as UTF-8"
+    return "it is no UTF-8 text; save the file as UTF-8"
+
+
+@contextmanager
+def _readable(path: Path, kind: str | None = None) -> Iterator[None]:
+    """Turn what a reader raises about a file of a kind into one line."""
+    try:
+        yield
+    except MemoryError:
+        raise UserError(f"file: '{path}' is too large for the memory, or damaged") from None
+    except _refusals() as error:
+        if isinstance(error, OSError) and error.errno:
+            raise UserError(f"file: '{path}' cannot be read: {os.strerror(error.errno)}") from None
+        if kind is None:
+            raise
+        hint = "" if isinstance(error, Unreadable) else f"; {HINTS[kind]}"
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(f"file: '{path}' cannot be read as {kind}: {reason}{hint}") from None
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """List what readers raise; asked for only when something was raised: Arrow takes its time."""
+    from pyarrow.lib import ArrowException
+
+    return OSError, ValueError, ArithmeticError, ArrowException
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    """Refuse columns without a name, and names that stand twice."""
+    seen = set()
     for i, name in enumerate(names):
-        if not str(name).strip():
+        if not name.strip():
             raise UserError(
                 f"file: column {i + 1} of '{path}' has no name (row numbers?); name or remove it"
             )
-        if name in names[:i]:
+        if name in seen:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
-    return names
+        seen.add(name)
 
 
 #: By ending: how the names of the columns are read, and the whole file.
