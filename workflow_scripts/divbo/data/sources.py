@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from divbo import files
 from divbo.data import roles
 from divbo.data.arff import Unreadable
 from divbo.errors import UserError
@@ -202,6 +201,8 @@ def from_file(name: str, target: str) -> Raw:
         If there is no such file or column, or the file cannot be read, has a column twice, or has
         a column without a name.
     """
+    from divbo import files
+
     path = _existing(name)
     _, reader = FORMATS[path.suffix.lower()]
     with _readable(path):
@@ -381,7 +382,7 @@ def parquet_header(path: Path, target: str) -> list[str]:
         if kind := _no_feature(column):
             raise UserError(
                 f"file: column '{column.name}' of '{path}' holds {kind}; "
-                "only numbers, booleans and text can be used: convert or remove it"
+                "only numbers, booleans, dates and text can be used: convert or remove it"
             )
     return names
 
