@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from divbo import slurm
 from divbo.code_version import code_version
-from divbo.errors import UserError
+from divbo.errors import UserError, printable
 from divbo.locks import WAIT, lock
 from divbo.tasks import Tasks, notes
 
@@ -56,7 +56,7 @@ if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
     for note in notes(TASKS):
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
 
 
 wildcard_constraints:

@@ -18,10 +18,29 @@ REFUSED = {
     )
     if hasattr(errno, name)
 }
+#: Several mistakes are shown as several lines; :func:`run` writes the first prefix.
+AND = "\nerror: "
+#: Characters of a line; of a longer one (a path, a value) the middle is left out.
+LONGEST = 1000
 
 
 class UserError(Exception):
-    """A mistake in the input: one line that names the key or file and says what would be right."""
+    """A mistake in the input: one line that names the key or file and says what would be right.
+
+    Several mistakes are several lines, separated by :data:`AND`. Whatever a line quotes, it is one
+    that a terminal can show: see :func:`printable`.
+    """
+
+    def __init__(self, text: str):
+        super().__init__(AND.join(map(printable, text.split(AND))))
+
+
+def printable(line: str) -> str:
+    """Write characters that are not to be seen as escapes, and shorten to :data:`LONGEST`."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    if len(shown) <= LONGEST:
+        return shown
+    return f"{shown[: LONGEST // 2]} ... {shown[-LONGEST // 2 :]}"
 
 
 def run(main: Callable[[], None]) -> None:
@@ -37,12 +56,13 @@ def run(main: Callable[[], None]) -> None:
             _end_with(int(parent))
         main()
     except UserError as error:
-        _end(str(error))
+        _end(error)
     except OSError as error:
         if error.errno not in REFUSED:
             raise
         name = f"'{error.filename}': " if error.filename else ""
-        _end(f"{name}{os.strerror(error.errno)}; run the same command again when that is mended")
+        reason = os.strerror(error.errno)
+        _end(UserError(f"{name}{reason}; run the same command again when that is mended"))
     finally:
         stopping.no_more()
 
@@ -56,7 +76,7 @@ def _end_with(parent: int) -> None:
     stopping.with_parent(parent, signal.SIGTERM)
 
 
-def _end(line: str) -> None:
+def _end(error: UserError) -> None:
     with suppress(OSError):  # the log may lie on the full disk
-        print(f"error: {line}", file=sys.stderr, flush=True)
+        print(f"error: {error}", file=sys.stderr, flush=True)
     sys.exit(2)

@@ -8,6 +8,7 @@ with this module, because the workflow asks it for the names of folders.
 import csv
 import hashlib
 import itertools
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ KEYS = {
 }
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 CSV_HINT = "it must be UTF-8 text, separated by commas"
+#: Characters of a file's name in that of its folder: a file system takes 255 in all.
+LONGEST_STEM = 200
 PARQUET_HINT = "it must be a whole Parquet file"
 ARFF_HINT = "attributes must be numeric, nominal or string"
 # pandas would also take None and n/a for missing, which are labels in more than one data set.
@@ -111,8 +114,9 @@ def source_key(source: Mapping[str, Any]) -> str:
     kind = source_kind(source)
     if kind != "file":
         return f"{kind}-{source[kind]}"
-    stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)
-    digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
+    stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[:LONGEST_STEM]
+    written = f"{source['file']}\n{source['target']}"
+    digest = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
     return f"file-{stem}-{digest[:8]}"
 
 
@@ -188,7 +192,7 @@ def _existing(name: str) -> Path:
     path = Path(name)
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"file: '{name}' must end in .csv, .parquet or .arff")
-    if not path.is_file():
+    if not os.path.isfile(path):  # False as well for a path that no system takes
         raise UserError(f"file: there is no file '{name}' (relative paths start at {Path.cwd()})")
     return path
 
