@@ -15,8 +15,9 @@ from divbo.tasks import Tasks, notes
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
-# exec and the number of this process: a script is its child, and ends with it.
-CHILD = f"exec env DIVBO_PARENT={os.getpid()}"
+# exec and the number of this process: a script is its child, and ends with it. Libraries need their
+# docstrings (LightGBM), and their warnings are no errors, whatever the caller's environment says.
+CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= DIVBO_PARENT={os.getpid()}"
 PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 

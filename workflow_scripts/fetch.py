@@ -10,7 +10,7 @@ from divbo.errors import run
 
 def main() -> None:
     """Read ``--source``, write ``dataset.parquet`` and ``dataset.json`` into ``--output``."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument(
         "--source", required=True, type=json.loads, help='JSON, such as {"openml": 772}'
     )

@@ -51,6 +51,8 @@ def run(main: Callable[[], None]) -> None:
     the number of the process that started the script, it ends with that process.
     """
     stopping.on_signals()
+    # Of the processes that it starts: LightGBM cannot be imported without docstrings.
+    os.environ.pop("PYTHONOPTIMIZE", None)
     try:
         if parent := os.environ.pop("DIVBO_PARENT", ""):
             _end_with(int(parent))
