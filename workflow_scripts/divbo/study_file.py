@@ -96,6 +96,17 @@ def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
 class _Loader(yaml.SafeLoader):
     """YAML's safe loader; one line for keys that are no text or stand twice, and broken values."""
 
+    levels = 0
+
+    def compose_node(self, parent, index):
+        self.levels += 1
+        if self.levels > LEVELS:
+            line = self.peek_event().start_mark.line + 1
+            raise UserError(f"line {line}: nested too deeply: more than {LEVELS} levels")
+        node = super().compose_node(parent, index)
+        self.levels -= 1
+        return node
+
     def get_single_node(self):
         node = super().get_single_node()
         _check_extent(node)  # before what is merged (<<) is copied
@@ -204,8 +215,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read: {reason}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    except RecursionError:
-        raise UserError(f"{path}: not valid YAML: nested too deeply") from None
     except (ValueError, OverflowError):  # of chr(), for "\UFFFFFFFF"
         raise UserError(f"{path}: not valid YAML: a character beyond Unicode") from None
     except yaml.reader.ReaderError as error:
@@ -219,6 +228,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {where}not valid YAML: {problem}") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: a study is a mapping of keys to values (study, datasets, ...)")
+    if "__use_yte__" in content:  # Snakemake would run the Python in it
+        raise UserError(f"{path}: __use_yte__: unknown key; a study is no template")
     return content
 
 
@@ -234,6 +245,6 @@ def _typed(value: Any) -> Any:
         raise UserError(f"--config: '{value}' is not UTF-8 text")
     try:
         read = yaml.load(value, Loader=_Loader)  # noqa: S506
-    except (yaml.YAMLError, UserError, RecursionError, ValueError, OverflowError):
+    except (yaml.YAMLError, UserError, ValueError, OverflowError):
         return value
     return read if read is None or isinstance(read, (bool, int, float)) else value
