@@ -49,7 +49,7 @@ def main() -> None:
     """Fit the pipelines, then every surrogate on growing numbers of them."""
     from scipy.stats import kendalltau
 
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", default=DIVERSITY)
     parser.add_argument("--space", default="divbo")
     parser.add_argument("--configurations", type=int, default=250)

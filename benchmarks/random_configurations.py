@@ -40,7 +40,7 @@ SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 0}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--inputs", nargs="*", type=Path, default=[], help="inputs.npz of splits")
     parser.add_argument(
         "--dataset", nargs="*", default=[], help="sklearn=NAME, openml=ID or file=PATH,target=NAME"

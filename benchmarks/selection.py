@@ -1,16 +1,21 @@
 """Time the ensemble selection of all prefixes of a pool against selecting anew for each of them.
 
-Run as ``OMP_NUM_THREADS=1 PYTHONPATH=workflow_scripts python benchmarks/selection.py``. The pool
-has 250 synthetic models that share most of their mistakes, so that errors tie as in a search.
-Times are CPU seconds of this process. ``select`` is called on every prefix and must give the same
-members; ``plain`` is one argmax over whole arrays per round, with nothing remembered and nothing
-left out, run on every tenth prefix and scaled.
+    OMP_NUM_THREADS=1 python benchmarks/selection.py
+
+The pool has 250 synthetic models that share most of their mistakes, so that errors tie as in a
+search. Times are CPU seconds of this process. ``select`` is called on every prefix and must give
+the same members; ``plain`` is one argmax over whole arrays per round, with nothing remembered and
+nothing left out, run on every tenth prefix and scaled.
 """
 
 import argparse
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
 from divbo.ensembles.base import Members, Pool, expand
 from divbo.ensembles.selection import Selection, select
@@ -46,7 +51,7 @@ def plain(predictions: np.ndarray, pool: Pool, size: int) -> list[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--models", type=int, default=250)
     parser.add_argument("--samples", type=int, nargs="+", default=[436, 4000])
     parser.add_argument("--classes", type=int, nargs="+", default=[2, 6])

@@ -57,7 +57,7 @@ def made_history(space, size: int, samples: int, classes: int) -> History:
 
 def main() -> None:
     """Measure, as in a search: the history of iteration t - 1 has been seen before t's."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--space", default="divbo")
     parser.add_argument("--samples", type=int, default=1000, help="validation samples")

@@ -10,15 +10,16 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from divbo import slurm
 from divbo.code_version import code_version
-from divbo.errors import UserError
+from divbo.errors import UserError, one_line
 from divbo.locks import WAIT, lock
 from divbo.tasks import Tasks, notes
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
-# exec and the number of this process: a script is its child, and ends with it.
-CHILD = f"exec env DIVBO_PARENT={os.getpid()}"
+# exec and the number of this process: a script is its child, and ends with it. Libraries need their
+# docstrings (LightGBM), and their warnings are no errors, whatever the caller's environment says.
+CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= DIVBO_PARENT={os.getpid()}"
 PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
@@ -60,7 +61,7 @@ if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
     for note in notes(TASKS):
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {one_line(note)}", file=sys.stderr)
 
 
 wildcard_constraints:

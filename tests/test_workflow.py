@@ -309,3 +309,29 @@ def test_results_that_is_a_file(checkout):
     text = checkout.snakemake(fails=True)
     assert "error: 'results' is a file" in text
     assert "Traceback" not in text
+
+
+@pytest.mark.slow
+def test_variables_of_the_environment_change_nothing(finished, checkout):
+    checkout.environment |= {
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONWARNINGS": "error",
+        "PYTHONHASHSEED": "7",
+        "PYTHONSTARTUP": "/no/such/file",
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONUTF8": "0",
+        "LC_ALL": "C",
+        "COLUMNS": "x",
+        "NO_COLOR": "1",
+        "OMP_NUM_THREADS": "garbage",
+        "OPENBLAS_NUM_THREADS": "-3",
+        "NUMEXPR_MAX_THREADS": "x",
+        "TMPDIR": "/no/such/folder",
+        "HOME": "/no/such/home",
+    }
+    checkout.snakemake()
+    assert checkout.results() == finished.results()
+    for name in ("status", "why", "verify", "partial_report"):
+        ended = checkout.script(name, "--study", "study.yaml")
+        assert ended.returncode == 0, ended.stderr

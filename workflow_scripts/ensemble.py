@@ -9,7 +9,7 @@ from divbo import errors, scores
 
 def main() -> None:
     """Parse the command line and write ``scores.parquet`` and ``members.parquet``."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument(
         "--search", type=Path, required=True, help="folder of the finished search (is only read)"
     )

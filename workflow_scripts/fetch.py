@@ -11,7 +11,7 @@ from divbo.errors import one_line, run
 
 def main() -> None:
     """Read ``--source``, write ``dataset.parquet`` and ``dataset.json`` into ``--output``."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--source", required=True, type=_json, help='JSON, such as {"openml": 772}')
     parser.add_argument("--output", required=True, type=Path, help="folder to write into")
     parser.add_argument(

@@ -15,7 +15,7 @@ from divbo import errors, files, manifest
 
 def main() -> None:
     """Read the results and write the manifest."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--record", type=json.loads, required=True,
                         help="JSON: study, homes (of shared searches), sources (folders of data)"
                         )  # fmt: skip

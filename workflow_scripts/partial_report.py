@@ -15,7 +15,7 @@ from divbo.tasks import Tasks
 
 def main() -> None:
     """Report on whatever is there; nothing is run for it."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     arguments = parser.parse_args()
     tasks = Tasks.load(arguments.study)

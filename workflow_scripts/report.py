@@ -15,7 +15,7 @@ from divbo import errors
 
 def main() -> None:
     """Read the results, write the page, its tables and its figures."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", required=True,
                         help="JSON of the study: study, datasets, searches, ensembles, methods, "
                         "repeats, budget, ...")  # fmt: skip

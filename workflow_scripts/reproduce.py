@@ -22,7 +22,7 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 
 def main() -> None:
     """Say what is unlike here, run the study, compare the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("manifest", type=Path, help="manifest.json of a study")
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")
     parser.add_argument("--folder", type=Path, help="folder to run it in "

@@ -50,7 +50,7 @@ MODELS = {
 
 def main() -> None:
     """Parse the command line, run, and write the scores."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--split", type=Path, required=True, help="folder that split.py wrote")
     parser.add_argument("--seconds", type=float, required=True, help="AutoGluon's time limit")
     parser.add_argument("--threads", type=int, default=1, help="processors it may use (1)")

@@ -41,7 +41,7 @@ OUTPUTS = ("observations.parquet", "predictions-validation.npy", "predictions-te
 
 def main() -> None:
     """Search, then write the declared outputs."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument(
         "--task", type=json.loads, required=True, help=f"JSON: {', '.join(TASK)} (and its settings)"
     )

@@ -10,7 +10,7 @@ from divbo.errors import UserError, run
 
 def main() -> None:
     """Read ``--dataset``; write inputs.npz, test_labels.npy and split.json into ``--output``."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--dataset", required=True, type=Path, help="folder that fetch.py wrote")
     parser.add_argument("--output", required=True, type=Path, help="folder to write into")
     parser.add_argument(

@@ -32,7 +32,7 @@ ERRORS = 10
 
 def main() -> None:
     """Print the table of the study's searches and a line that adds them up."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     arguments = parser.parse_args()
     tasks = Tasks.load(arguments.study)

@@ -20,7 +20,7 @@ TASK = ("surrogate", "space", "sizes", "held_out", "seed", "repeat")
 
 def main() -> None:
     """Write one row a size and protocol; the file's metadata hold the task."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--task", type=json.loads, required=True, help=f"JSON: {', '.join(TASK)}")
     parser.add_argument(
         "--configurations", type=Path, required=True, help="folder of a finished search"

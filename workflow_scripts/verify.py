@@ -16,7 +16,7 @@ from divbo.tasks import Tasks
 
 def main() -> None:
     """Print the problems, and what was looked at."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("--sample", type=int, default=5, help="evaluations to make again (5)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")

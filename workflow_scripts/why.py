@@ -12,8 +12,9 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from pathlib import Path
 
-from divbo import errors
+from divbo import errors, study_file
 from divbo.errors import UserError
 from divbo.search.journal import differences
 
@@ -40,10 +41,11 @@ REASONS = (
 
 def main() -> None:
     """Print what would be made, by rule and reason."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
+    study_file.read_yaml(Path(arguments.study))  # what is no study at all, in our words
     for line in report(jobs(dry_run(arguments.study, arguments.options))):
         print(line)
 

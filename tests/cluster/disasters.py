@@ -132,7 +132,7 @@ DISASTERS: dict[str, Callable[[Struck], None]] = {
 
 def main() -> int:
     """Let the disasters strike; exit status 1 if any ended otherwise than a local run."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", help=f"some of: {', '.join(DISASTERS)} (all)")
     names = parser.parse_args().names or list(DISASTERS)
     if unknown := [name for name in names if name not in DISASTERS]:

@@ -30,7 +30,7 @@ ORDER = ("random", "bo", "random", "divbo", "random")
 
 def main() -> int:
     """Kill and compare; exit status 1 if any search ended otherwise than undisturbed."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kills", type=int, default=60)
     arguments = parser.parse_args()

@@ -28,7 +28,7 @@ GUARD = 600  # seconds for a workflow to end by itself
 
 def main() -> int:
     """Kill and compare; exit status 1 at the first difference, of which the folder stays."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--cores", type=int, default=2)

@@ -19,11 +19,10 @@ REFUSED = {
     if hasattr(errno, name)
 }
 
-
 #: What stands between several mistakes: each is a line, :func:`run` writes the first prefix.
 AND = "\nerror: "
 #: Longer lines are cut in their middle: the ends say where it is and what would be right.
-LONGEST = 2000
+LONGEST = 1000
 
 
 class UserError(Exception):
@@ -70,12 +69,14 @@ def run(main: Callable[[], None]) -> None:
     the number of the process that started the script, it ends with that process.
     """
     stopping.on_signals()
+    # Of the processes that it starts: LightGBM cannot be imported without docstrings.
+    os.environ.pop("PYTHONOPTIMIZE", None)
     try:
         if parent := os.environ.pop("DIVBO_PARENT", ""):
             _end_with(int(parent))
         main()
     except UserError as error:
-        _end(str(error))
+        _end(error)
     except OSError as error:
         if error.errno not in REFUSED:
             raise
@@ -95,7 +96,7 @@ def _end_with(parent: int) -> None:
     stopping.with_parent(parent, signal.SIGTERM)
 
 
-def _end(line: str) -> None:
+def _end(error: UserError) -> None:
     with suppress(OSError):  # the log may lie on the full disk
-        print(f"error: {line}", file=sys.stderr, flush=True)
+        print(f"error: {error}", file=sys.stderr, flush=True)
     sys.exit(2)

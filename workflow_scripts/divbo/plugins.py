@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 ROOT = Path(__file__).parent
+#: Whole numbers in the settings of a plugin are not above: nothing is counted in millions.
+LARGEST = 1_000_000
+#: Mistakes of one kind that are named.
+MOST = 20
 
 
 def module_name(kind: str, name: str) -> str:
@@ -118,17 +122,25 @@ def make(kind: str, settings: Any, key: str, where: str) -> Any:
         raise UserError(f"{where}.{key}: there is no '{name}'; {nearest(name, known)}")
     try:
         model = load(kind, name)
-        return model.model_validate({k: v for k, v in settings.items() if k != key})
+        made = model.model_validate({k: v for k, v in settings.items() if k != key})
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except ValidationError as error:
         raise UserError(*explain(error, model, where)) from None
+    for field, value in settings.items():
+        if type(value) is int and value > LARGEST:
+            raise UserError(f"{where}.{field}: at most {LARGEST:,}; found {value}")
+    return made
 
 
 def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "") -> list[str]:
-    """Turn pydantic's errors into one line each, which names the key below ``where``."""
+    """Turn pydantic's errors into one line each, which names the key below ``where``.
+
+    The first :data:`MOST`, and a line that counts the others.
+    """
     lines = []
-    for e in error.errors(include_url=False):
+    errors = error.errors(include_url=False)
+    for e in errors[:MOST]:
         loc = [repr(str(part))[1:-1] for part in e["loc"] if part != "[key]"]
         key = ".".join(([where] if where else []) + loc) or "study"
         match e["type"]:
@@ -139,7 +151,7 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
             case "string_pattern_mismatch" if "[key]" in e["loc"] or loc == ["study"]:
                 text = (
                     f"{e['input']!r} is no name for a folder: use letters, digits, '.', '_', '-', "
-                    "at most 64, the first a letter or digit"
+                    "at most 64, the first a letter or digit, the last no dot"
                 )
             case "too_short" if not e["input"]:
                 text = "is empty; it needs at least one entry"
@@ -155,6 +167,8 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                 if not isinstance(e["input"], (dict, list)):
                     text += f"; found {e['input']!r}"
         lines.append(f"{key}: {text}")
+    if more := len(errors) - len(lines):
+        lines.append(f"and {more} more mistakes")
     return lines
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,12 +17,26 @@ from divbo.errors import UserError
 from divbo.plugins import nearest
 
 #: Names become folders: they start with a letter or digit and cannot leave the results folder.
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"
 Name = Annotated[str, Field(pattern=NAME)]
 #: Folders of results/ that are no study's.
 TAKEN = {"data": "the downloads", "slurm": "the logs of SLURM"}
+#: Names that Windows keeps for devices, whatever ending follows.
+DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+#: Jobs of a study: Snakemake plans some hundreds a second.
+JOBS = 100_000
+#: Largest seed: tables hold 64 bits.
+SEED = 2**63 - 1
+#: Largest number at OpenML, which has thousands.
+NUMBER = 1_000_000_000
+#: Largest limits, far beyond any machine: 32 years, 1 PB.
+SECONDS, MEMORY_MB = 1e9, 1_000_000_000
 #: Sections whose entries are plugins: their folder, and the key that names the plugin.
 PLUGINS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "type")}
+
+
+#: Sections of names that are free.
+SECTIONS = ("datasets", "searches", "ensembles", "methods")
 
 
 class _Model(BaseModel):
@@ -76,7 +91,7 @@ class Split(_Model):
     resample: Literal["never", "per-repeat"] = Field(
         "never", description="one split a data set, as in the paper, or another for every repeat"
     )
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, le=SEED)
 
 
 class Budget(_Model):
@@ -88,6 +103,7 @@ class Budget(_Model):
     seconds: float | None = Field(
         None,
         gt=0,
+        le=SECONDS,
         description="seconds (by the clock) of fitting and predicting a search, over all its "
         "evaluations; the last one may go beyond; not deterministic",
     )
@@ -109,10 +125,13 @@ class Limits(_Model):
     seconds: float = Field(
         300,
         gt=0,
+        le=SECONDS,
         description="CPU seconds a thread to fit and predict; by the clock: twice that and 5 s, "
         "without the time spent waiting for a processor",
     )
-    memory_mb: int = Field(4096, ge=512, description="resident memory of the worker, in MiB")
+    memory_mb: int = Field(
+        4096, ge=512, le=MEMORY_MB, description="resident memory of the worker, in MiB"
+    )
 
 
 class Method(_Model):
@@ -169,20 +188,25 @@ class Surrogates(_Model):
     datasets: list[str] | None = Field(
         None, min_length=1, description="data sets of the study (default: all)"
     )
-    repeats: int = Field(10, ge=1, description="shuffles of the configurations")
-    sizes: list[Annotated[int, Field(ge=2)]] = Field(
+    repeats: int = Field(10, ge=1, le=10_000, description="shuffles of the configurations")
+    sizes: list[Annotated[int, Field(ge=2, le=100_000)]] = Field(
         list(range(25, 251, 25)), min_length=1, description="configurations to fit on"
     )
     configurations: int = Field(
-        300, ge=5, description="random configurations a data set, failed ones not counted"
+        300,
+        ge=5,
+        le=100_000,
+        description="random configurations a data set, failed ones not counted",
     )
-    held_out: int = Field(50, ge=3, description="configurations to predict, the same for all sizes")
+    held_out: int = Field(
+        50, ge=3, le=100_000, description="configurations to predict, the same for all sizes"
+    )
 
 
 class AutoGluon(_Model):
     """AutoGluon itself, once a data set; needs `make autogluon` (or `--sdm conda`)."""
 
-    seconds: float = Field(600, gt=0, description="its time limit a data set")
+    seconds: float = Field(600, gt=0, le=SECONDS, description="its time limit a data set")
 
 
 class Study(_Model):
@@ -204,8 +228,10 @@ class Study(_Model):
         min_length=1, description="name -> `type` and its settings"
     )
     methods: dict[Name, Method] = Field(min_length=1)
-    repeats: int = Field(10, ge=1, description="searches with different seeds a data set")
-    seed: int = Field(0, ge=0, description="repeat r of every search draws from (seed, r)")
+    repeats: int = Field(
+        10, ge=1, le=10_000, description="searches with different seeds a data set"
+    )
+    seed: int = Field(0, ge=0, le=SEED, description="repeat r of every search draws from (seed, r)")
     space: str = Field("divbo", description="configuration space: a file in divbo/space/")
     budget: Budget = Budget(evaluations=250)
     limits: Limits = Limits()
@@ -276,7 +302,14 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     except ValidationError as error:
         problems = plugins.explain(error, Study)
     else:
-        problems = [*_settings(study), *_references(study), *_datasets(study), *_surrogates(study)]
+        problems = [
+            *_names(study),
+            *_settings(study),
+            *_references(study),
+            *_datasets(study),
+            *_surrogates(study),
+            *_jobs(study),
+        ]
     if problems:
         raise UserError(*(f"{path}: {p}" for p in problems))
     sections = {section: {n: _complete(study, section, n) for n in getattr(study, section)}
@@ -313,6 +346,46 @@ def _make(study: Study, section: str, name: str):
             f"initial design and one suggestion, {made.minimum_evaluations}"
         )
     return made
+
+
+def _names(study: Study) -> list[str]:
+    """Check that results can be kept by name, also where case does not count."""
+    names = {"study": [study.study]}
+    names |= {section: list(getattr(study, section)) for section in SECTIONS}
+    problems = []
+    for section, entries in names.items():
+        seen: dict[str, str] = {}
+        for name in entries:
+            where = section if section == "study" else f"{section}.{name}"
+            if DEVICES.fullmatch(name):
+                problems.append(f"{where}: '{name}' is a device's name on Windows; choose another")
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                problems.append(
+                    f"{where}: differs from '{other}' in case only, which some file systems do not "
+                    "tell apart; choose another name"
+                )
+    return problems
+
+
+def _jobs(study: Study) -> list[str]:
+    """Check that Snakemake can plan the jobs."""
+    datasets, surrogates = len(study.datasets), study.surrogates
+    jobs = datasets * study.repeats * (len(study.used("search")) + len(study.methods))
+    problems = []
+    if jobs > JOBS:
+        problems.append(
+            f"repeats: {jobs:,} jobs (data sets x repeats x (searches + methods)) are too many for "
+            f"one study; at most {JOBS:,}"
+        )
+    if surrogates:
+        jobs = len(surrogates.datasets or study.datasets) * surrogates.repeats
+        if (jobs := jobs * len(surrogates.names)) > JOBS:
+            problems.append(
+                f"surrogates.repeats: {jobs:,} jobs (data sets x repeats x names) are too many for "
+                f"one study; at most {JOBS:,}"
+            )
+    return problems
 
 
 def _settings(study: Study) -> list[str]:
@@ -423,7 +496,7 @@ def _datasets(study: Study) -> list[str]:
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a study file, with the settings of every plugin."""
     result = Study.model_json_schema()
-    for section in ("datasets", "searches", "ensembles", "methods"):
+    for section in SECTIONS:
         result["properties"][section]["additionalProperties"] = False  # no other names
     for section, (kind, key) in PLUGINS.items():
         choices = []
