@@ -55,8 +55,11 @@ os.environ["DIVBO_LIMITS"] = STUDY.limits.model_dump_json()
 if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
-    for note in notes(TASKS):
-        print(f"note: {note}", file=sys.stderr)
+    try:
+        for note in notes(TASKS):
+            print(f"note: {note}", file=sys.stderr)
+    except UserError as error:  # a damaged result
+        sys.exit(f"error: {error}")
 
 
 wildcard_constraints:

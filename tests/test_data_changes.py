@@ -6,12 +6,19 @@ import os
 from divbo.data.changes import changed_files, remember
 
 
+def described(md5: str) -> dict:
+    """What dataset.json says of a file."""
+    facts = {"name": "mine", "source": {"file": "mine.csv", "target": "b"}, "target": "b"}
+    facts |= {"version": None, "md5": md5, "checksum": "0" * 64, "rows": 1, "features": 1}
+    return facts | {"columns": {"a": "numeric"}, "classes": {"2": 1}}
+
+
 def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("a,b\n1,2\n")
     made = tmp_path / "data/file-mine/dataset.json"
     made.parent.mkdir(parents=True)
-    made.write_text(json.dumps({"md5": "49c7a6a1b44f1de4a7c5b9b0ba8dba03"}))
+    made.write_text(json.dumps(described("49c7a6a1b44f1de4a7c5b9b0ba8dba03")))
     sources = {
         "file-mine": {"file": str(file), "target": "b"},
         "file-other": {"file": "nowhere.csv", "target": "b"},
@@ -23,7 +30,7 @@ def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
     assert line.startswith(f"'{file}' has changed")
     import hashlib
 
-    made.write_text(json.dumps({"md5": hashlib.md5(file.read_bytes()).hexdigest()}))
+    made.write_text(json.dumps(described(hashlib.md5(file.read_bytes()).hexdigest())))
     os.utime(made, ns=(0, 10**18))
     assert changed_files(sources, tmp_path / "data") == []
 

@@ -17,18 +17,13 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    import pandas as pd
-
+    from divbo import readers
     from divbo.data import prepare, split
 
-    try:
-        text = (arguments.dataset / "dataset.json").read_text(encoding="utf-8")
-        frame = pd.read_parquet(arguments.dataset / "dataset.parquet")
-    except OSError as error:
-        raise UserError(
-            f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote: {error.strerror}"
-        ) from None
-    split.write(*prepare.make_split(frame, json.loads(text), arguments.settings), arguments.output)
+    if not (arguments.dataset / "dataset.json").is_file():
+        raise UserError(f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote")
+    frame, description = readers.dataset(arguments.dataset)
+    split.write(*prepare.make_split(frame, description, arguments.settings), arguments.output)
 
 
 if __name__ == "__main__":

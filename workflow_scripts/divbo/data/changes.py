@@ -1,13 +1,13 @@
 """Say loudly that data are not what the results were made from."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from divbo.files import write_json
+from divbo import readers
+from divbo.files import Missing, Unusable, read_json, write_json
 
 #: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
 MEMORY = "fetched.json"
@@ -30,14 +30,14 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     """
     lines = []
     for key, source in sources.items():
-        with suppress(OSError, ValueError, KeyError):
+        with suppress(OSError, Missing):
             if "file" not in source:
                 continue
             path, made = Path(source["file"]), folder / key / "dataset.json"
             # Content is looked at only where the file was written after its copy.
             if path.stat().st_mtime_ns <= made.stat().st_mtime_ns:
                 continue
-            known = json.loads(made.read_text(encoding="utf-8"))["md5"]
+            known = readers.described(folder / key)["md5"]
             if hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() != known:
                 lines.append(
                     f"'{path}' has changed since its data were read: everything made from it "
@@ -64,12 +64,12 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     keys = ("checksum", "version", "rows", "features")
     now = {key: description.get(key) for key in keys}
     before = None
-    with suppress(OSError, ValueError):
-        before = json.loads((output / MEMORY).read_text(encoding="utf-8"))
+    with suppress(Unusable):  # only a note: it is written anew
+        before = read_json(output / MEMORY)
     if before == now:
         return None
     write_json(output / MEMORY, now)
-    if not isinstance(before, dict) or before.get("checksum") == now["checksum"]:
+    if before is None or before.get("checksum") == now["checksum"]:
         return None
     facts = [f"{k} {before.get(k)} -> {now[k]}" for k in keys[1:] if before.get(k) != now[k]]
     told = f" ({', '.join(facts)})" if facts else ""
