@@ -255,7 +255,7 @@ class Journal:
         expected = zlib.crc32(text, self._crc)
         if not line.endswith(b"\n") or crc != f"{expected:08x}".encode():
             return None, 0
-        content = _content(text, self.folder / "journal.jsonl", len(self.records) + 1)
+        content = self._content(text)
         size = sum(4 * rows * columns for rows, columns in self.shapes)
         size = size if content["status"] == OK else 0
         data = arrays.read(size)
@@ -272,24 +272,22 @@ class Journal:
             )
         return Record(**content, validation=validation, test=test), size
 
+    def _content(self, text: bytes) -> dict[str, Any]:
+        """Read the JSON of a line whose checksum is right; `refusal` if it is no record even so."""
+        path = self.folder / "journal.jsonl"
+        try:
+            with reading(path):
+                content = fitting(_LINE, json.loads(text), path)
+                if (content["status"] == OK) != (content["error"] is not None):
+                    raise ValueError("there must be an error if status is ok, and only then")
+                return content
+        except Unusable as error:
+            raise self.refusal(len(self.records) + 1, error.reason) from None
 
-def _content(text: bytes, path: Path, number: int) -> dict[str, Any]:
-    """Read the JSON of a line whose checksum is right.
-
-    Raises
-    ------
-    Unusable
-        If it is no record all the same. No disk did that, so nothing is dropped.
-    """
-    remedy = f"remove line {number} and what follows it, or the folder '{path.parent}'"
-    try:
-        with reading(path):
-            content = fitting(_LINE, json.loads(text), path)
-            if (content["status"] == OK) != (content["error"] is not None):
-                raise ValueError("there must be an error if status is ok, and only then")
-            return content
-    except Unusable as error:
-        raise Unusable(path, f"line {number}: {error.reason}", remedy) from None
+    def refusal(self, line: int, reason: str) -> Unusable:
+        """Refuse a line that is whole, but wrong: no disk did that, so it is not just dropped."""
+        remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
+        return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
