@@ -1,4 +1,3 @@
-import json
 import os
 import re
 import shlex
@@ -8,7 +7,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
-from divbo import slurm
+from divbo import readers, slurm
 from divbo.code_version import code_version
 from divbo.errors import UserError, one_line
 from divbo.locks import WAIT, lock
@@ -60,8 +59,11 @@ os.environ["DIVBO_LIMITS"] = STUDY.limits.model_dump_json()
 if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
-    for note in notes(TASKS):
-        print(f"note: {one_line(note)}", file=sys.stderr)
+    try:
+        for note in notes(TASKS):
+            print(f"note: {one_line(note)}", file=sys.stderr)
+    except UserError as error:  # a damaged result
+        sys.exit(f"error: {error}")
 
 
 wildcard_constraints:

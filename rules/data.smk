@@ -5,8 +5,8 @@ workflow.global_resources.setdefault("downloads", 2)
 def split_memory(w, input):
     """Megabytes to split a data set: its prepared columns, and half as much to make them."""
     megabytes = 0
-    with suppress(ValueError, KeyError, TypeError):  # the job names what is damaged
-        described = json.loads(Path(input.json).read_text(encoding="utf-8"))
+    with suppress(UserError):  # the job names what is damaged
+        described = readers.described(Path(input.json).parent)
         megabytes = 8e-6 * described["rows"] * described.get("prepared", described["features"])
     return max(2000, int(500 + 1.5 * megabytes))
 

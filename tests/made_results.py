@@ -80,21 +80,48 @@ def write_search(results: Path, dataset: str, search: str, repeat: int, errors, 
         predictions = rng.random((n, rows, 1), dtype=np.float32)
         predictions[failed] = np.nan
         files.write_npy(folder / f"predictions-{part}.npy", predictions)
-    manifest = {
-        "dataset": dataset,
-        "search": search,
-        "repeat": repeat,
-        "evaluations": n,
+    best = None if failed.all() else float(np.nanmin(errors))
+    manifest = search_manifest(
+        dataset=dataset,
+        search=search,
+        repeat=repeat,
+        evaluations=n,
+        best_error=best,
+        status={"ok": int(n - failed.sum()), "timeout": int(failed.sum())},
+        started=f"2025-01-0{1 + repeat % 9}T08:00:00+00:00",
+        finished=f"2025-01-0{1 + repeat % 9}T09:00:00+00:00",
+        wall_seconds=2.5 * n,
+        cpu_seconds=1.5 * n,
+    )
+    files.write_json(folder / "search.json", {**manifest, **more.get("made_with", {})})
+
+
+def search_manifest(**more) -> dict:
+    """What every search.json holds, with these values for some keys."""
+    return {
+        "dataset": "quake",
+        "search": "bo",
+        "repeat": 0,
+        "seed": 0,
+        "settings": {"optimizer": "random"},
+        "space": "divbo",
+        "limits": {"seconds": 300, "memory_mb": 4096},
+        "evaluations": 8,
+        "best_error": 0.2,
+        "status": {"ok": 8},
+        "fingerprint": {"data": "0" * 64},
         "commit": "0123456789abcdef0123456789abcdef01234567",
         "dirty": False,
         "versions": {"python": "3.11.2", "numpy": "2.4.6"},
         "machine": {"host": "node-1", "processors": 64},
-        "started": f"2025-01-0{1 + repeat % 9}T08:00:00+00:00",
-        "finished": f"2025-01-0{1 + repeat % 9}T09:00:00+00:00",
-        "wall_seconds": 2.5 * n,
-        "cpu_seconds": 1.5 * n,
+        "threads": 1,
+        "started": "2025-01-01T08:00:00+00:00",
+        "finished": "2025-01-01T09:00:00+00:00",
+        "wall_seconds": 20.0,
+        "suggest_seconds": 4.0,
+        "cpu_seconds": 12.0,
+        **more,
     }
-    files.write_json(folder / "search.json", {**manifest, **more.get("made_with", {})})
 
 
 def made_with(study: dict, search: str) -> dict:

@@ -2,10 +2,19 @@
 
 import json
 import os
+import re
 
 import pytest
 
 from divbo.data.changes import changed_files, content, remember
+from divbo.files import Unusable
+
+
+def described(md5: str) -> dict:
+    """What dataset.json says of a file."""
+    facts = {"name": "mine", "source": {"file": "mine.csv", "target": "b"}, "target": "b"}
+    facts |= {"version": None, "md5": md5, "checksum": "0" * 64, "rows": 1, "features": 1}
+    return facts | {"columns": {"a": "numeric"}, "classes": {"2": 1}}
 
 
 def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
@@ -13,7 +22,7 @@ def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
     file.write_text("a,b\n1,2\n")
     made = tmp_path / "data/file-mine/dataset.json"
     made.parent.mkdir(parents=True)
-    made.write_text(json.dumps({"md5": "49c7a6a1b44f1de4a7c5b9b0ba8dba03"}))
+    made.write_text(json.dumps(described("49c7a6a1b44f1de4a7c5b9b0ba8dba03")))
     sources = {
         "file-mine": {"file": str(file), "target": "b"},
         "file-other": {"file": "nowhere.csv", "target": "b"},
@@ -25,7 +34,7 @@ def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
     assert line.startswith(f"'{file}' has changed")
     import hashlib
 
-    made.write_text(json.dumps({"md5": hashlib.md5(file.read_bytes()).hexdigest()}))
+    made.write_text(json.dumps(described(hashlib.md5(file.read_bytes()).hexdigest())))
     os.utime(made, ns=(0, 10**18))
     assert changed_files(sources, tmp_path / "data") == []
 
@@ -36,7 +45,7 @@ def test_content_is_looked_at_only_where_a_file_is_newer_than_its_copy(tmp_path)
     file.write_text("a,b\n1,2\n")
     found = content(file, tmp_path)
     assert len(found) == 32
-    made.write_text(json.dumps({"md5": "as fetched"}))
+    made.write_text(json.dumps(described("as fetched")))
     os.utime(file, ns=(0, 10**18))
     os.utime(made, ns=(0, 10**18))
     assert content(file, tmp_path) == "as fetched"
@@ -64,13 +73,12 @@ def test_a_note_that_is_broken_is_written_anew(tmp_path):
 
 
 @pytest.mark.parametrize("damaged", ["[]", '"md5"', "5", "[" * 200_000, '{"md5": null}', "\xff"])
-def test_damaged_notes_say_nothing_here(tmp_path, damaged):
-    """Who reads them for good says what is wrong with them."""
-    file = tmp_path / "mine.csv"
+def test_damaged_descriptions_are_named_and_damaged_notes_are_not(tmp_path, damaged):
+    file, made = tmp_path / "mine.csv", tmp_path / "file-mine/dataset.json"
     file.write_text("a,b\n1,2\n")
+    made.parent.mkdir()
     for name in ("dataset.json", "fetched.json"):
-        (tmp_path / "file-mine").mkdir(exist_ok=True)
-        (tmp_path / "file-mine" / name).write_text(damaged, encoding="latin-1")
-    os.utime(tmp_path / "file-mine/dataset.json", ns=(0, 0))
-    assert changed_files({"file-mine": {"file": str(file), "target": "b"}}, tmp_path) == []
-    assert remember(tmp_path / "file-mine", {"name": "x", "checksum": "a"}) is None
+        made.with_name(name).write_text(damaged, encoding="latin-1")
+    with pytest.raises(Unusable, match=re.escape(f"'{made}'")):
+        changed_files({"file-mine": {"file": str(file), "target": "b"}}, tmp_path)
+    assert remember(made.parent, {"name": "x", "checksum": "a"}) is None

@@ -401,7 +401,7 @@ def test_the_script_ends_with_one_line(dataset, tmp_path):
     (damaged / "dataset.parquet").write_bytes(b"PAR1")
     done = run_split(damaged, tmp_path / "a")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "damaged/dataset.parquet' cannot be read: " in done.stderr
+    assert "damaged/dataset.parquet': Parquet " in done.stderr
     done = run_split(tmp_path / "none", tmp_path / "a")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "is no folder that fetch.py wrote" in done.stderr

@@ -12,6 +12,7 @@ from divbo.search import earlier
 from divbo.search.journal import Journal, Record
 from divbo.study import check
 from divbo.tasks import Tasks
+from made_results import search_manifest
 
 OLD = {"seconds": 10, "memory_mb": 2000}
 
@@ -154,7 +155,9 @@ def test_what_finished_under_other_limits_is_asked_for_the_same(tmp_path, monkey
         took = {"ok": figures(cpu=5.0)}
         write_json(
             tmp_path / "results/s" / folder / "search.json",
-            task | {"settings": task["optimizer"], "same_with": task["limits"], "peaks": took},
+            search_manifest(
+                **task, settings=task["optimizer"], same_with=task["limits"], peaks=took
+            ),
         )
     assert told(60) == told(70) == told(6)
     for text in told(4):

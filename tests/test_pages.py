@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import made_results as made
-from divbo import code_version, files
+from divbo import code_version
 from divbo.analysis import datasets, minimum_diversity, published, ranks, suggested, updates
-from divbo.analysis.load import Absent, diversities, load
+from divbo.analysis.load import diversities, load
 from divbo.data import normalise, prepare, split
 from divbo.data.sources import Raw, source_key
 from divbo.diversity import diversity
+from divbo.files import Missing
 from divbo.report import curve_figures, figures, page, pages
 from divbo.report.pages.test_errors import common_ranks
 from test_report import Page, squeezed
@@ -381,7 +382,8 @@ def test_searches_are_read_from_the_study_that_has_them(tmp_path):
     assert first.to_numpy().tolist() == expected
     stored = np.load(home / "searches/quake/search-divbo/0/predictions-validation.npy")
     assert (results.predictions("quake", "search-divbo", 0, "validation") == stored).all()
-    with pytest.raises(Absent):
+    with pytest.raises(Missing):
         results.predictions("wind", "search-divbo", 1, "validation")
-    files.write_npy(mine / "searches/wind/search-divbo/1/predictions-test.npy", np.zeros(3))
-    assert results.predictions("wind", "search-divbo", 1, "test").tolist() == [0, 0, 0]
+    made.write_search(mine, "wind", "search-divbo", 1, [0.1, 0.2])
+    stored = np.load(mine / "searches/wind/search-divbo/1/predictions-test.npy")
+    assert (results.predictions("wind", "search-divbo", 1, "test") == stored).all()

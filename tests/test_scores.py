@@ -314,7 +314,7 @@ OBSERVATIONS, INPUTS = "search/observations.parquet", "split/inputs.npz"
         (INPUTS, truncate, "cannot read"),
         (INPUTS, spoil, "cannot read"),
         (INPUTS, drop_validation_labels, "has no array 'y_validation'"),
-        (OBSERVATIONS, Path.unlink, "does not exist; are the split and the search done?"),
+        (OBSERVATIONS, Path.unlink, "does not exist; remove the folder"),
         (OBSERVATIONS, truncate, "cannot read"),
         (OBSERVATIONS, drop_error, "cannot read"),
         (OBSERVATIONS, shift_iterations, "column 'iteration' must count 1, 2, ... 40"),

@@ -130,7 +130,7 @@ class Clockwork:
     def evaluate(self, values):
         self.calls += 1
         empty = dict.fromkeys(f.name for f in fields(Evaluation))
-        seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0}
+        seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0, "memory_mb": 1.0}
         return Evaluation(**{**empty, "status": "crash", "error_type": "ValueError", **seconds})
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import made_results
 import status
 from divbo import job_logs, provenance, slurm, study
 from divbo.locks import lock
@@ -125,7 +126,7 @@ def test_jobs_in_the_queue_are_those_of_the_folder(tmp_path, monkeypatch):
 
 def finish(root, loaded, **change) -> Path:
     """Write the manifest of a finished search, by default with the settings of the study."""
-    content = {"evaluations": 20, "status": {"ok": 18}, "wall_seconds": 40.0, "best_error": 0.2}
+    content = made_results.search_manifest(evaluations=20, status={"ok": 18}, wall_seconds=40.0)
     whole = loaded.model_dump(mode="json")
     content |= {key: whole[key] for key in ("space", "limits", "seed")}
     content |= {"settings": loaded.searches["random"], **change}

@@ -74,13 +74,13 @@ def test_means_over_repeats(results):
 def test_files_of_other_settings_and_lost_ones_are_listed(results):
     write(results, "lightgbm-pairs", 1, space="divbo-small", seed=3)
     (results / "surrogates/quake/random-forest/0/quality.parquet").unlink()
-    (results / "surrogates/quake/random-forest/1/quality.parquet").write_text("no parquet")
+    (results / "surrogates/quake/random-forest/1/quality.parquet").unlink()
     quality, missing = surrogates.load(STUDY, results)
     assert set(zip(quality["surrogate"], quality["repeat"], strict=True)) == {("lightgbm-pairs", 0)}
     assert [re.sub(r"^.*parquet: ", "", line) for line in missing] == [
         "made with other settings (seed, space)",
         "not there",
-        "unreadable: ArrowInvalid",
+        "not there",
     ]
 
 

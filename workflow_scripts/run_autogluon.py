@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from divbo import errors, files
-from divbo.data.split import Inputs, load_inputs
+from divbo.data.split import Inputs, checked_inputs
 
 LABEL = "class"
 NOT_INSTALLED = "AutoGluon is not installed; run `make autogluon`, or Snakemake with --sdm conda"
@@ -70,8 +70,9 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
     except ImportError as error:
         missing = (error.name or "").startswith("autogluon")
         return {"status": "not run", "reason": NOT_INSTALLED if missing else _line(error)}
-    inputs = load_inputs(options.split)
-    labels = np.load(options.split / "test_labels.npy", allow_pickle=False)
+    files.check(options.split / "split.json", ["test_labels.npy"])
+    inputs = checked_inputs(options.split)
+    labels = files.read_npy(options.split / "test_labels.npy")
     found = {"version": version("autogluon.tabular")}
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

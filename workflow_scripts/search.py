@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from divbo import errors, files, locks, plugins, provenance
 from divbo.code_version import code_version
-from divbo.data.split import load_inputs
+from divbo.data.split import checked_inputs
 from divbo.errors import UserError
 from divbo.evaluation.evaluator import Evaluator, WorkerError
 from divbo.history import OK
@@ -80,8 +80,8 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
     space = plugins.load("space", task["space"])()
     budget = Budget(**task["budget"], minimum=optimizer.minimum_evaluations)
     guard = code.guard(task["optimizer"], task["space"])
-    inputs = load_inputs(arguments.split / "inputs.npz")
-    identity = fingerprint(task, arguments.split, arguments.threads, space.libraries)
+    inputs = checked_inputs(arguments.split)
+    identity = fingerprint(task, inputs.checksum(), arguments.threads, space.libraries)
     columns = len(inputs.classes) if len(inputs.classes) > 2 else 1
     shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
     folder = arguments.checkpoints / short(identity)
@@ -141,8 +141,11 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
     files.write_json(arguments.output / "search.json", manifest)
 
 
-def fingerprint(task: dict, split: Path, threads: int, libraries: Sequence[str]) -> dict:
-    """Say what a search is: two searches with equal fingerprints are the same search."""
+def fingerprint(task: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
+    """Say what a search is: two searches with equal fingerprints are the same search.
+
+    ``data`` is the checksum of its inputs.
+    """
     versions = provenance.versions(libraries)
     versions["python"] = ".".join(versions["python"].split(".")[:2])
     modules = code.modules(task["optimizer"], task["space"])
@@ -151,7 +154,7 @@ def fingerprint(task: dict, split: Path, threads: int, libraries: Sequence[str])
         "space": task["space"],
         "limits": task["limits"],
         "seed": [task["seed"], task["repeat"]],
-        "data": json.loads((split / "split.json").read_text(encoding="utf-8"))["checksum"],
+        "data": data,
         "threads": threads,
         "code": {part: code_version(*names) for part, names in modules.items()},
         "versions": versions,

@@ -18,16 +18,12 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    from divbo.data import normalise, prepare, split
+    from divbo import readers
+    from divbo.data import prepare, split
 
-    try:
-        text = (arguments.dataset / "dataset.json").read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote: {error.strerror}"
-        ) from None
-    frame = normalise.Stored(arguments.dataset / "dataset.parquet")
-    described = json.loads(text)
+    if not (arguments.dataset / "dataset.json").is_file():
+        raise UserError(f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote")
+    frame, described = readers.dataset(arguments.dataset)
     made = prepare.make_split(frame, described, arguments.settings)
     split.write(*made, arguments.output)
     for column, reason in made[-1]["dropped"].items():

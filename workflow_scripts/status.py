@@ -4,24 +4,23 @@ python workflow_scripts/status.py --study studies/quickstart.yaml
 """
 
 import argparse
-import json
 import socket
+import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from divbo import errors, job_logs, locks, slurm
+from divbo import errors, job_logs, locks, readers, slurm
 from divbo.analysis import outdated
+from divbo.errors import UserError
+from divbo.files import Missing
 from divbo.search.progress import amount, duration
 from divbo.study import Study
 from divbo.tasks import Tasks
 
 HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
-#: Keys without which a file is that of an unfinished or foreign search.
-PROGRESS = ("evaluations", "unit", "done", "failed", "seconds", "best_error")
-MANIFEST = ("evaluations", "status", "wall_seconds", "best_error")
 #: A search on another host counts as running this long after its last evaluation, in seconds.
 SILENCE = 900
 #: In the order in which :func:`total` names them.
@@ -72,6 +71,9 @@ def main() -> None:
     if report.exists():
         earlier = unfinished or any(state != "done" for _, state in found)
         print(f"Report: {report}" + (" (of an earlier state)" if earlier else ""))
+    if problems := [problem for s in states for problem in s["problems"]]:
+        print("\n".join(f"problem: {problem}" for problem in problems))
+        sys.exit(1)
 
 
 class AfterSearches(NamedTuple):
@@ -203,13 +205,16 @@ def state(
     -------
     state
         ``state`` is one of :data:`STATES`; ``failed`` comes with ``reason`` and ``log``.
+        ``problems``: files that are damaged, one line each with the remedy.
     """
     part = Path(dataset) / search / str(repeat)
     ((unit, budget),) = loaded.budget.model_dump(exclude_none=True).items()
     result = {"dataset": dataset, "search": search, "repeat": repeat, "unit": unit}
     result["budget"] = budget
-    progress = _read(root / "checkpoints" / part / "progress.json", PROGRESS)
-    manifest = _read(root / "searches" / part / "search.json", MANIFEST)
+    problems: list[str] = []
+    progress = _read(readers.progress, root / "checkpoints" / part, problems)
+    manifest = _read(readers.search, root / "searches" / part, problems)
+    result["problems"] = problems
     nothing = known = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
     if progress:
         done = progress["done"] if progress["unit"] == unit else 0
@@ -290,14 +295,15 @@ def _mean(states: list[dict]) -> float | None:
     return sum(s["seconds"] for s in states) / done if done else None
 
 
-def _read(path: Path, keys: tuple[str, ...]) -> dict | None:
-    """Read a file of JSON; None where it is missing, damaged or lacks one of the keys."""
+def _read(reader: Callable[[Path], dict], folder: Path, problems: list[str]) -> dict | None:
+    """Read a file; None where it is missing, or damaged, which is added to ``problems``."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return reader(folder)
+    except Missing:
         return None
-    whole = isinstance(content, dict) and all(key in content for key in keys)
-    return content if whole else None
+    except UserError as error:
+        problems.append(str(error))
+        return None
 
 
 def _written(path: Path) -> float:

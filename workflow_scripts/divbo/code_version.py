@@ -13,10 +13,11 @@ from pathlib import Path
 from divbo.errors import UserError
 
 ROOT = Path(__file__).parents[1]
-#: They write, report or name things, and decide no result: a change there makes nothing outdated.
+#: They write, read back, report or name things, and decide no result: a change there makes nothing
+#: outdated.
 NEUTRAL = {
     f"divbo/{name}.py"
-    for name in ("code_version", "errors", "files", "locks", "provenance", "stopping")
+    for name in ("code_version", "errors", "files", "locks", "provenance", "readers", "stopping")
 } | {"divbo/search/progress.py"}
 
 

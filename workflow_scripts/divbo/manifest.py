@@ -8,8 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from divbo import files, provenance
-from divbo.errors import UserError
+from divbo import files, provenance, readers
 
 REQUIREMENTS = Path(__file__).parents[2] / "envs/requirements.in"
 
@@ -37,7 +36,7 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
         **provenance.commit(),
         "versions": versions(),
         "machine": provenance.machine(),
-        "searches": _ran([_read_json(path) for path in searches(record, results)]),
+        "searches": _ran([readers.search(path.parent) for path in searches(record, results)]),
         "data": data(record["sources"], results.parent / "data"),
         "shared": record["homes"],
         "tables": tables(results / "report/tables"),
@@ -90,7 +89,7 @@ def data(sources: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
     keys = ("source", "version", "md5", "checksum", "rows", "features")
     found = {}
     for dataset, key in sources.items():
-        description = _read_json(folder / key / "dataset.json")
+        description = readers.described(folder / key)
         found[dataset] = {key: description.get(key) for key in keys}
     return found
 
@@ -117,10 +116,3 @@ def _ran(found: list[dict[str, Any]]) -> dict[str, Any]:
         "last_finished": max(s["finished"] for s in found),
         "ran_with": [{"searches": n, **json.loads(text)} for text, n in alike.most_common()],
     }
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise UserError(f"'{path}' is missing or damaged; run the study again") from None

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from divbo import locks, plugins, provenance
+from divbo import locks, plugins, provenance, readers
 from divbo.code_version import Guard, code_version
 from divbo.data.split import Inputs, load_inputs
 from divbo.ensembles.base import Pool, Refit
@@ -64,7 +64,7 @@ class Refitting:
         The folds are drawn with the seed of the pool.
         """
         inputs = load_inputs(split / "inputs.npz")
-        configurations = read_configurations(search / "observations.parquet")
+        configurations = read_configurations(search)
 
         def refit(indices: Sequence[int], folds: int) -> list[Refit | None]:
             wanted = {_key(configurations[i]): configurations[i] for i in indices}
@@ -198,13 +198,9 @@ def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
     )
 
 
-def read_configurations(path: Path) -> list[dict[str, Any]]:
-    """Read the active hyperparameters of every evaluation from ``observations.parquet``."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        names = [n for n in file.schema_arrow.names if n.startswith("config.")]
-        rows = file.read(columns=names).to_pylist()
+def read_configurations(search: Path) -> list[dict[str, Any]]:
+    """Read the active hyperparameters of every evaluation of a search's folder."""
+    rows = readers.observations(search, [], others="config.").drop_columns("iteration").to_pylist()
     return [{n.removeprefix("config."): v for n, v in row.items() if v is not None} for row in rows]
 
 

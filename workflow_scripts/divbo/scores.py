@@ -2,17 +2,16 @@
 
 import importlib
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from divbo import plugins
+from divbo import plugins, readers
 from divbo.ensembles.base import Ensemble, Members, Pool
 from divbo.errors import UserError
-from divbo.files import check, checksums, write_json, write_parquet
+from divbo.files import check, checksums, read_npy, read_npz, write_json, write_parquet
 
 #: What an ensemble is made from, beside the labels.
 PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
@@ -44,18 +43,18 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     """
     for manifest in (search / "search.json", split / "split.json"):
         check(manifest)
-    errors, seconds = _read_observations(search / "observations.parquet")
-    inputs = split / "inputs.npz"
-    with _reading(inputs), np.load(inputs, allow_pickle=False) as archive:
-        if missing := {"y_validation", "classes"} - set(archive.files):
-            raise UserError(f"'{inputs}' has no array '{min(missing)}'")
-        labels, n_classes = archive["y_validation"], len(archive["classes"])
-    with _reading(split / "test_labels.npy") as path:
-        test_labels = np.load(path, allow_pickle=False)
+    table = readers.observations(search, ["error", "predict_seconds"])
+    # Lists, because to_numpy would import pandas; None becomes NaN.
+    errors, seconds = (
+        np.array(table[name].to_pylist(), dtype=float) for name in ("error", "predict_seconds")
+    )
+    inputs = read_npz(split / "inputs.npz", ["y_validation", "classes"])
+    labels, n_classes = inputs["y_validation"], len(inputs["classes"])
+    test_labels = read_npy(split / "test_labels.npy")
     predictions = []
     for part, expected in (("validation", labels), ("test", test_labels)):
-        with _reading(search / f"predictions-{part}.npy") as path:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        path = search / f"predictions-{part}.npy"
+        array = read_npy(path, map_only=True)
         shape = (len(errors), len(expected), 1 if n_classes == 2 else n_classes)
         if array.shape != shape:
             raise UserError(
@@ -176,35 +175,3 @@ def write(
         "files": checksums(output, ("members.parquet", "scores.parquet")),
     }
     write_json(output / "ensemble.json", manifest)
-
-
-def _read_observations(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read validation errors and seconds of prediction, NaN for failed evaluations, shape (n,)."""
-    import pyarrow.parquet as pq
-
-    # A ParquetFile and lists, because read_table and to_numpy would import pandas.
-    with _reading(path), pq.ParquetFile(path) as file:
-        names = ("iteration", "error", "predict_seconds")
-        table = file.read(columns=list(names))
-        iterations, errors, seconds = (table[name].to_pylist() for name in names)
-    if not np.array_equal(iterations, np.arange(1, len(iterations) + 1)):
-        raise UserError(f"'{path}': column 'iteration' must count 1, 2, ... {len(iterations)}")
-    return np.array(errors, dtype=float), np.array(seconds, dtype=float)  # None becomes NaN
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[Path]:
-    """Turn what a missing or broken file raises in the block into one line."""
-    from zipfile import BadZipFile
-    from zlib import error as BadStream
-
-    try:
-        yield path
-    except FileNotFoundError:
-        raise UserError(f"'{path}' does not exist; are the split and the search done?") from None
-    # pyarrow.ArrowInvalid is a ValueError; a missing column is a KeyError.
-    except (ValueError, KeyError, OSError, EOFError, BadZipFile, BadStream) as error:
-        lines = str(error).splitlines() or [type(error).__name__]
-        raise UserError(
-            f"cannot read '{path}': {lines[0]}; remove the folder '{path.parent}' and run again"
-        ) from None

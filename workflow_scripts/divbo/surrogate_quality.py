@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from divbo import readers
 from divbo.diversity import pairwise
 from divbo.ensembles.base import expand
+from divbo.files import check
 from divbo.history import OK
 from divbo.space.base import Space
 from divbo.surrogates.base import DiversitySurrogate, PerformanceSurrogate
@@ -38,10 +40,15 @@ class Evaluated:
 
 
 def read(folder: Path, space: Space) -> Evaluated:
-    """Read the successful evaluations of a search's folder, in their order."""
-    import pyarrow.parquet as pq
+    """Read the successful evaluations of a search's folder, in their order.
 
-    table = pq.read_table(folder / "observations.parquet", partitioning=None)
+    Raises
+    ------
+    UserError
+        If a file is missing, damaged or not that of the search.
+    """
+    check(folder / "search.json")
+    table = readers.observations(folder, ["status", "error"], others="config.")
     ok = np.flatnonzero([status == OK for status in table["status"].to_pylist()])
     names = [name for name in table.column_names if name.startswith("config.")]
     rows = table.select(names).take(ok).to_pylist()
@@ -49,11 +56,11 @@ def read(folder: Path, space: Space) -> Evaluated:
         space.configuration({n.removeprefix("config."): v for n, v in row.items() if v is not None})
         for row in rows
     ]
-    stored = np.load(folder / "predictions-validation.npy", mmap_mode="r", allow_pickle=False)
+    predictions = readers.predictions(folder, "validation", table.num_rows)
     return Evaluated(
         space.encode(configurations).astype(np.float32),
         table["error"].to_numpy()[ok],
-        pairwise([expand(np.asarray(stored[i])) for i in ok]),
+        pairwise([expand(np.asarray(predictions[i])) for i in ok]),
     )
 
 

@@ -10,11 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from divbo import limits, plugins
+from divbo import limits, plugins, readers
 from divbo import study as studies
 from divbo.code_version import code_version
 from divbo.data.changes import changed_files, content
 from divbo.data.sources import source_key
+from divbo.files import Missing
 from divbo.report import pages
 from divbo.search import code
 from divbo.study import Study
@@ -101,13 +102,18 @@ class Tasks:
         return self._asked(task, self.manifest("searches", dataset, search, repeat))
 
     def manifest(self, *folder: str | int) -> dict[str, Any]:
-        """Content of the ``search.json`` in a folder of the results; empty where there is none."""
+        """Content of the ``search.json`` in a folder of the results; empty where there is none.
+
+        Raises
+        ------
+        Unusable
+            If it is damaged.
+        """
         parts = tuple(map(str, folder))
         if parts not in self._manifests:
-            path = Path("results", self.study.study, *parts, "search.json")
             self._manifests[parts] = {}
-            with suppress(OSError, ValueError):
-                self._manifests[parts] = json.loads(path.read_text("utf-8"))
+            with suppress(Missing):
+                self._manifests[parts] = readers.search(Path("results", self.study.study, *parts))
         return self._manifests[parts]
 
     def _asked(self, task: dict[str, Any], manifest: dict[str, Any]) -> str:
@@ -257,10 +263,19 @@ def _json(content: dict[str, Any]) -> str:
 
 
 def notes(tasks: Tasks) -> list[str]:
-    """Say what people should know before a study runs: changed data, changed limits."""
+    """Say what people should know before a study runs: changed data, changed limits.
+
+    Raises
+    ------
+    Unusable
+        If a finished search, or a description of data that is looked at, is damaged.
+    """
     sources = {key: d.source for key, d in tasks.sources.items()}
     lines = [f"DATA CHANGED: {line}" for line in changed_files(sources, Path("results/data"))]
     affected, others = tasks.overtaken_by_limits()
+    if section := tasks.study.surrogates:
+        for dataset in section.datasets or tasks.study.datasets:
+            tasks.manifest("configurations", dataset)  # says so if it is damaged
     if affected:
         shown = ", ".join(affected[:8]) + (", ..." if len(affected) > 8 else "")
         lines.append(

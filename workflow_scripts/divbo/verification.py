@@ -1,6 +1,5 @@
 """Whether stored results are what their jobs wrote, belong together, and can be had again."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,22 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from divbo import files, plugins, provenance
+from divbo import files, plugins, provenance, readers
 from divbo.analysis import outdated
-from divbo.data.split import load_inputs
+from divbo.data.split import checked_inputs
+from divbo.errors import UserError
 from divbo.evaluation.evaluator import Evaluator
 from divbo.history import OK
 from divbo.search.journal import differences
 from divbo.search.shown import error_rate, stored
 from divbo.tasks import Tasks
 
-#: Folder below ``results/<study>`` -> the manifest that lies in each of its folders of files.
-MANIFESTS = {
-    "splits": "split.json",
-    "configurations": "search.json",
-    "searches": "search.json",
-    "ensembles": "ensemble.json",
-}
 #: Predictions that differ by less, with the same error, differ by rounding.
 ROUNDING = 1e-5
 #: A sampled evaluation may take this much longer than it was allowed to when it was made.
@@ -62,26 +55,92 @@ def verify(tasks: Tasks, root: Path, sample: int, seed: int) -> Findings:
     seed
         Of that draw.
     """
-    findings = Findings()
-    for source in tasks.sources:
-        findings.problems += _data(root / "data" / source, findings)
+    findings, whole = Findings(), set()
     names = dict.fromkeys((tasks.study.study, tasks.extended and tasks.extended.study.study))
-    for name in filter(None, names):
-        for kind, manifest in MANIFESTS.items():
-            for folder in _folders(root / name / kind):
-                findings.folders += 1
-                path = folder / manifest
-                lines = files.damaged(path) if path.exists() else [_missing(path)]
-                findings.problems += lines
-                if not lines and kind == "splits":
-                    findings.problems += _split(folder)
-    searches = list(_searches(tasks, root))
+    folders = [(root / "data" / source, _data) for source in tasks.sources]
+    folders += [
+        (folder, read)
+        for name in filter(None, names)
+        for kind, read in KINDS.items()
+        for folder in _folders(root / name / kind)
+    ]
+    for folder, read in folders:
+        if not any(folder.glob("*.*")):
+            continue  # not made yet
+        findings.folders += 1
+        try:
+            lines = read(folder)
+        except UserError as error:
+            lines = [str(error)]
+        findings.problems += lines
+        if not lines:
+            whole.add(folder)
+    searches = list(_searches(tasks, root, whole))
     for search in searches:
         findings.problems += _search(search)
     for search in searches:
-        findings.problems += _ensembles(tasks, root, search)
+        findings.problems += _ensembles(tasks, root, search, whole)
     _evaluate_again(searches, sample, seed, findings)
     return findings
+
+
+def _data(folder: Path) -> list[str]:
+    readers.dataset(folder)
+    return []
+
+
+def _split_files(folder: Path) -> list[str]:
+    readers.split(folder)
+    if lines := _unlike(folder / "split.json"):
+        return lines
+    checked_inputs(folder)
+    files.read_npy(folder / "test_labels.npy")
+    return []
+
+
+def _unlike(manifest: Path) -> list[str]:
+    """Say which files of a folder are not those of its manifest."""
+    return [str(problem) for problem in files.damaged(manifest)]
+
+
+def _search_files(folder: Path) -> list[str]:
+    rows = readers.search(folder)["evaluations"]
+    if lines := _unlike(folder / "search.json"):
+        return lines
+    readers.observations(folder, readers.OBSERVATIONS, rows=rows)
+    for part in ("validation", "test"):
+        readers.predictions(folder, part, rows)
+    return []
+
+
+def _ensemble_files(folder: Path) -> list[str]:
+    readers.ensemble(folder)
+    if lines := _unlike(folder / "ensemble.json"):
+        return lines
+    readers.scores(folder)
+    readers.members(folder)
+    return []
+
+
+def _surrogate_files(folder: Path) -> list[str]:
+    readers.quality(folder)
+    return []
+
+
+def _autogluon_files(folder: Path) -> list[str]:
+    readers.autogluon(folder)
+    return []
+
+
+#: Folder below ``results/<study>`` -> what reads each of its folders of files.
+KINDS = {
+    "splits": _split_files,
+    "configurations": _search_files,
+    "searches": _search_files,
+    "ensembles": _ensemble_files,
+    "surrogates": _surrogate_files,
+    "autogluon": _autogluon_files,
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +154,7 @@ class _Search:
     manifest: dict[str, Any]
 
 
-def _searches(tasks: Tasks, root: Path) -> Iterator[_Search]:
+def _searches(tasks: Tasks, root: Path, whole: set[Path]) -> Iterator[_Search]:
     study = tasks.study
     for dataset in study.datasets:
         for search in study.used("search"):
@@ -104,63 +163,39 @@ def _searches(tasks: Tasks, root: Path) -> Iterator[_Search]:
                 results = root / home.study.study
                 folder = results / "searches" / dataset / search / str(repeat)
                 split = results / "splits" / dataset / home.study.split_name(repeat)
-                paths = folder / "search.json", split / "split.json"
-                if all(path.is_file() and not files.damaged(path) for path in paths):
-                    manifest = _read(folder / "search.json")
+                if {folder, split} <= whole:
+                    manifest = readers.search(folder)
                     yield _Search((dataset, search, repeat), home, folder, split, manifest)
-
-
-def _data(folder: Path, findings: Findings) -> list[str]:
-    import pandas as pd
-
-    from divbo.data import normalise
-
-    if not folder.is_dir() or not any(folder.glob("dataset.*")):
-        return []
-    findings.folders += 1
-    try:
-        described = _read(folder / "dataset.json")
-        frame = pd.read_parquet(folder / "dataset.parquet")
-        same = normalise.checksum(frame, described["columns"]) == described["checksum"]
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        return [f"'{folder}': dataset.json or dataset.parquet cannot be read: {reason}; {MEND}"]
-    return [] if same else [f"'{folder / 'dataset.parquet'}' is not what was fetched; {MEND}"]
-
-
-MEND = "remove the folder and run the study again"
-
-
-def _split(folder: Path) -> list[str]:
-    path = folder / "inputs.npz"
-    if load_inputs(path).checksum() != _read(folder / "split.json").get("checksum"):
-        return [f"'{path}' does not hold the arrays that split.json was written for; {MEND}"]
-    return []
 
 
 def _search(search: _Search) -> list[str]:
     path, lines = search.folder / "search.json", []
-    data = _read(search.split / "split.json").get("checksum")
+    data = readers.split(search.split)["checksum"]
     if search.manifest["fingerprint"]["data"] != data:
-        lines.append(f"'{path}' was made from other data than '{search.split}' holds now; {MEND}")
+        lines.append(
+            f"'{path}' was made from other data than '{search.split}' holds now; "
+            f"{files.mend(search.folder)}"
+        )
     study = search.tasks.study.model_dump(mode="json")
     if reason := outdated.search(search.manifest, study, search.name[1]):
         lines.append(f"'{path}' was {reason}; run the study again")
     return lines
 
 
-def _ensembles(tasks: Tasks, root: Path, search: _Search) -> list[str]:
+def _ensembles(tasks: Tasks, root: Path, search: _Search, whole: set[Path]) -> list[str]:
     study, lines = tasks.study.model_dump(mode="json"), []
     dataset, name, repeat = search.name
     for ensemble in {m.ensemble for m in tasks.study.methods.values() if m.search == name}:
         folder = root / tasks.study.study / "ensembles" / dataset / name / ensemble / str(repeat)
-        path = folder / "ensemble.json"
-        if not path.is_file() or files.damaged(path):
+        if folder not in whole:
             continue  # not made, or said above
-        manifest = _read(path)
-        written = search.manifest["files"]
+        path, manifest = folder / "ensemble.json", readers.ensemble(folder)
+        written = search.manifest.get("files", {})
         if any(written.get(file) != digest for file, digest in manifest["search"].items()):
-            lines.append(f"'{path}' was made from other predictions than its search has; {MEND}")
+            lines.append(
+                f"'{path}' was made from other predictions than its search has; "
+                f"{files.mend(folder)}"
+            )
         if reason := outdated.ensemble(manifest["settings"], study, ensemble):
             lines.append(f"'{path}' was {reason}; run the study again")
     return lines
@@ -168,12 +203,9 @@ def _ensembles(tasks: Tasks, root: Path, search: _Search) -> list[str]:
 
 def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: Findings) -> None:
     """Make a sample of evaluations again, and note what differs."""
-    import pyarrow.parquet as pq
-
     drawn = []
     for search in searches:
-        statuses = pq.read_table(search.folder / "observations.parquet", columns=["status"])
-        found = enumerate(statuses["status"].to_pylist())
+        found = enumerate(readers.observations(search.folder, ["status"])["status"].to_pylist())
         drawn += [(search, i) for i, status in found if status == OK]
     order = np.random.default_rng(seed).permutation(len(drawn))[:sample]
     for index in sorted(order):
@@ -189,10 +221,9 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
 
 def _difference(search: _Search, index: int) -> float | str:
     """Largest difference of the predictions of an evaluation made again, or what is wrong."""
-    import pyarrow.parquet as pq
-
     manifest = search.manifest
-    rows = pq.read_table(search.folder / "observations.parquet").slice(index, 1).to_pylist()
+    table = readers.observations(search.folder, ["error"], others="config.")
+    rows = table.slice(index, 1).to_pylist()
     values = {
         name.removeprefix("config."): value
         for name, value in rows[0].items()
@@ -203,7 +234,7 @@ def _difference(search: _Search, index: int) -> float | str:
         search.split / "inputs.npz",
         seconds=PATIENCE * manifest["limits"]["seconds"],
         memory_mb=manifest["limits"]["memory_mb"],
-        threads=manifest["threads"],
+        threads=manifest.get("threads", 1),
     )
     with evaluator:
         again = evaluator.evaluate(values)
@@ -212,10 +243,9 @@ def _difference(search: _Search, index: int) -> float | str:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
     difference = 0.0
     for part, new in (("validation", again.validation), ("test", again.test)):
-        path = search.folder / f"predictions-{part}.npy"
-        old = np.load(path, mmap_mode="r", allow_pickle=False)[index]
+        old = readers.predictions(search.folder, part, table.num_rows)[index]
         difference = max(difference, float(np.abs(old - stored(new)).max()))
-    labels = load_inputs(search.split / "inputs.npz").y_validation
+    labels = checked_inputs(search.split).y_validation
     error = error_rate(stored(again.validation), labels)
     if difference > ROUNDING or error != rows[0]["error"]:
         return (
@@ -227,10 +257,10 @@ def _difference(search: _Search, index: int) -> float | str:
 
 def _why(manifest: dict[str, Any]) -> str:
     """Name what has changed since, as far as it is known, and say what to do."""
-    there = {"python": manifest["versions"]["python"], **manifest["versions"]}
+    there = manifest["versions"]
     here = {key: value for key, value in provenance.versions().items() if key in there}
     changes = differences({key: there[key] for key in here}, here)
-    if manifest["machine"]["architecture"] != provenance.machine()["architecture"]:
+    if manifest["machine"].get("architecture") != provenance.machine()["architecture"]:
         changes += differences(manifest["machine"], provenance.machine(), "machine.")
     known = "; ".join(changes) or "versions and architecture are the same"
     return f"; {known}; to have it made again, remove the folder and its checkpoints"
@@ -238,11 +268,3 @@ def _why(manifest: dict[str, Any]) -> str:
 
 def _folders(root: Path) -> list[Path]:
     return sorted({path.parent for path in root.rglob("*") if path.is_file()})
-
-
-def _missing(path: Path) -> str:
-    return f"'{path}' is missing; {MEND}"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,10 +1,12 @@
 """What AutoGluon reached on the study's splits (Table 12)."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+
+from divbo import readers
+from divbo.files import Missing
 
 OK = "ok"
 COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
@@ -19,6 +21,11 @@ def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
         One row a data set: ``dataset``, ``status`` (``ok``, or what happened), ``reason`` (empty
         if ok), ``validation_error`` and ``test_error`` (NaN unless ok). No rows if there is no
         such file at all.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
     """
     paths = {name: Path(folder) / "autogluon" / name / "scores.json" for name in datasets}
     if not any(path.is_file() for path in paths.values()):
@@ -28,14 +35,12 @@ def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
     errors = ["validation_error", "test_error"]
     runs[errors] = runs[errors].astype(float)
     runs.loc[runs["status"] != OK, errors] = float("nan")
-    return runs.fillna({"status": "unknown", "reason": ""})
+    return runs.fillna({"reason": ""})
 
 
 def _run(path: Path) -> dict:
-    if not path.is_file():
-        return {"status": "missing", "reason": "has not run yet"}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {key: content.get(key) for key in COLUMNS[1:]}
-    except (OSError, ValueError, AttributeError) as error:
-        return {"status": "unreadable", "reason": type(error).__name__}
+        content = readers.autogluon(path.parent)
+    except Missing:
+        return {"status": "missing", "reason": "has not run yet"}
+    return {key: content.get(key) for key in COLUMNS[1:]}

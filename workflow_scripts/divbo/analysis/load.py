@@ -1,8 +1,7 @@
 """Read what exists of a study below its results folder, and list what does not."""
 
-import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from divbo import readers
 from divbo.analysis import outdated
+from divbo.files import Missing, Unusable, check
 
 if TYPE_CHECKING:
     from divbo.analysis.ranks import Comparison
 
-SCORES = ("iteration", "validation_error", "test_error", "members", "cost")
 OBSERVATIONS = (
     "iteration",
     "status",
@@ -30,7 +29,6 @@ OBSERVATIONS = (
     "message",
 )
 ALGORITHM = "config.algorithm"
-SETTINGS = b"divbo.settings"  # metadata of scores.parquet
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Results:
     missing
         One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
         ``repeat``, ``file`` (below the results folder), ``reason``.
+    damaged
+        What of it is there, but cannot be read: one line each, with the remedy.
     expected
         How many files of each stage the study consists of.
     folder
@@ -70,6 +70,7 @@ class Results:
     manifests: pd.DataFrame
     datasets: pd.DataFrame
     missing: pd.DataFrame
+    damaged: list[str]
     expected: dict[str, int]
     folder: Path
     _read: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -107,12 +108,12 @@ class Results:
         """
         found = {}
         for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
-            path = self.folder / "configurations" / dataset / "observations.parquet"
+            folder = self.folder / "configurations" / dataset
             try:
-                errors = self._once(partial(pd.read_parquet, columns=["error"]), path)["error"]
-            except Absent:
+                table = self.once(readers.observations, folder, ("error",))
+            except Missing:
                 continue
-            found[dataset] = errors.dropna().to_numpy(float)
+            found[dataset] = table["error"].to_pandas().dropna().to_numpy(float)
         return found
 
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
@@ -133,14 +134,14 @@ class Results:
 
         Raises
         ------
-        Absent
-            If the file is not there or cannot be read.
+        Missing
+            If the file is not there.
+        Unusable
+            If it is damaged.
         """
         folder = search_folder(self.study, self.folder, dataset, search, repeat)
-        return self._once(
-            partial(np.load, mmap_mode="r", allow_pickle=False),
-            folder / f"predictions-{part}.npy",
-        )
+        rows = self.once(readers.search, folder)["evaluations"]
+        return self.once(readers.predictions, folder, part, rows)
 
     def members(self, dataset: str, search: str, ensemble: str, repeat: int) -> pd.DataFrame:
         """Read the members of an ensemble at every iteration at which it changed.
@@ -152,11 +153,13 @@ class Results:
 
         Raises
         ------
-        Absent
-            If the file is not there or cannot be read.
+        Missing
+            If the file is not there.
+        Unusable
+            If it is damaged.
         """
         folder = self.folder / "ensembles" / dataset / search / ensemble / str(repeat)
-        return self._once(pd.read_parquet, folder / "members.parquet")
+        return self.once(readers.members, folder).to_pandas()
 
     def diversities(
         self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]
@@ -177,26 +180,24 @@ class Results:
 
         Raises
         ------
-        Absent
-            If the predictions are not there or cannot be read.
+        Missing
+            If the predictions are not there.
+        Unusable
+            If they are damaged.
         """
         predictions = self.predictions(dataset, search, repeat, "validation")
         return diversities(predictions, np.asarray(rows, int) - 1, np.asarray(columns, int) - 1)
 
-    def _once(self, read, path: Path):
-        """Read a file at its first use."""
-        if path not in self._read:
-            if not path.is_file():
-                raise Absent("not there")
-            try:
-                self._read[path] = read(path)
-            except (OSError, ValueError, EOFError, pa.ArrowException) as error:
-                raise Absent(f"unreadable: {type(error).__name__}") from error
-        return self._read[path]
+    def once(self, read: Callable, *what: Any) -> Any:
+        """Read a file at its first use: ``read(*what)``."""
+        key = read, *what
+        if key not in self._read:
+            self._read[key] = read(*what)
+        return self._read[key]
 
 
-class Absent(Exception):
-    """A file that cannot be used, with the reason."""
+class Outdated(Exception):
+    """A file that holds something else than the study asks for, with the reason."""
 
 
 def search_folder(
@@ -255,6 +256,8 @@ def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
 def load(study: Mapping[str, Any], results: Path) -> Results:
     """Read everything a study has below ``results``; whatever is missing is listed, not refused.
 
+    So is what is damaged; :func:`divbo.report.page.write` refuses it.
+
     Parameters
     ----------
     study
@@ -266,18 +269,22 @@ def load(study: Mapping[str, Any], results: Path) -> Results:
     study["datasets"] = list(study["datasets"])
     results = Path(results)
     missing: list[dict[str, Any]] = []
+    damaged: list[str] = []
     expected = dict.fromkeys(("split", "search", "ensemble"), 0)
 
     def attempt(read, path: Path, **where):
         expected[where["stage"]] += 1
         try:
-            if not path.is_file():
-                raise Absent("not there")
-            return read(path)
-        except Absent as error:
+            if not path.exists():
+                raise Missing(path, "it does not exist")
+            return read(path.parent)
+        except Outdated as error:
             reason = str(error)
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            reason = f"unreadable: {type(error).__name__}"
+        except Missing:
+            reason = "not there"
+        except Unusable as error:
+            reason = f"unreadable: {error.reason}"
+            damaged.append(str(error))
         file = Path(os.path.relpath(path, results)).as_posix()
         missing.append({**where, "file": file, "reason": reason})
         return None
@@ -288,7 +295,9 @@ def load(study: Mapping[str, Any], results: Path) -> Results:
     columns = ["stage", "dataset", "search", "ensemble", "repeat", "file", "reason"]
     lost = pd.DataFrame(missing, columns=columns)
     lost["repeat"] = lost["repeat"].astype("Int64")
-    return Results(study, scores, observations, manifests, datasets, lost, expected, results)
+    return Results(
+        study, scores, observations, manifests, datasets, lost, damaged, expected, results
+    )
 
 
 def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
@@ -302,7 +311,7 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
             folder = home(study, results, dataset, _used(study, "search")[0], repeat or 0)
             file = folder / "splits" / dataset / name / "split.json"
             where = {"stage": "split", "dataset": dataset, "repeat": repeat}
-            summary = attempt(lambda path: split_summary(_json(path)), file, **where)
+            summary = attempt(lambda folder: split_summary(readers.split(folder)), file, **where)
             found += [summary] if summary else []
         mean = pd.DataFrame(found).mean(numeric_only=True) if found else {}
         rows.append({"dataset": dataset, **mean})
@@ -333,7 +342,7 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
                     stage="search",
                     **where,
                 )
-                read = _observations if manifest else _of_no_search
+                read = partial(_observations, manifest) if manifest else _of_no_search
                 frame = attempt(read, folder / "observations.parquet", stage="search", **where)
                 if frame is not None:
                     frame = frame.slice(0, budget)
@@ -344,15 +353,15 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
     return _joined(tables, columns), pd.DataFrame(manifests)
 
 
-def _manifest(study: dict[str, Any], search: str, path: Path) -> dict[str, Any]:
-    manifest = _json(path)
+def _manifest(study: dict[str, Any], search: str, folder: Path) -> dict[str, Any]:
+    manifest = readers.search(folder)
     if reason := outdated.search(manifest, study, search):
-        raise Absent(reason)
+        raise Outdated(reason)
     return manifest
 
 
-def _of_no_search(path: Path) -> None:
-    raise Absent("its search is not usable")
+def _of_no_search(folder: Path) -> None:
+    raise Outdated("its search is not usable")
 
 
 def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFrame) -> pd.DataFrame:
@@ -361,13 +370,12 @@ def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFra
     rows = manifests.reindex(columns=columns).itertuples(index=False, name=None)
     usable = {tuple(key): evaluations for *key, evaluations in rows}
 
-    def read(ensemble: str, budget: int, path: Path) -> pa.Table:
-        table = pq.read_table(path, columns=list(SCORES), partitioning=None)
-        written = (table.schema.metadata or {}).get(SETTINGS)  # older files do not say
-        if written and (reason := outdated.ensemble(json.loads(written), study, ensemble)):
-            raise Absent(reason)
+    def read(ensemble: str, budget: int, folder: Path) -> pa.Table:
+        table, written = readers.scores(folder)
+        if written and (reason := outdated.ensemble(written, study, ensemble)):
+            raise Outdated(reason)
         if table.num_rows < budget:
-            raise Absent(f"{table.num_rows} of {budget} iterations")
+            raise Outdated(f"{table.num_rows} of {budget} iterations")
         return table.slice(0, budget).replace_schema_metadata()
 
     tables = []
@@ -393,7 +401,7 @@ def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFra
     if whole is None and tables:
         longest = max(table.num_rows for table in tables)
         tables = [_padded(table, longest) for table in tables]
-    frame = _joined(tables, ["method", "dataset", "repeat", *SCORES])
+    frame = _joined(tables, ["method", "dataset", "repeat", *readers.SCORES])
     names = {"method": list(study["methods"]), "dataset": study["datasets"]}
     for column, categories in names.items():
         frame[column] = pd.Categorical(frame[column], categories)
@@ -408,14 +416,13 @@ def _padded(table: pa.Table, rows: int) -> pa.Table:
     return table.take(indices).set_column(place, "iteration", iterations)
 
 
-def _observations(path: Path) -> pa.Table:
-    file = pq.ParquetFile(path)
-    known = ALGORITHM in file.schema_arrow.names
-    table = file.read(columns=[*OBSERVATIONS, *([ALGORITHM] if known else [])])
-    text = ("status", "error_type", "message")
-    columns = {c: table[c].cast(pa.string() if c in text else pa.float64()) for c in OBSERVATIONS}
+def _observations(manifest: dict[str, Any], folder: Path) -> pa.Table:
+    check(folder / "search.json", ["observations.parquet"])
+    rows = manifest["evaluations"]
+    table = readers.observations(folder, OBSERVATIONS, others=ALGORITHM, rows=rows)
+    columns = {name: table[name] for name in OBSERVATIONS}
     empty = pa.nulls(table.num_rows, pa.string())
-    columns["algorithm"] = table[ALGORITHM].cast(pa.string()) if known else empty
+    columns["algorithm"] = table[ALGORITHM] if ALGORITHM in table.column_names else empty
     return pa.table(columns)
 
 
@@ -431,13 +438,6 @@ def _joined(tables: list[pa.Table], columns: list[str]) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
     return frame[columns].astype({"iteration": int, "repeat": int})
-
-
-def _json(path: Path) -> dict[str, Any]:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(content, dict):
-        raise TypeError("not a mapping")
-    return content
 
 
 def _used(study: Mapping[str, Any], kind: str) -> list[str]:

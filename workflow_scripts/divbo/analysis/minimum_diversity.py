@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from divbo.analysis.load import Absent, Results
+from divbo.analysis.load import Results
+from divbo.files import Missing
 
 #: The paper looks at the last fifth of a search: iterations 201 to 250.
 SHARE = 5
@@ -106,7 +107,7 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
                 members,
                 first,
             )
-        except Absent:
+        except Missing:
             continue
         where = {"method": method, "dataset": dataset, "repeat": repeat}
         columns = dict(zip(("minimum", "fixed", "average"), found, strict=True))

@@ -1,14 +1,15 @@
 """How different the members of a final ensemble are from one another (Figure 6)."""
 
 from dataclasses import dataclass
-from zipfile import BadZipFile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from divbo.analysis.load import Absent, Results, home
+from divbo.analysis.load import Results, home
 from divbo.analysis.ranks import Comparison
 from divbo.ensembles.base import expand
+from divbo.files import Missing, check, read_npz
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalPool:
 
     Raises
     ------
-    Absent
+    Missing
         If its members, predictions or validation labels are not there.
+    Unusable
+        If one of these is damaged.
     """
     parts = results.study["methods"][method]
     changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
@@ -57,19 +60,19 @@ def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarr
 
     Raises
     ------
-    Absent
-        If the file is not there or cannot be read.
+    Missing
+        If the file is not there.
+    Unusable
+        If it is damaged, or not that of the split.
     """
     folder = home(results.study, results.folder, dataset, search, repeat)
     split = f"repeat-{repeat}" if results.resampled else "fixed"
-    path = folder / "splits" / dataset / split / "inputs.npz"
-    if not path.is_file():
-        raise Absent("not there")
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return arrays["y_validation"]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise Absent(f"unreadable: {type(error).__name__}") from error
+    return results.once(_labels, folder / "splits" / dataset / split)
+
+
+def _labels(split: Path) -> np.ndarray:
+    check(split / "split.json", ["inputs.npz"])
+    return read_npz(split / "inputs.npz", ["y_validation"])["y_validation"]
 
 
 def table(results: Results, compared: Comparison) -> pd.DataFrame:
@@ -88,7 +91,7 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
         try:
             pool = read(results, run.method, run.dataset, run.repeat)
             values = len(pool.members), pool.disagreement, mean_of_pairs(pool.diversities)
-        except Absent:
+        except Missing:
             values = np.nan, np.nan, np.nan
         rows.append((run.dataset, run.method, run.repeat, *values))
     columns = ["dataset", "method", "repeat", "members", "disagreement", "diversity"]

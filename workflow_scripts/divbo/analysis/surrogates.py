@@ -1,15 +1,14 @@
 """How well surrogates predict configurations that they have not seen (DivBO paper, Figure 2)."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-TASK = b"divbo.task"  # metadata of quality.parquet
+from divbo import readers
+from divbo.files import Missing
+
 KEYS = ["dataset", "protocol", "surrogate", "observations"]
 
 
@@ -32,6 +31,11 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
         predicts the same for all puts nothing in order.
     missing
         Files that are not there, or were made otherwise, with the reason.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
     """
     section = study.get("surrogates")
     tables, missing = [], []
@@ -42,10 +46,15 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
                 asked = {"surrogate": surrogate, "repeat": repeat}
                 asked |= {key: section[key] for key in ("sizes", "held_out")}
                 asked |= {key: study[key] for key in ("seed", "space")}
-                found = _read(results / file, asked)
-                if isinstance(found, str):
-                    missing.append(f"{file}: {found}")
+                try:
+                    table, task = readers.quality((results / file).parent)
+                except Missing:
+                    missing.append(f"{file}: not there")
                     continue
+                if other := [key for key, value in asked.items() if task.get(key) != value]:
+                    missing.append(f"{file}: made with other settings ({', '.join(other)})")
+                    continue
+                found = table.to_pandas()
                 found.insert(0, "repeat", repeat)
                 found.insert(0, "surrogate", surrogate)
                 found.insert(0, "dataset", dataset)
@@ -54,19 +63,6 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
         return pd.DataFrame(columns=[*KEYS, "repeat"]), missing
     quality = pd.concat(tables, ignore_index=True)
     return quality.assign(tau=quality["tau"].fillna(0.0)), missing
-
-
-def _read(path: Path, asked: dict[str, Any]) -> pd.DataFrame | str:
-    """Read a file, or say why it cannot be used."""
-    if not path.is_file():
-        return "not there"
-    try:
-        table = pq.read_table(path, partitioning=None)
-        task = json.loads((table.schema.metadata or {})[TASK])
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        return f"unreadable: {type(error).__name__}"
-    other = [key for key, value in asked.items() if task.get(key) != value]
-    return f"made with other settings ({', '.join(other)})" if other else table.to_pandas()
 
 
 def taus(quality: pd.DataFrame) -> pd.DataFrame:

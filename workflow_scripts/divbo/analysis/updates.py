@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from divbo.analysis.load import Absent, Results
+from divbo.analysis.load import Results
 from divbo.analysis.ranks import DIGITS
+from divbo.files import Missing
 
 #: Over how many last iterations the paper counts.
 SPANS = (100, 50)
@@ -78,7 +79,7 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
         parts = results.study["methods"][method]
         try:
             members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
-        except Absent:
+        except Missing:
             continue
         found = effective(members, group.sort_values("iteration")["validation_error"])
         counts = (found[-n:].sum() if len(found) > n else np.nan for n in SPANS)

@@ -1,12 +1,11 @@
 """Say loudly that data are not what the results were made from."""
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from divbo import files
+from divbo import files, readers
 from divbo.errors import one_line
 
 #: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
@@ -32,9 +31,9 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     for key, source in sources.items():
         if "file" not in source:
             continue
-        with suppress(OSError, ValueError):
+        with suppress(OSError, files.Missing):
             path, known = Path(source["file"]), _fetched(folder / key)
-            if known is not None and content(path, folder / key) != known:
+            if content(path, folder / key) != known:
                 lines.append(
                     one_line(
                         f"'{path}' has changed since its data were read: everything made from it "
@@ -60,18 +59,17 @@ def content(path: Path, folder: Path) -> str:
         32 hexadecimal digits; empty if the file cannot be read, which the fetch says in words.
     """
     try:
-        with suppress(OSError):
-            older = path.stat().st_mtime_ns <= (folder / "dataset.json").stat().st_mtime_ns
-            if older and (known := _fetched(folder)) is not None:
-                return known
+        with suppress(OSError, files.Unusable):
+            if path.stat().st_mtime_ns <= (folder / "dataset.json").stat().st_mtime_ns:
+                return _fetched(folder)
         return files.md5(path)
     except (OSError, ValueError):
         return ""
 
 
 def _fetched(folder: Path) -> str | None:
-    """MD5 of the file that a copy was fetched from; None if there is none, or it is damaged."""
-    return _read(folder / "dataset.json").get("md5")
+    """MD5 of the file that a copy was fetched from."""
+    return readers.described(folder)["md5"]
 
 
 def remember(output: Path, description: Mapping[str, Any]) -> str | None:
@@ -91,11 +89,13 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     """
     keys = ("checksum", "version", "rows", "features")
     now = {key: description.get(key) for key in keys}
-    before = _read(output / MEMORY)
+    before = None
+    with suppress(files.Unusable):  # only a note: it is written again
+        before = files.read_json(output / MEMORY)
     if before == now:
         return None
     files.write_json(output / MEMORY, now)
-    if before.get("checksum") in (None, now["checksum"]):
+    if before is None or before.get("checksum") in (None, now["checksum"]):
         return None
     facts = [f"{k} {before.get(k)} -> {now[k]}" for k in keys[1:] if before.get(k) != now[k]]
     told = f" ({', '.join(facts)})" if facts else ""
@@ -103,12 +103,3 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
         f"the data of '{description['name']}' are not those of the last time{told}: everything "
         "made from them is made again"
     )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Read a file of JSON; empty if there is none, or it is damaged: its owner says so."""
-    with suppress(OSError, ValueError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict):
-            return content
-    return {}

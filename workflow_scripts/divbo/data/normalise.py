@@ -12,7 +12,7 @@ from divbo.data import prepare, roles
 from divbo.data.kinds import Column, text
 from divbo.data.sources import Raw
 from divbo.errors import UserError
-from divbo.files import write_json, write_parquet
+from divbo.files import reading, write_json, write_parquet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +111,7 @@ def normalise(
     return result, description
 
 
-def checksum(frame: "pd.DataFrame", kinds: dict[str, str]) -> str:
+def checksum(frame: "pd.DataFrame | Stored", kinds: dict[str, str]) -> str:
     """Return the SHA-256 of names, kinds and values, whatever wrote the Parquet file."""
     digest = hashlib.sha256()
     for name in frame.columns:
@@ -136,35 +136,31 @@ def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> N
 class Stored:
     """The columns of ``dataset.parquet``, each read when it is asked for, as from a frame.
 
+    Attributes
+    ----------
+    columns
+        Their names.
+
     Raises
     ------
-    UserError
-        If the file is missing or damaged.
+    Unusable
+        If the file is missing or damaged; also when a column is read.
     """
 
     def __init__(self, path: Path):
         import pyarrow.parquet as pq
 
         self._path = path
-        self._file = self._try(lambda: pq.ParquetFile(path))
+        with reading(path):
+            self._file = pq.ParquetFile(path)
+        self.columns = self._file.schema_arrow.names
         self._last: tuple[str, pd.Series] | None = None
 
     def __getitem__(self, name: str) -> "pd.Series":
         if self._last is None or self._last[0] != name:
-            table = self._try(lambda: self._file.read([name]))
-            self._last = name, table[name].to_pandas()
+            with reading(self._path):
+                self._last = name, self._file.read([name])[name].to_pandas()
         return self._last[1]
-
-    def _try(self, read):
-        import pyarrow as pa
-
-        try:
-            return read()
-        except (OSError, KeyError, pa.ArrowException) as error:
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
-            raise UserError(
-                f"'{self._path}' cannot be read: {reason}; remove its folder and fetch it again"
-            ) from None
 
 
 def _labels(target, what: str) -> "pd.Series":

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from divbo.files import atomic, checksums, write_json, write_npy
+from divbo.files import (
+    Unusable,
+    atomic,
+    checksums,
+    read_json,
+    read_npz,
+    reading,
+    write_json,
+    write_npy,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +63,53 @@ class Inputs:
 
 
 def load_inputs(path: str | Path) -> Inputs:
-    """Read ``inputs.npz``; ``path`` is the file or its folder."""
+    """Read ``inputs.npz``; ``path`` is the file or its folder.
+
+    Raises
+    ------
+    Unusable
+        If it is missing or damaged.
+    """
     path = Path(path)
     path = path / "inputs.npz" if path.is_dir() else path
-    with np.load(path, allow_pickle=False) as arrays:
-        return Inputs(**{field.name: arrays[field.name] for field in fields(Inputs)})
+    return Inputs(**read_npz(path, [field.name for field in fields(Inputs)]))
+
+
+def checked_inputs(folder: Path) -> Inputs:
+    """Read ``inputs.npz`` and see that it holds the arrays that ``split.json`` speaks of.
+
+    Raises
+    ------
+    Unusable
+        If either is missing or damaged, or they do not belong together.
+    """
+    path = Path(folder) / "inputs.npz"
+    inputs = load_inputs(path)
+    if inputs.checksum() != read_json(Path(folder) / "split.json").get("checksum"):
+        raise Unusable(path, "it does not hold the arrays that split.json was written for")
+    with reading(path):
+        _check(inputs)
+    return inputs
+
+
+def _check(inputs: Inputs) -> None:
+    """Raise ValueError unless types and shapes are those that :class:`Inputs` describes."""
+    columns = len(inputs.features)
+    for part in ("train", "validation", "test"):
+        X = getattr(inputs, f"X_{part}")
+        y = getattr(inputs, f"y_{part}", np.zeros(len(X), dtype=int))
+        if X.dtype != float or X.ndim != 2 or X.shape[1] != columns or not np.isfinite(X).all():
+            raise ValueError(f"X_{part} is no table of {columns} columns of numbers")
+        if (
+            y.dtype != int
+            or y.shape != X.shape[:1]
+            or not ((y >= 0) & (y < inputs.n_classes)).all()
+        ):
+            raise ValueError(f"y_{part} has no class for each row")
+    if inputs.categorical.dtype != bool or inputs.categorical.shape != (columns,):
+        raise ValueError(f"categorical has no answer for each of {columns} columns")
+    if inputs.classes.dtype.kind != "U" or inputs.classes.ndim != 1:
+        raise ValueError("classes are no names")
 
 
 def write(

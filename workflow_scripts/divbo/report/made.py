@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from divbo.analysis.load import Results
+from divbo.errors import UserError
 from divbo.report import figures, pages, tables
 from divbo.report.section import Section
 from divbo.report.tables import Table
@@ -72,6 +73,8 @@ def make(module: str, results: Results, output: Path) -> Made:
         if isinstance(content, str):
             return replace(made, reason=content)
         return replace(made, sections=[_written(s, name, output / "tables") for s in content])
+    except UserError:  # of a result, not of the page's code
+        raise
     except Exception as error:  # one page must not end the report
         traceback.print_exc()
         text = " ".join(str(error).split())

@@ -13,6 +13,7 @@ from divbo.analysis import failures, origins, times
 from divbo.analysis.load import Results, load
 from divbo.analysis.ranks import Comparison
 from divbo.analysis.verdict import verdict
+from divbo.errors import UserError
 from divbo.report import contents, curve_figures, figures, made, tables
 
 HERE = Path(__file__).parent
@@ -36,9 +37,17 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
     -------
     page
         Path of ``index.html``.
+
+    Raises
+    ------
+    UserError
+        If a result is damaged.
     """
     output = Path(output)
     loaded = load(study, results)
+    if loaded.damaged:
+        more = len(loaded.damaged) - 1
+        raise UserError(loaded.damaged[0] + (f" (and {more} more damaged files)" if more else ""))
     pages = made.make_all(loaded, output)
     shared = {"study": loaded.study, "pages": pages}
     environment = Environment(

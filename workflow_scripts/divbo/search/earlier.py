@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from divbo.errors import UserError
+from divbo.files import Unusable, read_json
 from divbo.limits import FIGURES, unaffected
-from divbo.search.journal import Journal, Record, differences, read_fingerprint
+from divbo.readers import Limits, fitting
+from divbo.search.journal import Journal, Record, differences
 
 
 def take_over(journal: Journal) -> None:
@@ -23,7 +25,7 @@ def take_over(journal: Journal) -> None:
         Open, and empty.
     """
     found = list(journal.folder.parent.glob("*/fingerprint.json"))
-    others = {p.parent: read_fingerprint(p) for p in found if p.parent != journal.folder}
+    others = {p.parent: _fingerprint(p) for p in found if p.parent != journal.folder}
     latest = sorted(others, key=lambda folder: (folder / "fingerprint.json").stat().st_mtime)
     best: tuple[int, int, Path | None, list[Record]] = 0, 0, None, []
     for folder in latest:
@@ -48,8 +50,19 @@ def take_over(journal: Journal) -> None:
         rest = "" if count == total else f"; evaluation {count + 1} could have ended otherwise"
         _say(f"takes over {count} of {total} evaluations of '{folder}' ({changes}){rest}")
     elif latest:
-        changes = "; ".join(differences(others[latest[-1]] or {}, journal.fingerprint))
+        changes = "; ".join(differences(others[latest[-1]], journal.fingerprint))
         _say(f"starts anew: not the search of the journal '{latest[-1]}' ({changes})")
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    """Read the fingerprint of another journal; empty if it is damaged, which is said."""
+    try:
+        fingerprint = read_json(path)
+        fitting(Limits, fingerprint.get("limits"), path)
+        return fingerprint
+    except Unusable as error:
+        _say(f"nothing is taken over from '{path.parent}': {error.reason} ({path.name})")
+        return {}
 
 
 def _without_limits(fingerprint: dict[str, Any]) -> dict[str, Any]:

@@ -25,14 +25,16 @@ import zlib
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from pydantic import ConfigDict, create_model
 
 from divbo.errors import UserError
-from divbo.files import sync_folder, write_json
-from divbo.history import OK
+from divbo.files import Unusable, read_json, reading, sync_folder, write_json
+from divbo.history import OK, STATUSES
 from divbo.locks import lock
+from divbo.readers import fitting
 from divbo.search.shown import error_rate, stored
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ class Record:
     memory_mb
         Largest resident memory of the worker meanwhile, in MiB.
     error_type, message
-        What went wrong; empty for ``ok``.
+        What went wrong; empty or None for ``ok``.
     why
         What the optimizer said of its choice.
     validation, test
@@ -66,16 +68,16 @@ class Record:
         class 1) for two classes, else one a class; None unless the status is ``ok``.
     """
 
-    configuration: dict[str, Any]
-    status: str
+    configuration: dict[str, bool | int | float | str]
+    status: Literal[STATUSES]
     error: float | None
     suggest_seconds: float
     fit_seconds: float
     cpu_seconds: float
     predict_seconds: float | None
     memory_mb: float
-    error_type: str
-    message: str
+    error_type: str | None
+    message: str | None
     why: dict[str, Any]
     validation: np.ndarray | None
     test: np.ndarray | None
@@ -101,6 +103,15 @@ class Record:
             test=test,
             **{key: getattr(evaluation, key) for key in (*measured, "error_type", "message")},
         )
+
+
+#: What a line of the journal holds.
+_LINE = create_model(
+    "Line",
+    __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False),
+    predictions_crc32=int,
+    **{f.name: f.type for f in fields(Record) if f.name not in ("validation", "test")},
+)
 
 
 class Journal:
@@ -196,14 +207,16 @@ class Journal:
 
     def _check_fingerprint(self) -> None:
         path = self.folder / "fingerprint.json"
-        found = read_fingerprint(path)
-        if found is None:  # torn or lost: the lines themselves tell whether they belong here
+        try:
+            found = read_json(path)
+        except Unusable:  # torn or lost: the lines themselves tell whether they belong here
             write_json(path, self.fingerprint)
-        elif found != self.fingerprint:
+            return
+        if found != self.fingerprint:
             changes = "; ".join(differences(found, self.fingerprint))
             raise UserError(
-                f"the journal '{self.folder}' belongs to another search ({changes}); "
-                "remove the folder to start anew"
+                f"the journal '{self.folder}' belongs to another search ({changes}); remove the "
+                "folder to start anew, or its fingerprint.json to keep what is this search's"
             )
 
     def _read(self) -> None:
@@ -242,7 +255,7 @@ class Journal:
         expected = zlib.crc32(text, self._crc)
         if not line.endswith(b"\n") or crc != f"{expected:08x}".encode():
             return None, 0
-        content = json.loads(text)
+        content = self._content(text)
         size = sum(4 * rows * columns for rows, columns in self.shapes)
         size = size if content["status"] == OK else 0
         data = arrays.read(size)
@@ -259,14 +272,22 @@ class Journal:
             )
         return Record(**content, validation=validation, test=test), size
 
+    def _content(self, text: bytes) -> dict[str, Any]:
+        """Read the JSON of a line whose checksum is right; `refusal` if it is no record even so."""
+        path = self.folder / "journal.jsonl"
+        try:
+            with reading(path):
+                content = fitting(_LINE, json.loads(text), path)
+                if (content["status"] == OK) != (content["error"] is not None):
+                    raise ValueError("there must be an error if status is ok, and only then")
+                return content
+        except Unusable as error:
+            raise self.refusal(len(self.records) + 1, error.reason) from None
 
-def read_fingerprint(path: Path) -> dict[str, Any] | None:
-    """Read a fingerprint file; None where there is none, or only a torn one."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
-    return found if isinstance(found, dict) else None
+    def refusal(self, line: int, reason: str) -> Unusable:
+        """Refuse a line that is whole, but wrong: no disk did that, so it is not just dropped."""
+        remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
+        return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:

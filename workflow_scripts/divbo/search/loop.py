@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from divbo.errors import UserError
 from divbo.evaluation.evaluator import Evaluator
 from divbo.history import History, Observation
 from divbo.optimizers.base import Optimizer
@@ -45,6 +46,11 @@ def run(
     -------
     records
         The evaluations that the budget pays for; the journal may hold more.
+
+    Raises
+    ------
+    Unusable
+        If the journal holds a configuration that is none of the space.
     """
 
     def shown(record: Record) -> Observation:
@@ -53,7 +59,12 @@ def run(
 
     labels = labels.copy()
     labels.flags.writeable = False
-    observations = tuple(shown(r) for r in journal.records[: budget.end(journal.records)])
+    observations: tuple[Observation, ...] = ()
+    for record in journal.records[: budget.end(journal.records)]:
+        try:
+            observations += (shown(record),)
+        except UserError as error:  # a configuration that the space does not have
+            raise journal.refusal(len(observations) + 1, str(error)) from None
     while (end := budget.end(journal.records)) is None:
         history = History(space, labels, observations)
         start = time.perf_counter()

@@ -3,8 +3,9 @@
 import pandas as pd
 
 from divbo.analysis import pools, published, ranks
-from divbo.analysis.load import Absent, Results
+from divbo.analysis.load import Results
 from divbo.analysis.ranks import Comparison
+from divbo.files import Missing
 from divbo.report import drawings
 from divbo.report.beside import number
 from divbo.report.made import stems
@@ -98,7 +99,7 @@ def _panels(results: Results, compared: Comparison, publish) -> Section | None:
     for method in compared.methods:
         try:
             pool = pools.read(results, method, dataset, repeat)
-        except Absent:
+        except Missing:
             continue
         if len(pool.members) > 1:
             labels = pd.Index(pool.members, name="evaluation")
