@@ -41,8 +41,8 @@ onsuccess:
 
 
 onerror:
-    if FAILURES.failed:
-        print("\nFailed:", *job_logs.table(list(FAILURES.failed.values())), sep="\n")
+    if failed := failures():
+        print("\nFailed:", *job_logs.table(failed), sep="\n")
     print("\nStopped, or something failed; what is finished stays.")
     print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
     print("Run the same command again: it continues where it stopped.")

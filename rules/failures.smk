@@ -8,31 +8,29 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from divbo import job_logs
 
 
-class Failures(logging.Handler):
-    """Collects the jobs that failed, from what Snakemake tells its loggers, however quiet it is.
-
-    A job that failed and succeeded at another attempt is none of them.
-    """
+class Endings(logging.Handler):
+    """Keeps what executors say of jobs that fail, by the job's number, however quiet Snakemake is."""
 
     def __init__(self):
         super().__init__()
-        self.wildcards = {}
-        self.failed = {}
+        self.messages = {}
 
     def emit(self, record):
-        event = getattr(record, "event", None)
-        if event == LogEvent.JOB_INFO:
-            self.wildcards[record.jobid] = tuple((record.wildcards or {}).values())
-        elif event == LogEvent.JOB_ERROR:
-            wildcards = self.wildcards.get(record.jobid, ())
-            log = Path(record.log[0]) if record.log else None
-            self.failed[record.jobid] = job_logs.Failure(
-                record.rule_name, wildcards, log, record.rule_msg or ""
-            )
-        elif event == LogEvent.JOB_FINISHED:
-            self.failed.pop(record.job_id, None)
+        if getattr(record, "event", None) == LogEvent.JOB_ERROR:
+            self.messages[record.jobid] = record.rule_msg or ""
 
 
-FAILURES = Failures()
+def failures():
+    """List the jobs that failed, at their last attempt if there were several."""
+    found = []
+    for job in workflow.scheduler.failed:
+        for part in job if job.is_group() else [job]:
+            log = Path(part.log[0]) if part.log else None
+            message = ENDINGS.messages.get(part.jobid, "")
+            found.append(job_logs.Failure(part.rule.name, tuple(part.wildcards), log, message))
+    return sorted(found)
+
+
+ENDINGS = Endings()
 if workflow.is_main_process:
-    logger.addHandler(FAILURES)
+    logger.addHandler(ENDINGS)

@@ -342,9 +342,9 @@ def test_the_table_of_failures(tmp_path):
     assert lines[1] == f"search  s wine a 0  {tmp_path / 'a'}  no space left"
     assert lines[2].endswith("  ValueError: what")
     assert lines[3].endswith(
-        "  ended from outside, or said no reason; the last line: 12:01 goes on"
+        "  ended from outside, or said no reason; the last line of its log: 12:01 goes on"
     )
     assert lines[4].endswith("  SLURM-job '7' failed, status: 'OUT_OF_MEMORY'.")
-    assert lines[5].endswith("  ended before it wrote a log")
+    assert lines[5].endswith("  said no reason; its log is empty")
     many = job_logs.table(failures * 20)
     assert len(many) == 1 + job_logs.SHOWN + 1 and many[-1] == "and 60 more"

@@ -221,6 +221,13 @@ def test_a_run_that_failed_ends_with_what_failed_and_why(checkout):
     assert (checkout.folder / "results/tiny/searches/wine/random/0/search.json").is_file()
 
 
+def test_a_job_that_ends_well_without_its_files_is_among_the_failures(checkout):
+    (checkout.folder / "workflow_scripts/fetch.py").write_text("", encoding="utf-8")
+    said = checkout.snakemake("--quiet", "rules", "--latency-wait", "0", fails=True)
+    log = "results/data/sklearn-wine/fetch.log"
+    assert f"\nfetch  sklearn-wine  {log}  said no reason; its log is empty\n" in said
+
+
 def test_the_versions_of_snakemake_that_are_asked_for_agree(checkout):
     least = re.search(r'min_version\("([\d.]+)"\)', (checkout.folder / "Snakefile").read_text())[1]
     requirements = (checkout.folder / "envs/requirements.in").read_text()

@@ -56,8 +56,8 @@ def _why(failure: Failure) -> str:
     if said or message:
         return said or message
     if lines:
-        return f"ended from outside, or said no reason; the last line: {lines[-1]}"
-    return "ended before it wrote a log"
+        return f"ended from outside, or said no reason; the last line of its log: {lines[-1]}"
+    return "said no reason; its log is empty"
 
 
 def _lines(log: Path) -> list[str]:
