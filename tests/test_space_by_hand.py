@@ -20,6 +20,7 @@ import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 import scipy.linalg
 import scipy.special
@@ -577,3 +578,95 @@ def test_tables_name_what_the_spaces_have():
                 theirs = {n.split(":")[1] for n in names if n.startswith(f"{operator}:")}
                 rows = [row for row in table(heading) if row.operator == operator]
                 assert theirs == set().union(*(row.hyperparameters() for row in rows)), operator
+
+
+# From the data to the files of a search
+
+
+def mixed_file(folder):
+    """A CSV with numbers, booleans, words, missing values, and columns that are dropped."""
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"place": np.arange(len(y)) / 7, "one": 1.5})
+    frame["grape"] = np.where(rng.random(len(y)) < 0.2, None, np.digitize(X[:, 9], [3, 5, 8]))
+    frame["grape"] = frame["grape"].map({0: "pinot", 1: "arneis", 2: "merlot", 3: "shiraz"})
+    for i in (0, 6, 11):
+        frame[f"x{i}"] = np.where(rng.random(len(y)) < 0.1, np.nan, X[:, i])
+    frame["sweet"] = rng.random(len(y)) < 0.3 + 0.3 * (y == 1)
+    frame["soil"] = np.where(rng.random(len(y)) < 0.5, "clay", "sand")
+    frame.loc[4, "soil"] = "rock"
+    frame["label"] = np.where(y == 1, "red", "blue")
+    frame.to_csv(folder / "mixed.csv", index=False)
+    return {"file": "mixed.csv", "target": "label"}
+
+
+def by_hand(frame, train):
+    """Base preparation of the numbers, booleans and words of a frame."""
+    kinds = [frame.columns[frame.dtypes == kind] for kind in (float, bool)]
+    columns = {name: frame[name].fillna(frame.loc[train, name].median()) for name in kinds[0]}
+    columns |= {name: frame[name].astype(float) for name in kinds[1]}
+    for name in frame.columns.difference([*kinds[0], *kinds[1]], sort=False):
+        counts = frame.loc[train, name].value_counts().sort_index()
+        values = frame[name].fillna(counts.idxmax())
+        columns |= {f"{name}={value}": (values == value).astype(float) for value in counts.index}
+    made = pd.DataFrame(columns)
+    return made.loc[:, made.loc[train].var(ddof=0) > 1e-7]
+
+
+def script(folder, name, **arguments):
+    words = [word for key, value in arguments.items() for word in (f"--{key}", str(value))]
+    command = [sys.executable, str(ROOT / f"workflow_scripts/{name}.py"), *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "space", "evaluations"),
+    [
+        ({"sklearn": "wine"}, "divbo", 20),
+        ("mixed", "divbo", 15),
+        ({"sklearn": "breast_cancer"}, "divbo-small", 10),
+        ("mixed", "autogluon-like", 3),
+    ],
+)
+def test_stored_predictions(tmp_path, source, space, evaluations):
+    """A search as a user runs it, and its files; there is nothing else to know."""
+    if source == "mixed":
+        source = mixed_file(tmp_path)
+    shares = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    script(tmp_path, "fetch", source=json.dumps(source), output="data")
+    script(tmp_path, "split", dataset="data", output="split", settings=json.dumps(shares))
+    task = {"dataset": "d", "search": "s", "repeat": 0, "seed": 1, "space": space}
+    task |= {"budget": {"evaluations": evaluations}, "optimizer": {"optimizer": "random"}}
+    task |= {"limits": {"seconds": 60, "memory_mb": 4096}}
+    places = {"split": "split", "checkpoints": "checkpoints", "output": "search"}
+    script(tmp_path, "search", task=json.dumps(task), **places)
+
+    with np.load(tmp_path / "split/inputs.npz", allow_pickle=False) as arrays:
+        inputs = dict(arrays)
+    parts = [inputs[f"X_{part}"] for part in ("validation", "test")]
+    if "file" in source:
+        frame = pd.read_csv(tmp_path / "mixed.csv").drop(columns="label")
+        rows = [np.rint(X[:, 0] * 7).astype(int) for X in (inputs["X_train"], *parts)]
+        made = by_hand(frame, rows[0])
+        assert list(made.columns) == list(inputs["features"])
+        for row, X in zip(rows, (inputs["X_train"], *parts), strict=True):
+            np.testing.assert_array_equal(made.loc[row], X)
+        boolean_or_word = [name == "sweet" or "=" in name for name in made.columns]
+        np.testing.assert_array_equal(inputs["categorical"], boolean_or_word)
+
+    runs = pyarrow.parquet.read_table(tmp_path / "search/observations.parquet").to_pylist()
+    theirs = [np.load(tmp_path / f"search/predictions-{p}.npy") for p in ("validation", "test")]
+    done = [run for run in runs if run["status"] == "ok"]
+    assert len(done) >= 0.8 * evaluations
+    for run in done:
+        values = {k.removeprefix("config."): v for k, v in run.items() if k.startswith("config.")}
+        values = {k: v for k, v in values.items() if v is not None}
+        with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            ours = fit_by_hand(
+                *(space, values, inputs["X_train"], inputs["y_train"], inputs["categorical"]),
+                *(parts, len(inputs["classes"])),
+            )
+        for mine, other in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(mine, other[run["iteration"] - 1], err_msg=str(values))
