@@ -7,6 +7,7 @@ configurations, and ``align``, which lays out what a pipeline predicts.
 
 import ast
 import builtins
+import contextlib
 import json
 import re
 import subprocess
@@ -48,9 +49,6 @@ TABLES = {
     "divbo-small": STAGES,
     "autogluon-like": {"algorithm": "Learners of `autogluon-like`"},
 }
-
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-
 
 # The page
 
@@ -195,12 +193,12 @@ class KernelComponents(BaseEstimator):
             self.centerer.transform(self.kernels(self.rows)),
             subset_by_index=[n - min(self.n_components, n), n - 1],
         )
-        self.vectors = np.empty((n, 0))
+        kept = []
         for i in range(len(values))[::-1]:
             if i == len(values) - 1 or values[i] > 1e-12 * max(values):
                 vector = vectors[:, i] / np.sqrt(max(values[i], np.finfo(float).tiny))
-                vector = vector * np.sign(vector[abs(vectors[:, i]).argmax()])
-                self.vectors = np.column_stack([self.vectors, vector])
+                kept.append(vector * np.sign(vector[abs(vectors[:, i]).argmax()]))
+        self.vectors = np.array(kept, order="C").T
         return self
 
     def transform(self, X):
@@ -271,9 +269,7 @@ class EarlyStopping(BaseEstimator):
         held.sort()
         left = np.delete(np.arange(len(y)), held)
         quiet = {} if "LGBM" in type(self.estimator).__name__ else {"verbose": False}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of eval_set in current LightGBM
-            self.estimator.fit(X[left], codes[left], eval_set=[(X[held], codes[held])], **quiet)
+        self.estimator.fit(X[left], codes[left], eval_set=[(X[held], codes[held])], **quiet)
         return self
 
     def predict_proba(self, X):
@@ -411,13 +407,20 @@ def data(name):
     return X[:size], y[:size], parts, categorical, y.max() + 1
 
 
+@contextlib.contextmanager
+def quietly():
+    """Compute on one thread, and without warnings."""
+    with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
 def compare(space, configuration, name):
     """Fit by the project and by hand; whether the pipeline fits at all."""
     X, y, parts, categorical, n_classes = data(name)
     np.random.seed(7)  # nothing may depend on it, nor draw from it
     before = np.random.get_state()[1:3]
-    with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with quietly():
         try:
             pipeline = SPACES[space].pipeline(configuration, categorical, 1).fit(X.copy(), y.copy())
             theirs = [
@@ -432,8 +435,8 @@ def compare(space, configuration, name):
         ours = fit_by_hand(space, configuration, X, y, categorical, parts, n_classes)
     assert np.array_equal(before[0], after[0]) and before[1] == after[1], "draws from numpy"
     for mine, other in zip(ours, theirs, strict=True):
-        other = other[:, 1:] if n_classes == 2 else other
-        np.testing.assert_array_equal(mine, other, err_msg=f"{name}: {dict(configuration)}")
+        kept = other[:, 1:] if n_classes == 2 else other
+        np.testing.assert_array_equal(mine, kept, err_msg=f"{name}: {dict(configuration)}")
     return True
 
 
@@ -620,6 +623,25 @@ def script(folder, name, **arguments):
     assert done.returncode == 0, done.stderr
 
 
+def reproduced(space, inputs, search):
+    """Fit all evaluations of a search that succeeded; return their number."""
+    parts = [inputs[f"X_{part}"] for part in ("validation", "test")]
+    runs = pyarrow.parquet.read_table(search / "observations.parquet").to_pylist()
+    theirs = [np.load(search / f"predictions-{part}.npy") for part in ("validation", "test")]
+    done = [run for run in runs if run["status"] == "ok"]
+    for run in done:
+        values = {k.removeprefix("config."): v for k, v in run.items() if k.startswith("config.")}
+        values = {k: v for k, v in values.items() if v is not None}
+        with quietly():
+            ours = fit_by_hand(
+                *(space, values, inputs["X_train"], inputs["y_train"], inputs["categorical"]),
+                *(parts, len(inputs["classes"])),
+            )
+        for mine, other in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(mine, other[run["iteration"] - 1], err_msg=str(values))
+    return len(done)
+
+
 @pytest.mark.parametrize(
     ("source", "space", "evaluations"),
     [
@@ -655,18 +677,4 @@ def test_stored_predictions(tmp_path, source, space, evaluations):
         boolean_or_word = [name == "sweet" or "=" in name for name in made.columns]
         np.testing.assert_array_equal(inputs["categorical"], boolean_or_word)
 
-    runs = pyarrow.parquet.read_table(tmp_path / "search/observations.parquet").to_pylist()
-    theirs = [np.load(tmp_path / f"search/predictions-{p}.npy") for p in ("validation", "test")]
-    done = [run for run in runs if run["status"] == "ok"]
-    assert len(done) >= 0.8 * evaluations
-    for run in done:
-        values = {k.removeprefix("config."): v for k, v in run.items() if k.startswith("config.")}
-        values = {k: v for k, v in values.items() if v is not None}
-        with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            ours = fit_by_hand(
-                *(space, values, inputs["X_train"], inputs["y_train"], inputs["categorical"]),
-                *(parts, len(inputs["classes"])),
-            )
-        for mine, other in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(mine, other[run["iteration"] - 1], err_msg=str(values))
+    assert reproduced(space, inputs, tmp_path / "search") >= 0.8 * evaluations
