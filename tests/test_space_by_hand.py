@@ -26,6 +26,7 @@ import pytest
 import scipy.linalg
 import scipy.special
 import xgboost
+from ConfigSpace import UniformIntegerHyperparameter
 from sklearn import feature_selection
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -380,7 +381,7 @@ def data(name):
     rng = np.random.default_rng(0)
     source = {"binary": load_breast_cancer, "coin": load_breast_cancer, "digits": load_digits}
     X, y = source.get(name, load_wine)(return_X_y=True)
-    n, size = len(y), {"large": 5100, "digits": 160, "lacking": 60}.get(name, 100)
+    n, size = len(y), {"large": 5100, "huge": 10100, "digits": 160, "lacking": 60}.get(name, 100)
     order, numeric = rng.permutation(n), X.shape[1]
     if name in ("noise", "coin"):  # labels that columns say little of: boosters stop early,
         X = rng.normal(size=(n, 8)) if name == "noise" else X[:, :8]  # and selections are empty
@@ -395,8 +396,8 @@ def data(name):
         X = np.column_stack([X, rng.random((n, 205)) < 0.5])
     elif name == "single":
         X = X[:, 6:7]
-    elif name == "large":
-        order = rng.integers(n, size=5200)
+    elif name in ("large", "huge"):
+        order = rng.integers(n, size=size + 100)
         X = X * rng.normal(1, 0.2, size=X.shape)
     elif name == "lacking":  # training rows: none of class 1, one of class 3, two of class 4
         y = y.copy()
@@ -441,22 +442,23 @@ def compare(space, configuration, name):
 
 
 def draws(space, stage, operator, fixed, least):
-    """Draw configurations until every choice of the operator's hyperparameters has occurred."""
+    """Draw configurations until every choice of the operator's hyperparameters has occurred.
+
+    Integers (of which many are clipped by the data) have occurred at their lower end, too.
+    """
     rng = np.random.default_rng(5)
-    missing = {
-        (name, choice)
-        for name, h in SPACES[space].configspace.items()
-        if name.startswith(f"{operator}:")
-        for choice in getattr(h, "choices", ())
-    }
+    own = {n: h for n, h in SPACES[space].configspace.items() if n.startswith(f"{operator}:")}
+    missing = {(name, choice) for name, h in own.items() for choice in getattr(h, "choices", ())}
     found = []
-    # Two operators of different stages may have one name, but then no hyperparameters.
     for configuration in SPACES[space].sample(200, rng, {**fixed, stage: operator}):
         new = missing & set(configuration.items())
         if new or len(found) < least:
             found.append(configuration)
             missing -= new
     assert not missing
+    for name in [name for name, h in own.items() if isinstance(h, UniformIntegerHyperparameter)]:
+        lowest = SPACES[space].sample(50, rng, {**fixed, stage: operator, name: own[name].lower})
+        found += [c for c in lowest if name in c][:1]
     return found
 
 
@@ -483,7 +485,10 @@ def test_every_operator(space, stage, operator):
         "algorithm": {"preprocessor": "none"} if space == "divbo" else {},
     }[stage]
     sets = ("wine", "binary", "mixed", "digits") if space == "divbo" else ("noise", "coin")
-    slow = operator in ("extra_trees", "catboost")
+    slow = operator in ("extra_trees", "catboost") or (space, operator) == (
+        "autogluon-like",
+        "random_forest",
+    )
     configurations = draws(space, stage, operator, fixed, 2 if slow else 6)
     fitted = [compare(space, c, sets[i % len(sets)]) for i, c in enumerate(configurations)]
     assert sum(fitted) >= 0.6 * len(fitted)
@@ -506,6 +511,11 @@ LIMITS = {
         LINEAR
         | {"preprocessor": "select_generic_univariate", "select_generic_univariate:mode": "fwe"}
         | {"select_generic_univariate:alpha": 0.01},
+    ),
+    "quantiles of many rows": (
+        "huge",
+        {"algorithm": "lda", "lda:shrinkage": "auto", "preprocessor": "none"}
+        | {"rescaler": "quantile", "quantile:n_quantiles": 50},
     ),
     "iterations of libsvm": (
         "wine",
