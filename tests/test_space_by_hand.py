@@ -381,7 +381,10 @@ def data(name):
     rng = np.random.default_rng(0)
     source = {"binary": load_breast_cancer, "coin": load_breast_cancer, "digits": load_digits}
     X, y = source.get(name, load_wine)(return_X_y=True)
-    n, size = len(y), {"large": 5100, "huge": 10100, "digits": 160, "lacking": 60}.get(name, 100)
+    n, size = (
+        len(y),
+        {"large": 5100, "tall": 1200, "huge": 10100, "digits": 160, "lacking": 60}.get(name, 100),
+    )
     order, numeric = rng.permutation(n), X.shape[1]
     if name in ("noise", "coin"):  # labels that columns say little of: boosters stop early,
         X = rng.normal(size=(n, 8)) if name == "noise" else X[:, :8]  # and selections are empty
@@ -396,9 +399,9 @@ def data(name):
         X = np.column_stack([X, rng.random((n, 205)) < 0.5])
     elif name == "single":
         X = X[:, 6:7]
-    elif name in ("large", "huge"):
-        order = rng.integers(n, size=size + 100)
-        X = X * rng.normal(1, 0.2, size=X.shape)
+    elif name in ("tall", "large", "huge"):
+        drawn = rng.integers(n, size=size + 100)
+        X, y, order = X[drawn] * rng.normal(1, 0.2, (len(drawn), numeric)), y[drawn], slice(None)
     elif name == "lacking":  # training rows: none of class 1, one of class 3, two of class 4
         y = y.copy()
         y[0], y[1:3] = 3, 4
@@ -512,6 +515,23 @@ LIMITS = {
         | {"preprocessor": "select_generic_univariate", "select_generic_univariate:mode": "fwe"}
         | {"select_generic_univariate:alpha": 0.01},
     ),
+    "largest of clusters": (
+        "digits",
+        LINEAR
+        | {"preprocessor": "feature_agglomeration", "feature_agglomeration:n_clusters": 4}
+        | {"feature_agglomeration:pooling_func": "max"},
+    ),
+    "medians of clusters": (
+        "digits",
+        LINEAR
+        | {"preprocessor": "feature_agglomeration", "feature_agglomeration:n_clusters": 4}
+        | {"feature_agglomeration:pooling_func": "median"},
+    ),
+    "directions that lda drops": (
+        "binary",
+        {"algorithm": "lda", "rescaler": "standard", "preprocessor": "none"}
+        | {"lda:shrinkage": "none", "lda:tol": 0.09},
+    ),
     "quantiles of many rows": (
         "huge",
         {"algorithm": "lda", "lda:shrinkage": "auto", "preprocessor": "none"}
@@ -520,7 +540,8 @@ LIMITS = {
     "iterations of libsvm": (
         "wine",
         {"algorithm": "libsvm_svc", "rescaler": "none", "preprocessor": "none"}
-        | {"libsvm_svc:kernel": "rbf", "libsvm_svc:C": 30000.0, "libsvm_svc:gamma": 4e-5},
+        | {"libsvm_svc:kernel": "poly", "libsvm_svc:degree": 2, "libsvm_svc:C": 30000.0}
+        | {"libsvm_svc:gamma": 1e-4, "libsvm_svc:tol": 1e-5},
     ),
     "iterations of saga": (
         "wine",
@@ -533,10 +554,22 @@ LIMITS = {
         | {"liblinear_svc:C": 1000.0},
     ),
     "depth of LightGBM": (
-        "large",
+        "tall",
         {"algorithm": "lightgbm", "rescaler": "none", "preprocessor": "none"}
-        | {"lightgbm:num_leaves": 600, "lightgbm:min_child_samples": 5}
+        | {"lightgbm:num_leaves": 200, "lightgbm:min_child_samples": 5}
         | {"lightgbm:n_estimators": 100, "lightgbm:learning_rate": 0.001},
+    ),
+    "mutual information with categories": (
+        "mixed",
+        LINEAR
+        | {"preprocessor": "select_percentile", "select_percentile:percentile": 30.0}
+        | {"select_percentile:score_func": "mutual_info"},
+    ),
+    "more components than dimensions": (
+        "single",
+        LINEAR
+        | {"preprocessor": "kernel_pca", "kernel_pca:kernel": "poly", "kernel_pca:degree": 2}
+        | {"kernel_pca:n_components": 50},
     ),
 }
 
