@@ -383,7 +383,7 @@ def data(name):
     X, y = source.get(name, load_wine)(return_X_y=True)
     n, size = (
         len(y),
-        {"large": 5100, "tall": 1200, "huge": 10100, "digits": 160, "lacking": 60}.get(name, 100),
+        {"large": 5100, "deep": 1000, "huge": 10100, "digits": 160, "lacking": 60}.get(name, 100),
     )
     order, numeric = rng.permutation(n), X.shape[1]
     if name in ("noise", "coin"):  # labels that columns say little of: boosters stop early,
@@ -397,9 +397,12 @@ def data(name):
         X = np.column_stack([X[:, :numeric], *(x == k for x in thirds for k in range(3))])
     elif name == "wide":  # more than 200 categorical columns
         X = np.column_stack([X, rng.random((n, 205)) < 0.5])
-    elif name == "single":
-        X = X[:, 6:7]
-    elif name in ("tall", "large", "huge"):
+    elif name in ("single", "couple"):
+        X, numeric = (X[:, 6:7], 1) if name == "single" else (X[:, 5:7], 0)
+    elif name == "deep":  # trees peel off class by class, and would be deeper than is allowed
+        order, numeric = rng.permutation(size + 200), 1
+        X, y = np.sort(order)[:, None], np.sort(order) // 10 % 2
+    elif name in ("large", "huge"):
         drawn = rng.integers(n, size=size + 100)
         X, y, order = X[drawn] * rng.normal(1, 0.2, (len(drawn), numeric)), y[drawn], slice(None)
     elif name == "lacking":  # training rows: none of class 1, one of class 3, two of class 4
@@ -407,7 +410,7 @@ def data(name):
         y[0], y[1:3] = 3, 4
         order = np.concatenate([[0, 1, 2], order[(y[order] != 1) & (order > 2)]])
     X, y, categorical = X[order].astype(float), y[order], np.arange(X.shape[1]) >= numeric
-    parts = X[size - 10 : size + 10], X[size + 10 : size + 40]
+    parts = X[size - 10 : size + 10], X[size + 10 : size + 200]
     return X[:size], y[:size], parts, categorical, y.max() + 1
 
 
@@ -501,6 +504,9 @@ def test_every_operator(space, stage, operator):
 LIMITS = {
     "svd of one column": ("single", LINEAR | {"preprocessor": "svd"}),
     "clusters of one column": ("single", LINEAR | {"preprocessor": "feature_agglomeration"}),
+    "svd of two columns": ("couple", LINEAR | {"preprocessor": "svd"}),
+    "clusters of two columns": ("couple", LINEAR | {"preprocessor": "feature_agglomeration"}),
+    "product of two categories": ("couple", LINEAR | {"preprocessor": "cross_features"}),
     "more than 200 categories": ("wide", LINEAR | {"preprocessor": "cross_features"}),
     "polynomials without numbers": ("categorical", LINEAR | {"preprocessor": "polynomial"}),
     "embedding of many rows": (
@@ -554,7 +560,7 @@ LIMITS = {
         | {"liblinear_svc:C": 1000.0},
     ),
     "depth of LightGBM": (
-        "tall",
+        "deep",
         {"algorithm": "lightgbm", "rescaler": "none", "preprocessor": "none"}
         | {"lightgbm:num_leaves": 200, "lightgbm:min_child_samples": 5}
         | {"lightgbm:n_estimators": 100, "lightgbm:learning_rate": 0.001},
@@ -562,12 +568,12 @@ LIMITS = {
     "mutual information with categories": (
         "mixed",
         LINEAR
-        | {"preprocessor": "select_percentile", "select_percentile:percentile": 30.0}
+        | {"preprocessor": "select_percentile", "select_percentile:percentile": 60.0}
         | {"select_percentile:score_func": "mutual_info"},
     ),
     "more components than dimensions": (
         "single",
-        LINEAR
+        {"algorithm": "lda", "lda:shrinkage": "none", "lda:tol": 1e-4, "rescaler": "standard"}
         | {"preprocessor": "kernel_pca", "kernel_pca:kernel": "poly", "kernel_pca:degree": 2}
         | {"kernel_pca:n_components": 50},
     ),
