@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from divbo.errors import of_machine
+
 OK = "ok"
 COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
 
@@ -38,4 +40,6 @@ def _run(path: Path) -> dict:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {key: content.get(key) for key in COLUMNS[1:]}
     except (OSError, ValueError, AttributeError) as error:
+        if of_machine(error):
+            raise
         return {"status": "unreadable", "reason": type(error).__name__}

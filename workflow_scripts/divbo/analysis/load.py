@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from divbo.analysis import outdated
+from divbo.errors import of_machine
 
 if TYPE_CHECKING:
     from divbo.analysis.ranks import Comparison
@@ -191,6 +192,8 @@ class Results:
             try:
                 self._read[path] = read(path)
             except (OSError, ValueError, EOFError, pa.ArrowException) as error:
+                if of_machine(error):
+                    raise
                 raise Absent(f"unreadable: {type(error).__name__}") from error
         return self._read[path]
 
@@ -277,6 +280,8 @@ def load(study: Mapping[str, Any], results: Path) -> Results:
         except Absent as error:
             reason = str(error)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            if of_machine(error):
+                raise
             reason = f"unreadable: {type(error).__name__}"
         file = Path(os.path.relpath(path, results)).as_posix()
         missing.append({**where, "file": file, "reason": reason})

@@ -9,6 +9,7 @@ import pandas as pd
 from divbo.analysis.load import Absent, Results, home
 from divbo.analysis.ranks import Comparison
 from divbo.ensembles.base import expand
+from divbo.errors import of_machine
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarr
         with np.load(path, allow_pickle=False) as arrays:
             return arrays["y_validation"]
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        if of_machine(error):
+            raise
         raise Absent(f"unreadable: {type(error).__name__}") from error
 
 

@@ -9,6 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from divbo.errors import of_machine
+
 TASK = b"divbo.task"  # metadata of quality.parquet
 KEYS = ["dataset", "protocol", "surrogate", "observations"]
 
@@ -64,6 +66,8 @@ def _read(path: Path, asked: dict[str, Any]) -> pd.DataFrame | str:
         table = pq.read_table(path, partitioning=None)
         task = json.loads((table.schema.metadata or {})[TASK])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        if of_machine(error):
+            raise
         return f"unreadable: {type(error).__name__}"
     other = [key for key, value in asked.items() if task.get(key) != value]
     return f"made with other settings ({', '.join(other)})" if other else table.to_pandas()

@@ -18,10 +18,11 @@ from divbo.report import contents, curve_figures, figures, made, tables
 HERE = Path(__file__).parent
 
 
-def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
+def write(study: Mapping[str, Any], results: Path, output: Path) -> list[made.Made]:
     """Write ``index.html``, ``pages/``, ``tables/`` and ``figures/`` of a study into ``output``.
 
-    A page that raises says so, and its traceback goes to standard error; the rest is written.
+    A page whose own code raises says so, and its traceback goes to standard error; the rest is
+    written.
 
     Parameters
     ----------
@@ -34,8 +35,13 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
 
     Returns
     -------
-    page
-        Path of ``index.html``.
+    unmade
+        The pages that could not be made; none, if all is well.
+
+    Raises
+    ------
+    UserError, OSError, MemoryError
+        If the system refuses something, such as a write to a full disk: the report is incomplete.
     """
     output = Path(output)
     loaded = load(study, results)
@@ -50,18 +56,18 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
     )
     style = Markup((HERE / "style.css").read_text(encoding="utf-8"))  # our own file, not a user's
 
-    def render(template: str, path: Path, **context) -> Path:
+    def render(template: str, path: Path, **context) -> None:
         text = environment.get_template(template).render(shared, style=style, **context)
         with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-        return path
 
     (output / "pages").mkdir(parents=True, exist_ok=True)
     for page in pages:
         if page.linked:
             render("page.html", output / "pages" / f"{page.name}.html", page=page, root="../")
     index = _Report(loaded, output).context()
-    return render("template.html", output / "index.html", root="", **index)
+    render("template.html", output / "index.html", root="", **index)
+    return [page for page in pages if page.error]
 
 
 class _Report:
