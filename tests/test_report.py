@@ -3,6 +3,7 @@
 import csv
 import errno
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import made_results as made
+import report
 from divbo.analysis import pools
 from divbo.analysis.load import load
 from divbo.errors import UserError
@@ -390,6 +392,48 @@ def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, mon
     assert f"This page could not be made: {unmade.error}" in text
     whole_pages = {path.name for path in (whole[1] / "report/pages").iterdir()}
     assert {path.name for path in (tmp_path / "pages").iterdir()} == whole_pages
+
+
+def test_a_report_without_a_page_is_moved_out_of_the_way(whole, tmp_path, monkeypatch, capsys):
+    broken_page(monkeypatch, raising(ValueError("a\n b")))
+    study, results = whole
+    folders = ["--output", str(tmp_path / "report"), "--incomplete", str(tmp_path / "rest")]
+    arguments = ["report.py", "--study", json.dumps(study), "--results", str(results), *folders]
+    monkeypatch.setattr(sys, "argv", arguments)
+    (tmp_path / "rest/pages").mkdir(parents=True)
+    (tmp_path / "rest/pages/old.html").touch()
+    with pytest.raises(
+        UserError, match=r"'Figures 3 .*' \(ValueError: a b\); the rest is in '.*rest"
+    ):
+        report.main()
+    assert [path.name for path in tmp_path.iterdir()] == ["rest"]
+    assert (tmp_path / "rest/index.html").is_file()
+    assert not (tmp_path / "rest/pages/old.html").exists()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("setting", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
+def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, setting):
+    """A notebook names a backend in the environment; a user's matplotlibrc changes anything."""
+    study, results = whole
+    (tmp_path / "matplotlibrc").write_text(
+        "font.size: 20\naxes.facecolor: red\ntext.usetex: True\n"
+    )
+    arguments = [
+        "--study",
+        json.dumps(study),
+        "--results",
+        results,
+        "--output",
+        tmp_path / "report",
+    ]
+    environment = {**os.environ, "MPLBACKEND": setting, "MATPLOTLIBRC": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, SCRIPT, *arguments], check=True, capture_output=True, env=environment
+    )
+    for name in ("average-rank", "time", "rank-curves-test"):
+        files = [folder / f"report/figures/{name}.svg" for folder in (tmp_path, results)]
+        assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_writes_that_are_refused_end_the_report_with_one_line(whole, tmp_path):

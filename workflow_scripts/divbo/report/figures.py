@@ -30,7 +30,7 @@ COLOURS = (
 )
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = "osD^vPX<>*hp"
-STYLE = {
+_OWN = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.spines.top": False,
@@ -44,6 +44,8 @@ STYLE = {
     "svg.hashsalt": "divbo",
     "text.parse_math": False,
 }
+#: All settings of matplotlib that figures go by, so that a user's matplotlibrc changes none.
+STYLE = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
 
 
 @dataclass(frozen=True)
