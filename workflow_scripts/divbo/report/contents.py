@@ -127,7 +127,7 @@ def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Tabl
 
 
 def cause_table(observations: pd.DataFrame) -> Table:
-    """Failures by status and error type."""
+    """Failures by cause: status, error type and message but for its numbers."""
     table = failures.causes(observations)
     rows = []
     for row in table.to_dict("records"):
@@ -135,8 +135,9 @@ def cause_table(observations: pd.DataFrame) -> Table:
         message = message if len(message) <= 160 else message[:159] + "…"
         numbers = (f"{row['failures']:,}", row["datasets"], row["algorithms"])
         rows.append(cells(row["status"], row["error_type"], *numbers, message))
-    columns = ["status", "error", "failures", "data sets", "algorithms", "commonest message"]
-    return Table("failures-by-cause", "Failures by cause", columns, rows, table, wide=True)
+    columns = ["status", "error", "failures", "data sets", "algorithms", "for example"]
+    notes = ["Messages that differ only in numbers, addresses or shapes of arrays are one cause."]
+    return Table("failures-by-cause", "Failures by cause", columns, rows, table, notes, wide=True)
 
 
 def missing_table(missing: pd.DataFrame) -> Table:
