@@ -16,7 +16,7 @@ rule search:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        # The worker, and the optimizer's own models.
+        # The worker, and the optimizer's own models and a spare worker.
         mem_mb=lambda w, attempt: TASKS_OF[w.study].study.limits.memory_mb + 2000 * attempt,
         # Each attempt continues the one before; none asks for more than a day.
         runtime=lambda w, attempt: 480 * attempt,

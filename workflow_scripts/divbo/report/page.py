@@ -78,6 +78,7 @@ class _Report:
         self.output = output
         self.compared = results.compared
         self.look = figures.styles(results.methods, results.reference)
+        self.spent = times.time_spent(results.observations, results.manifests)
 
     def context(self) -> dict[str, Any]:
         """Everything that the template shows."""
@@ -94,7 +95,7 @@ class _Report:
             "without_model": failures.without_model(results.scores),
             "period": origins.period(manifests),
             "searches": len(manifests),
-            "hours": results.observations[["fit_seconds", "suggest_seconds"]].sum().sum() / 3600,
+            "hours": self.spent["hours"].sum(),
             **self._tables(answer),
             **self._figures(answer),
         }
@@ -107,7 +108,7 @@ class _Report:
             found["errors"] = contents.error_table(results, compared)
         observations = results.observations
         if len(observations):
-            found["time"] = contents.time_table(times.time_spent(observations))
+            found["time"] = contents.time_table(self.spent)
             found["causes"] = contents.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
                 found[column] = contents.failure_table(observations, column, heading)
@@ -146,7 +147,7 @@ class _Report:
             )
         observations = results.observations
         if len(observations):
-            spent = times.time_spent(observations)
+            spent = self.spent
             found["time"] = self._publish(
                 figures.time_bars(spent),
                 "time",
@@ -154,7 +155,7 @@ class _Report:
                 "Mean time of a run, by search",
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
-                    f"{times.duration(r['suggest'])}"
+                    f"{times.duration(r['suggest'])}, the rest {times.duration(r['rest'])}"
                     for s, r in spent.iterrows()
                 ),
             )
