@@ -12,6 +12,15 @@ SCORES = sorted(
 )
 
 
+def why_no_report():
+    """What the report's job ended with, if it failed; empty if it did not, or has not run."""
+    log = RESULTS / "logs/report.log"
+    if (RESULTS / "report/index.html").exists() or not log.exists():
+        return ""
+    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+    return "".join(last).removeprefix("error: ")
+
+
 rule report:
     input:
         SEARCHES,
@@ -62,4 +71,5 @@ rule report:
         code=lambda w: TASKS.report_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
-        " --output {RESULTS}/report 2> {log}"
+        # Snakemake deletes the outputs of a job that fails: what there is of them goes elsewhere.
+        " --output {RESULTS}/report --incomplete {RESULTS}/partial-report 2> {log}"

@@ -16,7 +16,7 @@ rule search:
         "../envs/divbo.yaml"
     threads: 1
     resources:
-        # The worker, the optimizer's own models, and the data.
+        # The worker, the optimizer's own models and a spare worker, and the data.
         mem_mb=lambda w, input, attempt: (
             TASKS_OF[w.study].study.limits.memory_mb + 2000 * attempt + int(input.size_mb)
         ),

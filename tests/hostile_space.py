@@ -229,6 +229,13 @@ def children_share(values, X, y):
     KEPT.clear()
 
 
+def shares_with_others(values, X, y):
+    """A file that another process has mapped, too."""
+    with open(values["path"], "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as m:
+        sum(m[:: mmap.PAGESIZE])
+        time.sleep(0.7)
+
+
 def peaks(values, X, y):
     np.ones(60 * MIB, dtype=np.uint8)  # and gives it back
 
@@ -358,7 +365,7 @@ def closes_standard_files(values, X, y):
 
 
 def writes_everywhere(values, X, y):
-    for fd in range(1, 64):
+    for fd in range(1, 1024):
         try:
             os.write(fd, b"rubbish " * 5)
         except OSError:

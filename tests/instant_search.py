@@ -24,7 +24,7 @@ OPTIMIZERS = {
 TIMES = ["suggest_seconds", "fit_seconds", "cpu_seconds"]
 #: Keys of search.json that time, interruptions and commits to the repository decide.
 PASSING = {"started", "finished", "resumed_after", "files", "commit", "dirty"} | {
-    *("job_seconds", "wall_seconds", "suggest_seconds", "cpu_seconds")
+    *("job_seconds", "wall_seconds", "rest_seconds", "suggest_seconds", "cpu_seconds")
 }
 
 

@@ -143,6 +143,10 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
             "OSError(errno.ENOSPC, 'x')",
             f"error: {os.strerror(errno.ENOSPC)}; run the same command again when that is mended\n",
         ),
+        (
+            "MemoryError",
+            f"error: {os.strerror(errno.ENOMEM)}; run the same command again when that is mended\n",
+        ),
         ("OSError(errno.ENOENT, 'x')", None),
         ("ValueError('x')", None),
     ],

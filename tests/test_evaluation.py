@@ -1,6 +1,7 @@
 """One configuration under limits, in a worker process (design section 3, Specification A.4)."""
 
 import importlib.util
+import mmap
 import os
 import random
 import signal
@@ -368,28 +369,84 @@ def test_no_file_descriptors_are_lost(evaluator):
         evaluator.evaluate(GOOD)
         return len(os.listdir("/proc/self/fd"))
 
+    evaluator.evaluate({"behaviour": "segfault"})  # from here on there is a spare worker
     before = count()
     for behaviour in ("segfault", "writes_everywhere", "leaves_thread"):
         evaluator.evaluate({"behaviour": behaviour})
     assert count() == before
 
 
+def spare_pid(evaluator):
+    return evaluator._spare._process.pid
+
+
+def test_a_spare_worker_waits_from_the_first_replacement_on(inputs, good):
+    with Evaluator("hostile_space", inputs, SECONDS, MEMORY, 1) as evaluator:
+        check_next(evaluator, good)
+        assert evaluator._spare is None
+        pids = {worker_pid(evaluator)}
+        for behaviour in ("segfault", "loop_in_c", "loop_in_c", "leaves_thread", "allocate"):
+            evaluator.evaluate({"behaviour": behaviour})
+            if not evaluator._worker:
+                first = spare_pid(evaluator)
+                check_next(evaluator, good)
+                assert worker_pid(evaluator) == first
+            pids |= {worker_pid(evaluator), spare_pid(evaluator)}
+        spare = spare_pid(evaluator)
+    assert len(pids) == 1 + 4 + 1
+    assert gone(spare, 0.1)
+
+
+def test_a_spare_worker_that_is_killed_from_outside_is_not_missed(inputs, good):
+    with Evaluator("hostile_space", inputs, SECONDS, MEMORY, 1) as evaluator:
+        evaluator.evaluate({"behaviour": "segfault"})
+        os.kill(spare_pid(evaluator), signal.SIGKILL)
+        gone(spare_pid(evaluator))
+        check_next(evaluator, good)
+        os.kill(spare_pid(evaluator), signal.SIGKILL)
+        check_next(evaluator, good)
+
+
+def test_no_spare_worker_is_kept_that_takes_much_memory(inputs, good, monkeypatch):
+    monkeypatch.setattr(evaluator_module, "SPARE_MB", 1)
+    with Evaluator("hostile_space", inputs, SECONDS, MEMORY, 1) as evaluator:
+        evaluator.evaluate({"behaviour": "segfault"})
+        check_next(evaluator, good)
+        assert evaluator._spare is None
+
+
+def test_memory_of_a_worker_counts_whole_however_many_share_it(inputs, tmp_path):
+    path = tmp_path / "shared"
+    with path.open("wb") as file:
+        file.truncate(220 * 2**20)
+    values = {"behaviour": "shares_with_others", "path": str(path)}
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
+        Evaluator("hostile_space", inputs, 60, MEMORY, 1) as evaluator,
+    ):
+        sum(mapped[:: mmap.PAGESIZE])
+        result = evaluator.evaluate(values)
+    assert (result.status, result.error_type) == ("memory", "MemoryError"), result.message
+
+
 PARENT = """
 import json, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background shell
 from divbo.evaluation.evaluator import Evaluator
-inputs, behaviour = sys.argv[1:]
+inputs, behaviour, first = sys.argv[1:]
 with Evaluator("hostile_space", inputs, 60, 512, 1) as evaluator:
+    evaluator.evaluate({"behaviour": first} if first != "none" else {})
     evaluator.evaluate({})
     print(evaluator._worker._process.pid, flush=True)
     print(evaluator.evaluate({"behaviour": behaviour}).status, flush=True)
 """
 
 
-def start_parent(inputs, behaviour):
+def start_parent(inputs, behaviour, first="none"):
     path = os.pathsep.join([str(TESTS.parent / "workflow_scripts"), str(TESTS)])
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(inputs), behaviour],
+        [sys.executable, "-c", PARENT, str(inputs), behaviour, first],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -412,6 +469,16 @@ def test_worker_dies_with_its_parent(inputs, behaviour):
     parent.kill()
     parent.communicate()
     assert all(gone(process.pid) for process in tree)
+
+
+def test_a_spare_worker_dies_with_its_parent(inputs):
+    parent, tree = start_parent(inputs, "loop_in_c", first="segfault")
+    workers = psutil.Process(parent.pid).children()
+    assert len(workers) == 2
+    assert tree[0] in workers
+    parent.kill()
+    parent.communicate()
+    assert all(gone(worker.pid) for worker in workers)
 
 
 def test_an_interrupt_is_no_failed_evaluation(inputs):

@@ -1,7 +1,9 @@
 """The page: what it says, what it may not contain, and that it is the same every time."""
 
 import csv
+import errno
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,9 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import made_results as made
+import report
+from divbo import files
+from divbo.analysis import pools
+from divbo.analysis.load import load
+from divbo.errors import UserError
 from divbo.report import curve_figures, figures, page, tables
 from divbo.report.pages.significance import counts_table
 from divbo.report.tables import Cell, Table, cells
@@ -332,6 +340,123 @@ def test_a_bad_study_gets_one_line(text, message, tmp_path):
     assert run.returncode == 2
     assert message in run.stderr
     assert len(run.stderr.splitlines()) == 1
+
+
+def broken_page(monkeypatch, action):
+    """Let one page, rank curves, do something else."""
+    from divbo.report.pages import rank_curves
+
+    monkeypatch.setattr(rank_curves, "build", lambda results, publish: action())
+
+
+def raising(error):
+    def action():
+        raise error
+
+    return action
+
+
+MACHINE = [
+    OSError(errno.ENOSPC, "No space left on device"),
+    OSError(errno.EIO, "Input/output error", "results/a"),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+    MemoryError(),
+    UserError("cannot write 'a': No space left on device"),
+]
+
+
+@pytest.mark.parametrize("error", MACHINE, ids=str)
+def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatch, error):
+    broken_page(monkeypatch, raising(error))
+    with pytest.raises(type(error)) as caught:
+        page.write(*whole, tmp_path)
+    assert caught.value is error
+    assert not (tmp_path / "index.html").exists()
+
+
+@pytest.mark.parametrize("error", MACHINE[:4], ids=str)
+def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monkeypatch, error):
+    for library, name in ((pq, "ParquetFile"), (files, "_array"), (json, "loads")):
+        with monkeypatch.context() as patch:
+            patch.setattr(library, name, lambda *_, **__: raising(error)())
+            with pytest.raises((UserError, MemoryError)) as caught:
+                pools.table(results := load(*whole), results.compared)
+            assert not isinstance(caught.value, files.Unusable)
+
+
+def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, monkeypatch, capsys):
+    broken_page(monkeypatch, raising(FileNotFoundError(errno.ENOENT, "no such file", "x" * 999)))
+    (unmade,) = page.write(*whole, tmp_path)
+    assert unmade.title == "Figures 3 and 4c: ranks over iterations"
+    assert len(unmade.error) < 400
+    assert "Traceback" in capsys.readouterr().err
+    text = squeezed(Page((tmp_path / "pages/rank-curves.html").read_text(encoding="utf-8")))
+    assert f"This page could not be made: {unmade.error}" in text
+    whole_pages = {path.name for path in (whole[1] / "report/pages").iterdir()}
+    assert {path.name for path in (tmp_path / "pages").iterdir()} == whole_pages
+
+
+def test_a_report_without_a_page_is_moved_out_of_the_way(whole, tmp_path, monkeypatch, capsys):
+    broken_page(monkeypatch, raising(ValueError("a\n b")))
+    study, results = whole
+    folders = ["--output", str(tmp_path / "report"), "--incomplete", str(tmp_path / "rest")]
+    arguments = ["report.py", "--study", json.dumps(study), "--results", str(results), *folders]
+    monkeypatch.setattr(sys, "argv", arguments)
+    (tmp_path / "rest/pages").mkdir(parents=True)
+    (tmp_path / "rest/pages/old.html").touch()
+    with pytest.raises(
+        UserError, match=r"'Figures 3 .*' \(ValueError: a b\); the rest is in '.*rest"
+    ):
+        report.main()
+    assert [path.name for path in tmp_path.iterdir()] == ["rest"]
+    assert (tmp_path / "rest/index.html").is_file()
+    assert not (tmp_path / "rest/pages/old.html").exists()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("setting", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
+def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, setting):
+    """A notebook names a backend in the environment; a user's matplotlibrc changes anything."""
+    study, results = whole
+    (tmp_path / "matplotlibrc").write_text(
+        "font.size: 20\naxes.facecolor: red\ntext.usetex: True\n"
+    )
+    arguments = [
+        "--study",
+        json.dumps(study),
+        "--results",
+        results,
+        "--output",
+        tmp_path / "report",
+    ]
+    environment = {**os.environ, "MPLBACKEND": setting, "MATPLOTLIBRC": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, SCRIPT, *arguments], check=True, capture_output=True, env=environment
+    )
+    for name in ("average-rank", "time", "rank-curves-test"):
+        files = [folder / f"report/figures/{name}.svg" for folder in (tmp_path, results)]
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_writes_that_are_refused_end_the_report_with_one_line(whole, tmp_path):
+    """The system allows no file of more than 4000 bytes: tables can be written, figures not."""
+    study, results = whole
+    code = (
+        "import resource, runpy, sys; sys.argv = sys.argv[1:]; sys.path[0] = sys.argv.pop()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    arguments = ["--study", json.dumps(study), "--results", results, "--output", tmp_path]
+    run = subprocess.run(
+        [sys.executable, "-c", code, SCRIPT, *arguments, SCRIPT.parent],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2, run.stderr
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("error: cannot write '")
+    assert line.endswith(".svg': File too large")
 
 
 def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):

@@ -44,7 +44,15 @@ STUDY = {
 #: place: all that may differ.
 COLUMNS = ["suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb", "cost"]
 KEYS = {
-    *("started", "finished", "job_seconds", "wall_seconds", "suggest_seconds", "cpu_seconds"),
+    *(
+        "started",
+        "finished",
+        "job_seconds",
+        "wall_seconds",
+        "rest_seconds",
+        "suggest_seconds",
+        "cpu_seconds",
+    ),
     *("peaks", "files", "commit", "dirty"),
 }
 #: Folders of diaries, and pages that show times and dates; their tables are compared.

@@ -1,18 +1,22 @@
 """The search loop: failures are data, an interruption changes nothing, the test set stays away."""
 
+import json
+import os
 import subprocess
 import sys
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hostile_space
+import instant_search
 from divbo import plugins
 from divbo.evaluation.evaluator import Evaluation, Evaluator
 from divbo.history import History, Observation
+from divbo.provenance import moment
 from divbo.search.budget import Budget
 from divbo.search.journal import Journal, Record
 from divbo.search.loop import run
@@ -20,6 +24,7 @@ from divbo.search.shown import error_rate, generator, observation, stored
 
 TESTS = Path(__file__).parent
 SECONDS = ("suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
+SECONDS += ("rest_seconds", "began")
 # A search with instant learners in a process of its own, that the tests can kill.
 SEARCH = """
 import sys
@@ -97,6 +102,58 @@ def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, b
         sizes.append(journal.stat().st_size)
     assert len(set(sizes)) > 2, "the kills came too late to matter"
     assert content(search(tmp_path / "cut", inputs, optimizer, budget)) == expected
+
+
+def test_seconds_beside_suggesting_and_fitting_are_kept_over_attempts(tmp_path):
+    class Slow(Clockwork):
+        def evaluate(self, values):
+            time.sleep(0.05)  # which it says is no fitting
+            return replace(super().evaluate(values), fit_seconds=0.0)
+
+    def search(evaluations, since):
+        optimizer, space = plugins.load("optimizers", "random")(), hostile_space.HostileSpace()
+        with Journal(tmp_path / "j", {}, ((2, 1), (2, 1))) as journal:
+            budget = Budget(evaluations=evaluations)
+            return run(
+                optimizer, space, np.zeros(2, int), Slow(), journal,
+                budget=budget, seed=(0, 0), since=since,
+            )  # fmt: skip
+
+    now = time.time()
+    search(2, now - 1000)
+    records = search(4, now - 500)
+    assert search(4, now) == records
+    assert [r.rest_seconds >= 0.05 for r in records] == [True] * 4
+    assert [round(r.rest_seconds, -2) for r in records] == [1000, 0, 500, 0]
+    assert [r.began for r in records[::2]] == [moment(now - 1000), moment(now - 500)]
+    assert records[1].began >= moment(now)
+
+
+def test_search_json_counts_all_attempts(tmp_path):
+    """A job, and another one that continues it; each takes a while to start."""
+    instant_search.make_split(tmp_path / "split")
+    code = (
+        "import sys; from pathlib import Path; import instant_search; instant_search.install()\n"
+        "instant_search.job(Path(sys.argv[1]), Path(sys.argv[2]), 'random', int(sys.argv[3]))"
+    )
+    paths = os.pathsep.join([str(TESTS.parent / "workflow_scripts"), str(TESTS)])
+    made = []
+    for budget in ("2", "4", "3"):
+        began = time.time()
+        command = [sys.executable, "-c", code, tmp_path / "job", tmp_path / "split", budget]
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, check=True)
+        took = time.time() - began
+        made.append(json.loads((tmp_path / "job/output/search.json").read_text()))
+        assert made[-1]["job_seconds"] == made[-1]["wall_seconds"] + made[-1]["rest_seconds"]
+        if budget == "2":
+            first, latest = moment(began - 0.02), moment(began + took)  # the kernel counts in ticks
+        assert first <= made[-1]["started"] <= latest
+    assert [m["resumed_after"] for m in made] == [0, 2, 3]
+    (journal,) = (tmp_path / "job").rglob("journal.jsonl")
+    rest = [json.loads(line.split(" ", 1)[1])["rest_seconds"] for line in journal.open()]
+    assert made[1]["rest_seconds"] >= sum(rest)
+    assert made[2]["rest_seconds"] >= sum(rest[:3])
+    assert made[0]["started"] == made[1]["started"] == made[2]["started"]
 
 
 def test_a_larger_budget_continues(tmp_path, inputs):

@@ -260,6 +260,31 @@ def test_status_of_a_finished_study(finished):
     assert "8/8" in run.stdout
 
 
+def test_a_report_with_a_page_that_could_not_be_made_is_not_done(copied):
+    """The other pages are there to be read, and the end of the run says which is not."""
+    page = copied.folder / "workflow_scripts/divbo/report/pages/broken.py"
+    page.write_text('TITLE, ORDER = "Broken", 1\n\n\ndef build(results, publish):\n    1 / 0\n')
+    folder = copied.folder / "results/tiny"
+    text = copied.snakemake("--quiet", "rules", fails=True)
+    assert (
+        "\nThe report failed: 1 page of the report could not be made: 'Broken' "
+        "(ZeroDivisionError: division by zero); the rest is in "
+        "'results/tiny/partial-report/index.html'\n"
+    ) in text[-1000:]
+    assert copied.planned() == {"all": 1, **LAST}
+    assert not (folder / "report").exists()
+    pages = {path.stem for path in (folder / "partial-report/pages").iterdir()}
+    assert {"broken", "rank-curves"} <= pages
+    partial = copied.script("partial_report", "--study", "study.yaml")
+    assert partial.returncode == 2
+    assert partial.stderr.splitlines()[-1].startswith("error: 1 page of the report could not be")
+    assert (folder / "partial-report/index.html").is_file()
+    page.unlink()
+    copied.snakemake("--quiet", "rules")
+    assert (folder / "report/index.html").is_file()
+    assert copied.planned() == {}
+
+
 def test_another_split_for_every_repeat(checkout):
     checkout.write({**STUDY, "repeats": 2, "split": {"resample": "per-repeat"}})
     assert checkout.planned()["split"] == 2

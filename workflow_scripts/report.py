@@ -1,5 +1,8 @@
 """Write the report of a study from what exists of its results.
 
+If a page could not be made, the others are written all the same, and the last line names it; the
+exit status is 2 then.
+
 By hand, with the arguments that `snakemake -n -p` prints:
 
     python workflow_scripts/report.py --study '{"study": "quickstart", ...}' \
@@ -8,6 +11,7 @@ By hand, with the arguments that `snakemake -n -p` prints:
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 
 from divbo import errors
@@ -21,12 +25,28 @@ def main() -> None:
                         "repeats, budget, ...")  # fmt: skip
     parser.add_argument("--results", type=Path, required=True, help="folder of its results")
     parser.add_argument("--output", type=Path, required=True, help="folder for the report")
+    parser.add_argument("--incomplete", type=Path,
+                        help="folder that the report is moved to if a page could not be made (none)"
+                        )  # fmt: skip
     arguments = parser.parse_args()
 
     study = parse(arguments.study)
     from divbo.report import page
 
-    print(page.write(study, arguments.results, arguments.output))
+    folder = arguments.output
+    unmade = page.write(study, arguments.results, folder)
+    if unmade and arguments.incomplete:
+        if arguments.incomplete.exists():
+            shutil.rmtree(arguments.incomplete)
+        folder = folder.rename(arguments.incomplete)
+    index = folder / "index.html"
+    if unmade:
+        pages = "1 page" if len(unmade) == 1 else f"{len(unmade)} pages"
+        named = "; ".join(f"'{page.title}' ({page.error})" for page in unmade)
+        raise errors.UserError(
+            f"{pages} of the report could not be made: {named}; the rest is in '{index}'"
+        )
+    print(index)
 
 
 def parse(text: str) -> dict:

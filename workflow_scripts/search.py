@@ -93,7 +93,7 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
         memory_mb=task["limits"]["memory_mb"],
         threads=arguments.threads,
     )
-    started, clock = provenance.now(), time.perf_counter()
+    started = provenance.process_started()
     wait = locks.WAIT in os.environ
     with Journal(folder, identity, shapes, wait) as journal, evaluator:
         if new:
@@ -109,10 +109,15 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
             seed=(task["seed"], task["repeat"]),
             progress=progress,
             check=guard.check,
+            since=started,
         )
         progress(records)
         # Below the lock: nobody else writes these files now.
         write(arguments.output, records, column_types(space), shapes)
+    wall = sum(map(seconds, records))
+    rest = sum(r.rest_seconds for r in records)
+    mine = records[progress.resumed :]
+    rest += max(0.0, time.time() - started - sum(seconds(r) + r.rest_seconds for r in mine))
     manifest = {
         **{
             key: task[key]
@@ -129,16 +134,22 @@ def search(arguments: argparse.Namespace, task: dict, asked: dict) -> None:
         "versions": provenance.versions(space.libraries),
         "machine": provenance.machine(),
         "threads": arguments.threads,
-        "started": started,
+        "started": records[0].began,
         "finished": provenance.now(),
         "resumed_after": progress.resumed,
-        "job_seconds": time.perf_counter() - clock,
-        "wall_seconds": sum(r.suggest_seconds + r.fit_seconds for r in records),
+        "job_seconds": wall + rest,
+        "wall_seconds": wall,
+        "rest_seconds": rest,
         "suggest_seconds": sum(r.suggest_seconds for r in records),
         "cpu_seconds": sum(r.cpu_seconds for r in records),
         "files": files.checksums(arguments.output, OUTPUTS),
     }
     files.write_json(arguments.output / "search.json", manifest)
+
+
+def seconds(record: Record) -> float:
+    """Wall seconds of an evaluation, suggesting included."""
+    return record.suggest_seconds + record.fit_seconds
 
 
 def fingerprint(task: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:

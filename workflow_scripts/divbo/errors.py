@@ -14,7 +14,7 @@ REFUSED = {
     getattr(errno, name)
     for name in (
         *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ESTALE", "ENOTCONN"),
-        *("EHOSTDOWN", "ETIMEDOUT", "ENOLCK", "EMFILE", "ENFILE"),
+        *("EHOSTDOWN", "ETIMEDOUT", "ENOLCK", "EMFILE", "ENFILE", "ENOMEM"),
     )
     if hasattr(errno, name)
 }
@@ -61,10 +61,16 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def of_machine(error: BaseException) -> bool:
+    """Say whether the system refused something, memory included: no fault of code or files."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in REFUSED)
+
+
 def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
-    So does what the system refuses: a full disk, no permission, a file system that has gone.
+    So does what the system refuses: a full disk, no permission, a file system that has gone, too
+    little memory.
     Signals end the script as :mod:`divbo.stopping` says. Where the variable ``DIVBO_PARENT`` holds
     the number of the process that started the script, it ends with that process.
     """
@@ -77,11 +83,12 @@ def run(main: Callable[[], None]) -> None:
         main()
     except UserError as error:
         _end(error)
-    except OSError as error:
-        if error.errno not in REFUSED:
+    except (OSError, MemoryError) as error:
+        if not of_machine(error):
             raise
-        name = f"'{error.filename}': " if error.filename else ""
-        reason = os.strerror(error.errno)
+        number = getattr(error, "errno", None) or errno.ENOMEM
+        name = f"'{error.filename}': " if getattr(error, "filename", None) else ""
+        reason = os.strerror(number)
         _end(one_line(f"{name}{reason}; run the same command again when that is mended"))
     finally:
         stopping.no_more()

@@ -4,10 +4,13 @@ import os
 import platform
 import socket
 import subprocess
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
+
+import psutil
 
 #: Packages whose version can change what a search finds.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "ConfigSpace")
@@ -56,7 +59,22 @@ def commit() -> dict[str, str | bool | None]:
 
 def now() -> str:
     """The time in UTC, to the second, as ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return moment(time.time())
+
+
+def moment(seconds: float) -> str:
+    """Write a time, seconds since the epoch as of ``time.time``, as :func:`now` does."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def process_started() -> float:
+    """When this process started, as ``time.time``; its imports may have taken seconds since."""
+    process = psutil.Process()
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return process.create_time()
+    # Linux tells the time of the boot to the second only, but not what has passed since.
+    after_boot = process.create_time() - psutil.boot_time()
+    return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - after_boot)
 
 
 def _git(*arguments: str) -> str:

@@ -1,10 +1,21 @@
 """Failed evaluations by cause."""
 
+import re
+
 import pandas as pd
 
 from divbo.history import OK, STATUSES
 
 FAILED = tuple(s for s in STATUSES if s != OK)
+#: Addresses and numbers, with their unit of memory; not digits that end a name, as in float64.
+_NUMBER = re.compile(
+    r"0x[0-9a-fA-F]+|(?<![A-Za-z\d])[-+]?(?:(?:\d[\d,]*)?\.?\d+\.?(?:[eE][-+]?\d+)?|nan\b|inf\b)"
+    r"(?:\s?[KMGT]?i?B\b)?"
+)
+#: Numbers in a row, as of arrays and their shapes, however many.
+_NUMBERS = re.compile(r"(?:[\[(]+\s*)?#(?:[\s,;x×()\[\].…]*#)*(?:[\s,.…]*[\])]+)?")
+#: Messages are stored up to a length; where that cuts them depends on the digits before.
+_TOLD_APART = 150
 
 
 def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -29,13 +40,13 @@ def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def causes(observations: pd.DataFrame) -> pd.DataFrame:
-    """Count failures by status and error type, with the commonest message of each.
+    """Count failures by status, error type and :func:`cause`, with a message of each.
 
     Returns
     -------
     table
         Columns ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (how many
-        are concerned), ``message``; most failures first.
+        are concerned), ``message`` (the commonest of the cause); most failures first.
     """
     columns = ["status", "error_type", "failures", "datasets", "algorithms", "message"]
     failed = observations[observations["status"] != OK]
@@ -45,15 +56,25 @@ def causes(observations: pd.DataFrame) -> pd.DataFrame:
         error_type=failed["error_type"].fillna("").replace("", "–"),
         message=failed["message"].fillna(""),
     )
-    groups = failed.groupby(["status", "error_type"])
+    failed["cause"] = failed["message"].map({m: cause(m) for m in failed["message"].unique()})
+    groups = failed.groupby(["status", "error_type", "cause"])
     table = groups.agg(
         failures=("status", "size"),
         datasets=("dataset", "nunique"),
         algorithms=("algorithm", "nunique"),
         message=("message", _commonest),
     ).reset_index()
-    order = ["failures", "status", "error_type"]
-    return table.sort_values(order, ascending=[False, True, True], ignore_index=True)[columns]
+    order = ["failures", "status", "error_type", "cause"]
+    ascending = [False, True, True, True]
+    return table.sort_values(order, ascending=ascending, ignore_index=True)[columns]
+
+
+def cause(message: str) -> str:
+    """Reduce a message to what messages of the same cause share.
+
+    Numbers, addresses, arrays and their shapes become ``#``.
+    """
+    return _NUMBERS.sub("#", _NUMBER.sub("#", message))[:_TOLD_APART].rstrip()
 
 
 def _commonest(messages: pd.Series) -> str:

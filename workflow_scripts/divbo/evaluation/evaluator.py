@@ -18,6 +18,8 @@ START_SECONDS = 300
 TRIES = 2
 #: Seconds by the clock beyond twice the limit of CPU seconds.
 GRACE_SECONDS = 5
+#: Resident memory up to which a worker that does nothing is kept ready; more may be too much.
+SPARE_MB = 1000
 #: A worker that dies of a signal with this share of its memory in use died for want of more.
 NEARLY_FULL = 0.75
 
@@ -70,9 +72,11 @@ class Evaluator:
     """Fits configurations in a worker process that is killed when it goes beyond a limit.
 
     The worker lives on from evaluation to evaluation and is replaced when it has died, was killed,
-    or keeps memory, children or threads of an evaluation. It dies with the thread that called
-    :meth:`evaluate` first. It gets the training set and the features of the other two; labels of
-    the validation and test sets never reach it. Use as a context manager.
+    or keeps memory, children or threads of an evaluation. A new one takes seconds to start, so from
+    the first replacement on a spare one is started ahead, in the background, and waits. Workers die
+    with the thread that called :meth:`evaluate` first. They get the training set and the features
+    of the other two; labels of the validation and test sets never reach them. Use as a context
+    manager.
 
     Parameters
     ----------
@@ -104,6 +108,8 @@ class Evaluator:
         }
         self._seconds, self._memory, self._threads = seconds, memory_mb * MIB, threads
         self._worker: WorkerProcess | None = None
+        self._spare: WorkerProcess | None = None
+        self._replaces = False
         self._id = 0
 
     def __enter__(self) -> "Evaluator":
@@ -113,10 +119,21 @@ class Evaluator:
         self.close()
 
     def close(self) -> None:
-        """Kill the worker and all that it has started."""
-        if self._worker:
-            worker, self._worker = self._worker, None
+        """Kill the workers and all that they have started."""
+        workers, self._worker, self._spare = (self._worker, self._spare), None, None
+        for worker in filter(None, workers):
             worker.kill()
+
+    def _replace(self) -> None:
+        """Kill the worker; the next one starts at once, unless it waits already."""
+        worker, self._worker = self._worker, None
+        worker.kill()
+        self._replaces = True
+        self._prepare()
+
+    def _prepare(self) -> None:
+        if self._replaces and not self._spare:
+            self._spare = WorkerProcess(self._settings)
 
     def evaluate(self, values: Mapping[str, Any]) -> Evaluation:
         """Fit the pipeline of a configuration on the training set and predict the other two.
@@ -139,14 +156,19 @@ class Evaluator:
                 result = self._attempt(self._worker, request.encode(), last)
                 if result:
                     return result
-                self.close()
+                self._replace()
         except BaseException:  # an interrupt: the worker is in the middle of something
             self.close()
             raise
         raise WorkerError(f"the worker died {TRIES} times before it took an evaluation")
 
     def _start(self) -> WorkerProcess:
-        self._worker = worker = WorkerProcess(self._settings)
+        """Take the spare worker, if it lives, or a new one, and wait until it is ready."""
+        worker, self._spare = self._spare, None
+        if worker and not worker.alive:  # killed from outside
+            worker.kill()
+            worker = None
+        self._worker = worker = worker or WorkerProcess(self._settings)
         end = time.monotonic() + START_SECONDS
 
         def check() -> None:
@@ -167,6 +189,8 @@ class Evaluator:
         self._private_limit = ready["private_limit"]
         rows = ready["n_validation"], ready["n_test"]
         self._shapes = [(n, ready["n_classes"]) for n in rows]
+        if ready["resident_mb"] <= SPARE_MB:
+            self._prepare()
         return worker
 
     def _attempt(self, worker: WorkerProcess, request: bytes, last: bool) -> Evaluation | None:
@@ -176,7 +200,7 @@ class Evaluator:
 
         def failure(status: str, error_type: str, message: str) -> Evaluation:
             seconds = time.monotonic() - start
-            self.close()
+            self._replace()
             resident = self._memory if status == "memory" else worker.resident
             return Evaluation(
                 status,
@@ -222,7 +246,7 @@ class Evaluator:
         except ValueError:
             return failure("crash", "ProtocolError", "the learner wrote to the worker's own pipe")
         if header["replace"]:
-            self.close()
+            self._replace()
         validation = test = None
         if header["status"] == "ok":
             flat, (first, second) = np.frombuffer(body, dtype=np.float32), self._shapes

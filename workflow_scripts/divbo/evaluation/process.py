@@ -90,6 +90,11 @@ class WorkerProcess:
         self.private = self.resident = 0
 
     @property
+    def alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    @property
     def stderr(self) -> str:
         """The last lines that the worker has written to stderr."""
         return self._said.decode(errors="replace").strip()
@@ -117,7 +122,7 @@ class WorkerProcess:
         while True:
             if message := _parse(received, identity, body_bytes):
                 return message
-            dead = self._process.poll() is not None
+            dead = not self.alive
             read = self._read(0 if dead else max(0.0, due - time.monotonic()), received)
             if dead and not read:
                 raise EOFError
@@ -185,10 +190,16 @@ class WorkerProcess:
         return memory
 
     def shared_out_memory(self) -> int:
-        """Resident bytes of the tree; pages that processes share count once, where known."""
+        """Resident bytes of the tree; pages that its processes share count once, where known.
+
+        The kernel only tells the shares of all processes, so a worker without children is charged
+        for what it shares: with others, such as the spare worker, or not.
+        """
         memory = 0
         for process in (self._tree, *self._descendants):
             with contextlib.suppress(psutil.NoSuchProcess):
+                if not self._descendants:
+                    return process.memory_info().rss
                 try:
                     memory += process.memory_full_info().pss
                 except (AttributeError, psutil.AccessDenied):

@@ -98,15 +98,17 @@ def time_table(times: pd.DataFrame) -> Table:
     """Where the searches' time went."""
     rows = []
     for search, row in times.iterrows():
-        spent = duration(row["fit"]), duration(row["suggest"])
+        spent = [duration(row[part]) for part in ("fit", "suggest", "rest")]
         share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
-    columns = ["search", "runs", "fitting a run", "suggesting a run", "share outside fitting"]
-    columns += ["all runs, wall clock", "CPU of the evaluations"]
+    columns = ["search", "runs", "fitting a run", "suggesting a run", "the rest of a run"]
+    columns += ["share outside fitting", "all runs, wall clock", "CPU of the evaluations"]
     notes = [
         "Fitting: wall clock to fit pipelines and to predict. Suggesting: everything the optimizer "
-        "does between two evaluations. Methods that share a search share its time."
+        "does between two evaluations. The rest: starting the jobs and their workers, reading and "
+        "writing, of all attempts of a job (but for what a killed one did after its last "
+        "evaluation). Methods that share a search share its time."
     ]
     data = times.rename_axis("search").reset_index()
     return Table("time", "Time spent by each search", columns, rows, data, notes)
@@ -127,7 +129,7 @@ def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Tabl
 
 
 def cause_table(observations: pd.DataFrame) -> Table:
-    """Failures by status and error type."""
+    """Failures by cause: status, error type and message but for its numbers."""
     table = failures.causes(observations)
     rows = []
     for row in table.to_dict("records"):
@@ -135,8 +137,9 @@ def cause_table(observations: pd.DataFrame) -> Table:
         message = message if len(message) <= 160 else message[:159] + "…"
         numbers = (f"{row['failures']:,}", row["datasets"], row["algorithms"])
         rows.append(cells(row["status"], row["error_type"], *numbers, message))
-    columns = ["status", "error", "failures", "data sets", "algorithms", "commonest message"]
-    return Table("failures-by-cause", "Failures by cause", columns, rows, table, wide=True)
+    columns = ["status", "error", "failures", "data sets", "algorithms", "for example"]
+    notes = ["Messages that differ only in numbers, addresses or shapes of arrays are one cause."]
+    return Table("failures-by-cause", "Failures by cause", columns, rows, table, notes, wide=True)
 
 
 def missing_table(missing: pd.DataFrame) -> Table:

@@ -30,7 +30,7 @@ COLOURS = (
 )
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = "osD^vPX<>*hp"
-STYLE = {
+_OWN = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.spines.top": False,
@@ -44,6 +44,8 @@ STYLE = {
     "svg.hashsalt": "divbo",
     "text.parse_math": False,
 }
+#: All settings of matplotlib that figures go by, so that a user's matplotlibrc changes none.
+STYLE = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
 
 
 def time_bars(times: pd.DataFrame) -> Figure:
-    """Draw mean minutes a run, fitting and suggesting stacked."""
+    """Draw mean minutes a run, fitting, suggesting and the rest stacked."""
     n = len(times)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 1.0 + 0.3 * n), layout="constrained")
@@ -196,10 +198,12 @@ def time_bars(times: pd.DataFrame) -> Figure:
         axes.barh(y, fit, 0.62, color="#0072B2", label="fitting and predicting")
         look = {"color": "#F0A860", "hatch": "////", "edgecolor": "#8A4B00", "linewidth": 0.5}
         axes.barh(y, suggest, 0.62, left=fit, label="suggesting", **look)
+        rest = times["rest"].fillna(0) / 60
+        axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="the rest")
         axes.set_yticks(y, times.index)
         axes.set_xlabel("minutes a run (mean)")
         axes.grid(axis="y", visible=False)
-        figure.legend(loc="outside upper right", ncols=2, frameon=False)
+        figure.legend(loc="outside upper right", ncols=3, frameon=False)
     return figure
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from divbo.analysis.load import Results
-from divbo.errors import UserError
+from divbo.errors import UserError, of_machine
 from divbo.report import figures, pages, tables
 from divbo.report.section import Section
 from divbo.report.tables import Table
@@ -52,7 +52,7 @@ def make_all(results: Results, output: Path) -> list[Made]:
 
 
 def make(module: str, results: Results, output: Path) -> Made:
-    """Make one page; whatever its module raises is told on the page and printed in full.
+    """Make one page; what is wrong with its module is told on the page and printed in full.
 
     Parameters
     ----------
@@ -62,6 +62,11 @@ def make(module: str, results: Results, output: Path) -> Made:
         What the page is about.
     output
         Folder of the report.
+
+    Raises
+    ------
+    UserError, OSError, MemoryError
+        If the system refuses something: a full disk is no fault of the page.
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
     made = Made(name, name)
@@ -76,8 +81,10 @@ def make(module: str, results: Results, output: Path) -> Made:
     except UserError:  # of a result, not of the page's code
         raise
     except Exception as error:  # one page must not end the report
+        if of_machine(error):
+            raise
         traceback.print_exc()
-        text = " ".join(str(error).split())
+        text = " ".join(str(error).split())[:300]
         return replace(made, error=type(error).__name__ + (f": {text}" if text else ""))
 
 

@@ -19,10 +19,11 @@ from divbo.report import contents, curve_figures, figures, made, tables
 HERE = Path(__file__).parent
 
 
-def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
+def write(study: Mapping[str, Any], results: Path, output: Path) -> list[made.Made]:
     """Write ``index.html``, ``pages/``, ``tables/`` and ``figures/`` of a study into ``output``.
 
-    A page that raises says so, and its traceback goes to standard error; the rest is written.
+    A page whose own code raises says so, and its traceback goes to standard error; the rest is
+    written.
 
     Parameters
     ----------
@@ -35,13 +36,14 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
 
     Returns
     -------
-    page
-        Path of ``index.html``.
+    unmade
+        The pages that could not be made; none, if all is well.
 
     Raises
     ------
-    UserError
-        If a result is damaged.
+    UserError, OSError, MemoryError
+        If a result is damaged, or the system refuses something, such as a write to a full disk:
+        the report is incomplete.
     """
     output = Path(output)
     loaded = load(study, results)
@@ -59,18 +61,18 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> Path:
     )
     style = Markup((HERE / "style.css").read_text(encoding="utf-8"))  # our own file, not a user's
 
-    def render(template: str, path: Path, **context) -> Path:
+    def render(template: str, path: Path, **context) -> None:
         text = environment.get_template(template).render(shared, style=style, **context)
         with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-        return path
 
     (output / "pages").mkdir(parents=True, exist_ok=True)
     for page in pages:
         if page.linked:
             render("page.html", output / "pages" / f"{page.name}.html", page=page, root="../")
     index = _Report(loaded, output).context()
-    return render("template.html", output / "index.html", root="", **index)
+    render("template.html", output / "index.html", root="", **index)
+    return [page for page in pages if page.error]
 
 
 class _Report:
@@ -81,6 +83,7 @@ class _Report:
         self.output = output
         self.compared = results.compared
         self.look = figures.styles(results.methods, results.reference)
+        self.spent = times.time_spent(results.observations, results.manifests)
 
     def context(self) -> dict[str, Any]:
         """Everything that the template shows."""
@@ -97,7 +100,7 @@ class _Report:
             "without_model": failures.without_model(results.scores),
             "period": origins.period(manifests),
             "searches": len(manifests),
-            "hours": results.observations[["fit_seconds", "suggest_seconds"]].sum().sum() / 3600,
+            "hours": self.spent["hours"].sum(),
             **self._tables(answer),
             **self._figures(answer),
         }
@@ -110,7 +113,7 @@ class _Report:
             found["errors"] = contents.error_table(results, compared)
         observations = results.observations
         if len(observations):
-            found["time"] = contents.time_table(times.time_spent(observations))
+            found["time"] = contents.time_table(self.spent)
             found["causes"] = contents.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
                 found[column] = contents.failure_table(observations, column, heading)
@@ -149,7 +152,7 @@ class _Report:
             )
         observations = results.observations
         if len(observations):
-            spent = times.time_spent(observations)
+            spent = self.spent
             found["time"] = self._publish(
                 figures.time_bars(spent),
                 "time",
@@ -157,7 +160,7 @@ class _Report:
                 "Mean time of a run, by search",
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
-                    f"{times.duration(r['suggest'])}"
+                    f"{times.duration(r['suggest'])}, the rest {times.duration(r['rest'])}"
                     for s, r in spent.iterrows()
                 ),
             )

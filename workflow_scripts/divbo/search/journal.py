@@ -63,6 +63,11 @@ class Record:
         What went wrong; empty or None for ``ok``.
     why
         What the optimizer said of its choice.
+    rest_seconds
+        Wall seconds from the end of the evaluation before (or the start of the job) to that of this
+        one that were neither suggesting nor fitting: starting workers, reading, writing.
+    began
+        When they began, in ISO format: for the first evaluation, the start of the search.
     validation, test
         Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
         class 1) for two classes, else one a class; None unless the status is ``ok``.
@@ -81,6 +86,8 @@ class Record:
     why: dict[str, Any]
     validation: np.ndarray | None
     test: np.ndarray | None
+    rest_seconds: float = 0.0
+    began: str = ""
 
     @classmethod
     def of(

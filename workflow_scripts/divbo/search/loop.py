@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from divbo import provenance
 from divbo.errors import UserError
 from divbo.evaluation.evaluator import Evaluator
 from divbo.history import History, Observation
@@ -26,6 +28,7 @@ def run(
     seed: Sequence[int],
     progress: Callable[[list[Record]], None] = lambda records: None,
     check: Callable[[], None] = lambda: None,
+    since: float | None = None,
 ) -> list[Record]:
     """Continue the search in ``journal`` until it has used its budget up.
 
@@ -41,6 +44,8 @@ def run(
         Called with all records after every evaluation.
     check
         Called before an evaluation is stored; what it raises ends the search without it.
+    since
+        When the job started, as ``time.time``; by default, now.
 
     Returns
     -------
@@ -57,6 +62,7 @@ def run(
         configuration = space.configuration(record.configuration)
         return observation(configuration, record.status, record.error, record.validation)
 
+    begun = time.time() if since is None else since
     labels = labels.copy()
     labels.flags.writeable = False
     observations: tuple[Observation, ...] = ()
@@ -73,6 +79,10 @@ def run(
         values = dict(suggestion.configuration)
         result = evaluator.evaluate(values)
         record = Record.of(values, result, labels, suggest_seconds, suggestion.why)
+        ended = time.time()
+        rest = max(0.0, ended - begun - suggest_seconds - record.fit_seconds)
+        record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
+        begun = ended
         check()
         journal.append(record)
         observations += (shown(record),)
