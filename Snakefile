@@ -46,5 +46,3 @@ onerror:
     print("\nStopped, or something failed; what is finished stays.")
     print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
     print("Run the same command again: it continues where it stopped.")
-    if reason := why_no_report():
-        print(f"The report failed: {reason}")

@@ -12,15 +12,6 @@ SCORES = sorted(
 )
 
 
-def why_no_report():
-    """What the report's job ended with, if it failed; empty if it did not, or has not run."""
-    log = RESULTS / "logs/report.log"
-    if (RESULTS / "report/index.html").exists() or not log.exists():
-        return ""
-    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
-    return "".join(last).removeprefix("error: ")
-
-
 rule report:
     input:
         SEARCHES,

@@ -376,7 +376,7 @@ def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("error", MACHINE[:4], ids=str)
 def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monkeypatch, error):
-    for library, name in ((pq, "ParquetFile"), (files, "_array"), (json, "loads")):
+    for library, name in ((pq, "ParquetFile"), (np, "load"), (json, "loads")):
         with monkeypatch.context() as patch:
             patch.setattr(library, name, lambda *_, **__: raising(error)())
             with pytest.raises((UserError, MemoryError)) as caught:

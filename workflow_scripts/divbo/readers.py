@@ -116,6 +116,7 @@ class Search(_Stored):
     # What older versions of the project did not write.
     threads: Count = 1
     budget: Budget = Budget()
+    rest_seconds: Amount | None = None
     peaks: dict[str, Figures] = {}
     same_with: Limits | None = None
     files: dict[str, str] = {}
