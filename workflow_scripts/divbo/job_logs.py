@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from divbo.errors import one_line
+
 #: Failed jobs that a table shows.
 SHOWN = 40
 
@@ -61,9 +63,9 @@ def _why(failure: Failure) -> str:
 
 
 def _lines(log: Path) -> list[str]:
-    """The lines of a log that are not empty; none where it cannot be read."""
+    """The lines of a log that are not empty, printable; none where it cannot be read."""
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return []
-    return [line for line in text.splitlines() if line.strip()]
+    return [one_line(line) for line in text.splitlines() if line.strip()]
