@@ -88,7 +88,9 @@ def test_dates_of_every_type():
         *("2021-01-02 23:00:00", "0001-01-01 00:00:00"),
     ]
     assert frame["e"].tolist()[:2] == [3600, 3600 + 86400]
-    assert "column 's' is text such as '2020-12-31': read as ISO dates" in described["notes"]
+    assert (
+        "column 's' is text such as '2020-12-31': read as ISO dates, those without an offset as UTC"
+    ) in described["notes"]
 
 
 def test_times_of_day_are_left_out_with_a_word():
@@ -147,6 +149,17 @@ def test_what_is_unclear_stays_categories_with_a_word(words, note):
     (said,) = described["notes"]
     assert said.startswith("column 'x' stays categories")
     assert note in said
+
+
+def test_classes_that_look_alike_are_named():
+    _, described = run(x=[0.5, 1] * 6, y=["A", "a ", "b"] * 4)
+    (note,) = described["notes"]
+    assert note.startswith("classes 'A' and 'a ' of the target differ in blanks, case or Unicode")
+
+
+def test_infinity_is_no_class():
+    with pytest.raises(UserError, match="holds infinite values"):
+        run(x=range(12), y=[0.0, 1.0, np.inf] * 4)
 
 
 @pytest.mark.parametrize("words", [["01", "02"], ["1.2.3", "1.2.4"], ["1,2,3", "4"], ["a", "1"]])

@@ -281,6 +281,7 @@ HOSTILE_TEXT = {
     "no-number.arff": (ARFF.encode() + b"1.5e,a\n", None, "'1.5e' of attribute 'x' is no number"),
     "open.arff": (ARFF.encode() + b"1,'a\n", None, "line 5: ''a' cannot be split into values"),
     "space.arff": (ARFF.encode() + b"1,a b\n", None, "those with spaces, quotes or braces must be"),
+    "underscore.arff": (ARFF.encode() + b"1_0,b\n", None, "'1_0'"),
     "index.arff": (ARFF.encode() + b"{0 1, 7 b}\n", None, "index '7' of a sparse row; the last at"),
     "entry.arff": (ARFF.encode() + b"{0 1 1 b}\n", None, "'0 1 1 b' of a sparse row is no 'index"),
     "dangling.arff": (ARFF.encode() + b"{0 1,}\n", None, "of a sparse row is no 'index value'"),
@@ -376,6 +377,27 @@ def test_damaged_metadata_of_pandas(tmp_path, metadata):
     table = pa.table({"x": range(6), "y": list("ab") * 3})
     pq.write_table(table.replace_schema_metadata({"pandas": metadata}), path)
     refused(lambda: sources.check_file(str(path), "y"), "about its index is damaged; write it")
+
+
+def test_codes_keep_their_zeros(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("zip,n,y\n" + "01234,10,a\n90210,0,b\n00501,0.5,a\n" * 5)
+    frame, description = read({"file": str(path), "target": "y"})
+    assert sorted(frame["zip"].unique()) == ["00501", "01234", "90210"]
+    assert description["columns"] == {"zip": "categorical", "n": "numeric"}
+
+
+def test_an_index_with_a_name_is_left_out_in_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    index = pd.Index([10, 12, 11, 13, 14, 15], name="year")
+    pd.DataFrame({"x": range(6), "y": list("ab") * 3}, index=index).to_parquet(path)
+    _, description = read({"file": str(path), "target": "y"})
+    assert description["left_out"] == {"year": "pandas stored it as the index"}
+    wanted = {"file": str(path), "target": "y", "columns": {"numeric": ["year"]}}
+    frame, description = normalise.normalise(sources.read(wanted), wanted["columns"])
+    assert frame["year"].tolist() == [10, 12, 11, 13, 14, 15]
+    pd.DataFrame({"x": range(6)}, index=pd.Index(list("ab") * 3, name="y")).to_parquet(path)
+    assert read({"file": str(path), "target": "y"})[1]["left_out"] == {}
 
 
 @pytest.mark.parametrize("metadata", ['{"columns": []}', '{"index_columns": ["z"], "columns": 5}'])

@@ -323,6 +323,15 @@ def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
     assert {status.job_state(job, (), {}) for job in jobs} == {"waiting"}
 
 
+def test_an_empty_log_on_a_full_disk_says_so(tmp_path, monkeypatch):
+    log = tmp_path / "a.log"
+    log.write_text("")
+    failure = job_logs.Failure("split", (), log)
+    assert "said no reason" in job_logs.table([failure])[1]
+    monkeypatch.setattr(job_logs.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
+    assert "no space is left on the disk of" in job_logs.table([failure])[1]
+
+
 def test_the_table_of_failures(tmp_path):
     def failure(name, text=None, message=""):
         log = tmp_path / name

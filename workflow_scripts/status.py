@@ -71,6 +71,8 @@ def main() -> None:
     if report.exists():
         earlier = unfinished or any(state != "done" for _, state in found)
         print(f"Report: {report}" + (" (of an earlier state)" if earlier else ""))
+    elif reason := job_logs.reason(log := Path("results") / loaded.study / "logs/report.log"):
+        print(f"Report: failed: {reason}; see {log}")
     if problems := [problem for s in states for problem in s["problems"]]:
         print("\n".join(f"problem: {problem}" for problem in problems))
         sys.exit(1)

@@ -324,8 +324,10 @@ def damaged(manifest: str | Path, names: Iterable[str] | None = None) -> Iterato
         return
     for name in sums if names is None else [name for name in names if name in sums]:
         path = manifest.parent / name
-        if not path.is_file():
+        if not path.exists():
             yield Missing(path, "it does not exist", said=f"'{path}' is missing")
+        elif not path.is_file():
+            yield Unusable(path, "it is no file", said=f"'{path}' is no file")
         elif sha256(path) != sums[name]:
             said = f"'{path}' is not the file that was written with '{manifest}'"
             yield Unusable(path, "it is not the file that was written", said=said)

@@ -1,10 +1,13 @@
 """What the logs of failed jobs say: the reason, and a table of several."""
 
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 from divbo.errors import one_line
 
+#: Bytes: with less left a disk is full, whatever a job had to write.
+FULL = 1_000_000
 #: Failed jobs that a table shows.
 SHOWN = 40
 
@@ -59,7 +62,16 @@ def _why(failure: Failure) -> str:
         return said or message
     if lines:
         return f"ended from outside, or said no reason; the last line of its log: {lines[-1]}"
+    if failure.log is not None and _full(failure.log):
+        return f"no space is left on the disk of '{failure.log.parent}', for its log neither"
     return "said no reason; its log is empty"
+
+
+def _full(log: Path) -> bool:
+    try:
+        return shutil.disk_usage(log.parent).free < FULL
+    except OSError:
+        return False
 
 
 def _lines(log: Path) -> list[str]:

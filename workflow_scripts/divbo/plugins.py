@@ -4,6 +4,7 @@ import difflib
 import functools
 import importlib
 import inspect
+import re
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent
 #: Whole numbers in the settings of a plugin are not above: nothing is counted in millions.
 LARGEST = 1_000_000
+#: Numbers that people write and YAML 1.1 takes for text: it wants a point and a sign.
+EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 #: Mistakes of one kind that are named.
 MOST = 20
 
@@ -166,6 +169,8 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                 text = f"{text[0].lower()}{text[1:]}"
                 if not isinstance(e["input"], (dict, list)):
                     text += f"; found {e['input']!r}"
+                if isinstance(e["input"], str) and EXPONENT.fullmatch(e["input"]):
+                    text += ", which YAML reads as text: write it as 1.0e-3 is written"
         lines.append(f"{key}: {text}")
     if more := len(errors) - len(lines):
         lines.append(f"and {more} more mistakes")

@@ -63,6 +63,8 @@ def read(
             f"{path}: extends: there is no file '{file}'; "
             "the path starts at the folder of the file that it is written in"
         )
+    if os.path.samefile(file, path):
+        raise UserError(f"{path}: extends: a study cannot extend itself")
     base = read_yaml(file)
     if base.get("extends") is not None:
         raise UserError(

@@ -144,7 +144,13 @@ def _converter(kind: list[str] | str) -> Any:
     """Return what makes a value of its text: KeyError or ValueError if it does not fit."""
     if isinstance(kind, list):
         return {value: value for value in kind}.__getitem__
-    return float if kind == "numeric" else str
+    return _number if kind == "numeric" else str
+
+
+def _number(text: str) -> float:
+    if "_" in text:  # Python's own
+        raise ValueError(text)
+    return float(text)
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:

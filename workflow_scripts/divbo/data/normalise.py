@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,7 @@ def normalise(
         frame = frame[frame[raw.target].notna()].reset_index(drop=True)
         notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
     labels = _labels(frame[raw.target], f"{what}: target '{raw.target}'")
+    notes += _twins(labels)
 
     taken: dict[str, pd.Series] = {}
     kinds, left_out = {}, {}
@@ -171,6 +173,10 @@ def _labels(target, what: str) -> "pd.Series":
         raise UserError(f"{what}: has no values")
     if not isinstance(target.dtype, pd.CategoricalDtype):
         _refuse_regression(target, what)
+    if pd.api.types.is_float_dtype(target.dtype) and np.isinf(target.to_numpy("float64")).any():
+        raise UserError(
+            f"{what}: holds infinite values, which are no class; remove them"
+        )
     labels = text(target)
     counts = labels.value_counts().sort_index()
     if len(counts) < 2:
@@ -184,6 +190,19 @@ def _labels(target, what: str) -> "pd.Series":
             f"validation and test need {SMALLEST_CLASS} at least; merge or remove it"
         )
     return labels
+
+
+def _twins(labels) -> list[str]:
+    """Name the first two classes that people may mean as one."""
+    alike: dict[str, str] = {}
+    for label in sorted(labels.unique()):
+        shape = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
+        if (other := alike.setdefault(shape, label)) != label:
+            return [
+                f"classes '{other}' and '{label}' of the target differ in blanks, case or Unicode "
+                "form only; if they are one, write them alike"
+            ]
+    return []
 
 
 def _refuse_regression(target, what: str) -> None:

@@ -34,6 +34,7 @@ PLAIN = "numbers"
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
 _TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
+_OFFSET = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}})({_TIME})", re.ASCII)
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
@@ -107,14 +108,17 @@ def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
 def _dates(style, pattern, words, weights, order) -> Reading:
     import pandas as pd
 
-    iso = []
+    iso, offsets = [], set()
     for word in words:
         match = pattern.fullmatch(word.strip())
         if not match or (style == MONTH_FIRST and match[2] == "."):
             iso.append(None)
             continue
+        offsets.add(bool(_OFFSET.search(match[5])))
         year, month, day = (match[group].zfill(2) for group in order)
         iso.append(f"{year}-{month}-{day}{match[5]}")
+    if len(offsets) > 1:
+        style += ", those without an offset as UTC"
     if not any(iso):
         read = np.full(len(iso), "NaT", dtype="datetime64[us]")
     else:

@@ -45,7 +45,8 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
     Raises
     ------
     UserError
-        With a line for each that is not, which begins with ``columns.<role>``.
+        With a line for each that is not, or if no feature is left; it begins with
+        ``columns.<role>``.
     """
     known, problems = set(names), []
     for role, listed in columns.items():
@@ -56,6 +57,8 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
                 features = [n for n in names if n != target]
                 hint = nearest(name, features)
                 problems.append(f"columns.{role}: there is no column '{name}'; {hint}")
+    if not problems and known and known <= {target, *columns.get("drop", ())}:
+        problems.append(f"columns.drop: no column beside the target '{target}' is left")
     if problems:
         raise UserError(*problems)
 

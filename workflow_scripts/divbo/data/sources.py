@@ -54,6 +54,8 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
+#: Attribute of a frame: the columns that pandas stored as its index.
+INDEX = "index"
 # pandas would also take None and n/a for missing, which are labels in more than one data set.
 MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
@@ -192,8 +194,8 @@ def from_file(name: str, target: str) -> Raw:
     """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
 
     CSV is UTF-8, separated by commas, with a header; empty fields, ``?`` and the spellings in
-    :data:`MISSING` are missing values. The target of a CSV is read as text, so that labels such
-    as ``01`` stay what they are.
+    :data:`MISSING` are missing values. The target of a CSV is read as text, and so are columns with
+    values such as ``01``, which would lose their zeros.
 
     Raises
     ------
@@ -214,7 +216,9 @@ def from_file(name: str, target: str) -> Raw:
                 f"file: '{name}' was changed while it was read; run again when it is whole"
             )
     shown = path.name if path.is_absolute() else path.as_posix()
-    return Raw(frame, target, path.stem, {"file": shown, "target": target}, md5=md5)
+    index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
+    source = {"file": shown, "target": target}
+    return Raw(frame, target, path.stem, source, md5=md5, ignored=index)
 
 
 def _state(path: Path) -> tuple:
@@ -328,16 +332,18 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
     with _readable(path, "CSV"):
         with _text(path) as stream:
             # pandas would cut or fill up rows that do not fit without a word
+            codes = set()
             for number, row in _rows(stream):
                 if row and len(row) != len(header):
                     raise UserError(
                         f"file: line {number} of '{path}' has {len(row)} fields, "
                         f"the header has {len(header)}"
                     )
+                codes.update(i for i, word in enumerate(row) if word[:1] == "0" and _is_code(word))
         with path.open("rb") as stream:  # not by its name, which may look like an address
             frame = pd.read_csv(
                 stream,
-                dtype={target: "str"},
+                dtype=dict.fromkeys([target, *(header[i] for i in codes)], "str"),
                 encoding="utf-8-sig",
                 index_col=False,
                 keep_default_na=False,
@@ -351,6 +357,11 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
     return frame
 
 
+def _is_code(word: str) -> bool:
+    """Whether digits are more than a number: read as one, 01234 would lose its zero."""
+    return len(word) > 1 and word.isascii() and word.isdigit()
+
+
 def _float(value: Any) -> Any:
     """Make a whole number that no float can hold infinite, as ``1e999`` is read."""
     try:
@@ -362,14 +373,14 @@ def _float(value: Any) -> Any:
 def parquet_header(path: Path, target: str) -> list[str]:
     """Read and check the names and types of the columns of a Parquet file.
 
-    An index that pandas stored is no column.
+    An index without a name that pandas stored is no column.
     """
     import pyarrow.parquet as pq
 
     with _readable(path, "Parquet"), path.open("rb") as stream:
         schema = pq.ParquetFile(stream).schema_arrow
         index = _pandas_index((schema.metadata or {}).get(b"pandas", b"{}"))
-    columns = [column for column in schema if column.name not in index]
+    columns = [column for column in schema if column.name not in index or index[column.name]]
     names = [column.name for column in columns]
     _check_names(path, names)
     _check_target(path, target, names)
@@ -387,13 +398,14 @@ def parquet_header(path: Path, target: str) -> list[str]:
     return names
 
 
-def _pandas_index(metadata: bytes) -> set[str]:
-    """Return the columns that pandas stored its index in."""
+def _pandas_index(metadata: bytes) -> dict[str, bool]:
+    """Return the columns that pandas stored its index in, and whether it had a name."""
     try:
         index = json.loads(metadata).get("index_columns", [])
         # A range of row numbers is stored as a mapping, and is no column.
         if isinstance(index, list) and all(isinstance(name, (str, dict)) for name in index):
-            return {name for name in index if isinstance(name, str)}
+            names = [name for name in index if isinstance(name, str)]
+            return {name: not re.fullmatch(r"__index_level_\d+__", name) for name in names}
     except (ValueError, AttributeError, RecursionError):
         pass
     raise Unreadable(
@@ -441,19 +453,23 @@ def _extension(column: "pa.Field") -> str:
 
 
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
-    """Read a Parquet file; an index that pandas stored is left out."""
+    """Read a Parquet file; its ``attrs`` name the columns of an index that pandas stored."""
     import pyarrow.parquet as pq
 
     names = parquet_header(path, target)
     with _readable(path, "Parquet"), path.open("rb") as stream:
-        table = pq.ParquetFile(stream).read().select(names)
+        file = pq.ParquetFile(stream)
+        index = _pandas_index((file.schema_arrow.metadata or {}).get(b"pandas", b"{}"))
+        table = file.read().select(names)
         for column in names:
             try:
                 table[column].validate(full=True)
             except ValueError as error:
                 raise Unreadable(f"column '{column}' is damaged: {error}") from None
         # Their names are text, whatever they are in pandas.
-        return table.to_pandas(ignore_metadata=True)
+        frame = table.to_pandas(ignore_metadata=True)
+        frame.attrs[INDEX] = [name for name in names if name in index and name != target]
+        return frame
 
 
 def arff_header(path: Path, target: str) -> list[str]:
