@@ -174,9 +174,7 @@ def _labels(target, what: str) -> "pd.Series":
     if not isinstance(target.dtype, pd.CategoricalDtype):
         _refuse_regression(target, what)
     if pd.api.types.is_float_dtype(target.dtype) and np.isinf(target.to_numpy("float64")).any():
-        raise UserError(
-            f"{what}: holds infinite values, which are no class; remove them"
-        )
+        raise UserError(f"{what}: holds infinite values, which are no class; remove them")
     labels = text(target)
     counts = labels.value_counts().sort_index()
     if len(counts) < 2:
