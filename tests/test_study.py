@@ -223,7 +223,7 @@ def test_targets_of_other_files(tmp_path, ending):
         head = "% c\n@RELATION r\n@ATTRIBUTE 'a b' NUMERIC\n@attribute lable {u, v}\n@Data\n"
         file.write_text(head + "1,u\n", encoding="utf-8")
     else:
-        pd.DataFrame({"a b": [1], "lable": ["u"]}, index=pd.Index([3], name="row")).to_parquet(file)
+        pd.DataFrame({"a b": [1], "lable": ["u"]}, index=pd.Index([3])).to_parquet(file)
     for target in ("a b", "lable"):
         study.check(changed("datasets/x", {"file": str(file), "target": target}))
     for target, hint in (("label", "did you mean 'lable'?"), ("row", "known: a b, lable")):
