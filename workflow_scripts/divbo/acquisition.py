@@ -61,7 +61,7 @@ def climb(
     Parameters
     ----------
     score
-        Maps encoded configurations, of shape (m, n_columns), to values, of shape (m,).
+        Maps encoded configurations, of shape (m, n_hyperparameters), to values, of shape (m,).
 
     Returns
     -------
@@ -96,7 +96,7 @@ class Candidates:
         The distinct ends of the climbs first, uniform draws after them; of shape
         (n, n_hyperparameters).
     vectors
-        The same encoded, float32, of shape (n, n_columns).
+        The same encoded, float32, of shape (n, n_hyperparameters).
     n_local
         How many of them are ends of climbs.
     """

@@ -77,11 +77,6 @@ class Column:
         object.__setattr__(column, "default", column.entry(hyperparameter.default_value))
         return column
 
-    @property
-    def width(self) -> int:
-        """How many columns the encoding takes: one a category, one for a number."""
-        return len(self.choices) if self.categorical else 1
-
     def entry(self, value: Any) -> float:
         """Return the entry of a value.
 

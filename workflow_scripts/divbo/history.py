@@ -82,7 +82,7 @@ class History:
 
     @cached_property
     def vectors(self) -> np.ndarray:
-        """Encoded configurations, of shape (n, n_columns); see :meth:`Space.encode`."""
+        """Encoded configurations, of shape (n, n_hyperparameters); see :meth:`Space.encode`."""
         return self.space.encode([o.configuration for o in self.observations])
 
     @cached_property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from divbo.pair_trees import PairTrees
-from divbo.surrogates.base import DiversityModel
+from divbo.surrogates.base import DiversityModel, one_hot
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,10 @@ class Pairs:
     targets
         Their diversities, of shape (n * n,).
     varying
-        Bool, of shape (n_columns,): the columns that are in the rows. The others are constant over
-        the configurations, so that no tree could split on them.
+        Bool, of shape (n_columns,): the one-hot columns that are in the rows. The others are
+        constant over the configurations, so that no tree could split on them.
+    categories
+        Number of categories of each hyperparameter, 0 of a number.
     size
         n.
     """
@@ -29,19 +31,21 @@ class Pairs:
     rows: np.ndarray
     targets: np.ndarray
     varying: np.ndarray
+    categories: np.ndarray
     size: int
 
     @classmethod
-    def of(cls, vectors: np.ndarray, diversities: np.ndarray) -> "Pairs":
-        """Make the pairs of n configurations from ``(n, n_columns)`` and ``(n, n)``."""
+    def of(cls, vectors: np.ndarray, diversities: np.ndarray, categories: np.ndarray) -> "Pairs":
+        """Make the pairs of n configurations; see :meth:`DiversitySurrogate.fit`."""
         n = len(vectors)
+        vectors = one_hot(vectors, categories)
         varying = (vectors != vectors[0]).any(axis=0)
-        vectors = np.asarray(vectors, dtype=np.float32)[:, varying]
+        vectors = vectors[:, varying]
         rows = np.concatenate(
             [np.repeat(vectors, n, axis=0), np.tile(vectors, (n, 1))],
             axis=1,
         )
-        return cls(rows, diversities.ravel(), varying, n)
+        return cls(rows, diversities.ravel(), varying, categories, n)
 
     def of_subset(self, rng: np.random.Generator) -> np.ndarray:
         """Draw 80 % of the configurations, 2 at least; return the rows of their pairs, int."""
@@ -50,8 +54,8 @@ class Pairs:
         return (chosen[:, None] * self.size + chosen).ravel()
 
     def columns(self, vectors: np.ndarray) -> np.ndarray:
-        """Keep the varying columns of other configurations, as float32."""
-        return np.asarray(vectors, dtype=np.float32)[:, self.varying]
+        """Make the varying one-hot columns of other configurations, float32."""
+        return one_hot(vectors, self.categories)[:, self.varying]
 
     def model(self, members: Sequence[PairTrees]) -> DiversityModel:
         """Ask boosters that were trained on the rows; see :class:`DiversitySurrogate`."""

@@ -27,7 +27,9 @@ class Evaluated:
     Attributes
     ----------
     vectors
-        Encoded, float32, of shape (n, n_columns).
+        Encoded, float32, of shape (n, n_hyperparameters).
+    categories
+        Number of categories of each hyperparameter, 0 of a number.
     errors
         Validation errors, of shape (n,).
     diversities
@@ -35,6 +37,7 @@ class Evaluated:
     """
 
     vectors: np.ndarray
+    categories: np.ndarray
     errors: np.ndarray
     diversities: np.ndarray
 
@@ -59,6 +62,7 @@ def read(folder: Path, space: Space) -> Evaluated:
     predictions = readers.predictions(folder, "validation", table.num_rows)
     return Evaluated(
         space.encode(configurations).astype(np.float32),
+        space.categories,
         table["error"].to_numpy()[ok],
         pairwise([expand(np.asarray(predictions[i])) for i in ok]),
     )
@@ -136,7 +140,7 @@ def _fit(surrogate, evaluated: Evaluated, chosen: np.ndarray, rng: np.random.Gen
         known = evaluated.diversities[np.ix_(chosen, chosen)]
     else:
         known = evaluated.errors[chosen]
-    return surrogate.fit(evaluated.vectors[chosen], known, rng)
+    return surrogate.fit(evaluated.vectors[chosen], known, evaluated.categories, rng)
 
 
 def _ask(model, protocol: str, evaluated: Evaluated, old: np.ndarray, new: np.ndarray):

@@ -3,31 +3,34 @@
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from divbo import plugins
 from divbo.acquisition import (
     Candidates,
     expected_improvement,
     first_new,
     propose,
 )
+from divbo.errors import UserError
 from divbo.history import History
 from divbo.optimizers.base import Optimizer, Suggestion, random_new
-from divbo.surrogates.random_forest import RandomForest
 
 
 class BayesianOptimization(Optimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
-    Specification C; the defaults are the paper's. The first ``initial`` configurations are
+    The defaults are the paper's. The first ``initial`` configurations are
     random. After that the forest is fitted on all errors (a failed evaluation counts as the worst
     success), up to ``local`` climbs start from evaluated configurations, and of ``candidates``
     configurations in all the new one with the largest expected improvement is suggested.
-    ``initial=10, interleave=0.2`` is what the authors' code does (Specification B.2).
+    ``initial=10, interleave=0.2`` is what the authors' code does.
     """
 
     initial: int = Field(5, ge=1, description="Random evaluations at the beginning.")
-    trees: int = Field(10, ge=2, description="Trees of the random forest.")
+    performance: str = Field(
+        "random-forest", description="Performance model: a file in surrogates/."
+    )
     candidates: int = Field(5000, ge=1, description="Candidates a suggestion is chosen from.")
     local: int = Field(50, ge=0, description="Climbs among the neighbours of evaluated ones.")
     steps: int = Field(20, ge=1, description="Most moves of a climb.")
@@ -38,6 +41,19 @@ class BayesianOptimization(Optimizer):
     interleave: float = Field(
         0.0, ge=0, le=1, description="Probability that a random configuration is suggested."
     )
+
+    @field_validator("performance")
+    @classmethod
+    def _predicts_errors(cls, name: str) -> str:
+        """Refuse a surrogate that does not exist, or that is none of performance."""
+        from divbo.surrogates.base import PerformanceSurrogate
+
+        return surrogate_name(name, PerformanceSurrogate, "no errors; random-forest")
+
+    @property
+    def modules(self) -> list[str]:
+        """The performance surrogate's module."""
+        return [plugins.module_name("surrogates", self.performance)]
 
     @property
     def minimum_evaluations(self) -> int:
@@ -55,7 +71,8 @@ class BayesianOptimization(Optimizer):
             return Suggestion(random_new(history, more), {"origin": "random"})
 
         targets = self.targets(history)
-        model = RandomForest(trees=self.trees).fit(history.vectors, targets, fit)
+        surrogate = plugins.load("surrogates", self.performance)()
+        model = surrogate.fit(history.vectors, targets, history.space.categories, fit)
         best = targets.min()
 
         def improvement(vectors: np.ndarray) -> np.ndarray:
@@ -111,3 +128,20 @@ class BayesianOptimization(Optimizer):
         value = targets if self.start == "error" else -improvement(history.vectors)
         order = np.lexsort((rng.random(len(value)), value))[: self.local]
         return list(dict.fromkeys(history.observations[i].configuration for i in order))
+
+
+def surrogate_name(name: str, kind: type, otherwise: str) -> str:
+    """Return the name of a surrogate in a study, if there is one of this kind.
+
+    Raises
+    ------
+    ValueError
+        If it does not exist, or predicts something else.
+    """
+    try:
+        surrogate = plugins.load("surrogates", name)
+    except UserError as error:
+        raise ValueError(str(error)) from None
+    if not issubclass(surrogate, kind):
+        raise ValueError(f"'{name}' predicts {otherwise} is one that does")
+    return name

@@ -8,9 +8,8 @@ from pydantic import Field, field_validator, model_validator
 from divbo import plugins
 from divbo.acquisition import Candidates, descending_ranks
 from divbo.diversity import pairwise
-from divbo.errors import UserError
 from divbo.history import History
-from divbo.optimizers.bo import BayesianOptimization
+from divbo.optimizers.bo import BayesianOptimization, surrogate_name
 
 
 class DivBO(BayesianOptimization):
@@ -21,7 +20,9 @@ class DivBO(BayesianOptimization):
     acquisition is the expected diversity to the nearest member (Eq. 4). The candidate with the
     lowest sum of ranks, R_performance + w * R_diversity, is suggested, where the weight
     w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5): it is
-    0 at the beginning and never reaches beta / 2. Specification B.3, K.1 to K.6.
+    0 at the beginning and never reaches beta / 2. As performance comes first, w is 0 where all
+    candidates are expected to improve alike: a forest on five observations cannot split, and
+    diversity alone would decide.
     """
 
     beta: float = Field(0.05, ge=0, description="Twice the limit of the weight of diversity.")
@@ -38,17 +39,11 @@ class DivBO(BayesianOptimization):
 
     @field_validator("surrogate")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _predicts_diversity(cls, name: str) -> str:
         """Refuse a surrogate that does not exist, or that is none of diversity."""
         from divbo.surrogates.base import DiversitySurrogate
 
-        try:
-            surrogate = plugins.load("surrogates", name)
-        except UserError as error:
-            raise ValueError(str(error)) from None
-        if not issubclass(surrogate, DiversitySurrogate):
-            raise ValueError(f"'{name}' predicts no diversity; lightgbm-pairs is one that does")
-        return name
+        return surrogate_name(name, DiversitySurrogate, "no diversity; lightgbm-pairs")
 
     @model_validator(mode="after")
     def _one_weight(self) -> "DivBO":
@@ -61,8 +56,8 @@ class DivBO(BayesianOptimization):
 
     @property
     def modules(self) -> list[str]:
-        """The diversity surrogate's module."""
-        return [plugins.module_name("surrogates", self.surrogate)]
+        """The modules of both surrogates."""
+        return [*super().modules, plugins.module_name("surrogates", self.surrogate)]
 
     def rank(
         self,
@@ -83,7 +78,9 @@ class DivBO(BayesianOptimization):
         ).indices
         vectors = history.vectors[history.ok].astype(np.float32)
         matrix = pairwise([history.observations[i].prediction for i in history.ok])
-        model = plugins.load("surrogates", self.surrogate)().fit(vectors, matrix, rng)
+        model = plugins.load("surrogates", self.surrogate)().fit(
+            vectors, matrix, history.space.categories, rng
+        )
         samples = model(candidates.vectors, vectors[members])
         if self.sampler == "normal":
             samples = normal_samples(samples, rng)
@@ -91,6 +88,8 @@ class DivBO(BayesianOptimization):
         weight = self.weight
         if weight is None:
             weight = diversity_weight(len(history), self.beta, self.tau)
+        if improvement.min() == improvement.max():
+            weight = 0.0
         by_performance = descending_ranks(improvement)
         by_diversity = descending_ranks(diversity)
         columns = {

@@ -182,9 +182,10 @@ class Space(ABC):
         return self.at(self.neighbour_points([configuration], rng)[0])
 
     def encode(self, configurations: Sequence[Configuration]) -> np.ndarray:
-        """Encode as unit-scale numbers, categoricals one-hot, inactive values as their default.
+        """Encode as points in which inactive hyperparameters have their default.
 
-        Specification B.2 and C.3. Returns float64 of shape (n, n_columns).
+        So does OpenBox, on which the paper's systems are built. Returns float64, of shape
+        (n, n_hyperparameters): positions in unit scale, and indices of categories.
         """
         return self.encode_points(self.points(configurations))
 
@@ -297,15 +298,12 @@ class Space(ABC):
 
     def encode_points(self, points: np.ndarray) -> np.ndarray:
         """As :meth:`encode`, of points."""
-        filled = np.where(np.isnan(points), self._defaults, points)
-        widths = np.array([c.width for c in self.columns])
-        starts = np.cumsum(widths) - widths
-        categorical = np.array([c.categorical for c in self.columns])
-        encoded = np.zeros((len(points), widths.sum()))
-        encoded[:, starts[~categorical]] = filled[:, ~categorical]
-        hot = starts[categorical] + filled[:, categorical].astype(int)
-        np.put_along_axis(encoded, hot, 1.0, axis=1)
-        return encoded
+        return np.where(np.isnan(points), self._defaults, points)
+
+    @cached_property
+    def categories(self) -> np.ndarray:
+        """Number of categories of every hyperparameter, 0 of a number; int."""
+        return np.array([len(c.choices) if c.categorical else 0 for c in self.columns])
 
     @cached_property
     def _defaults(self) -> np.ndarray:

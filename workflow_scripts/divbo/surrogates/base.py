@@ -22,23 +22,32 @@ class PerformanceSurrogate(BaseModel, ABC):
 
     @abstractmethod
     def fit(
-        self, vectors: np.ndarray, errors: np.ndarray, rng: np.random.Generator
+        self,
+        vectors: np.ndarray,
+        errors: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
     ) -> PerformanceModel:
         """Fit on the evaluated configurations.
 
         Parameters
         ----------
         vectors
-            Encoded configurations, of shape (n, n_columns).
+            Encoded configurations, of shape (n, n_hyperparameters); see
+            :meth:`divbo.space.base.Space.encode`.
         errors
             Validation errors without NaN, of shape (n,).
+        categories
+            Number of categories of each hyperparameter, 0 of a number; int,
+            of shape (n_hyperparameters,).
         rng
             The only source of randomness.
 
         Returns
         -------
         model
-            ``model(vectors)`` of shape (m, n_columns) gives ``(mean, std)``, each of shape (m,).
+            ``model(vectors)`` of shape (m, n_hyperparameters) gives ``(mean, std)``, each of
+            shape (m,).
         """
 
 
@@ -53,22 +62,55 @@ class DiversitySurrogate(BaseModel, ABC):
 
     @abstractmethod
     def fit(
-        self, vectors: np.ndarray, diversities: np.ndarray, rng: np.random.Generator
+        self,
+        vectors: np.ndarray,
+        diversities: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
     ) -> DiversityModel:
         """Fit on the successfully evaluated configurations.
 
         Parameters
         ----------
         vectors
-            Encoded configurations, of shape (n, n_columns), n >= 1.
+            Encoded configurations, of shape (n, n_hyperparameters), n >= 1; see
+            :meth:`divbo.space.base.Space.encode`.
         diversities
             Their pairwise diversities, of shape (n, n), symmetric, zeros on the diagonal.
+        categories
+            Number of categories of each hyperparameter, 0 of a number; int,
+            of shape (n_hyperparameters,).
         rng
             The only source of randomness.
 
         Returns
         -------
         model
-            ``model(a, b)`` of shapes (m, n_columns) and (p, n_columns) gives the predictions of
-            every member for every pair, of shape (members, m, p).
+            ``model(a, b)`` of shapes (m, n_hyperparameters) and (p, n_hyperparameters) gives the
+            predictions of every member for every pair, of shape (members, m, p).
         """
+
+
+def one_hot(vectors: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Give each category a column of its own, for models that know numbers only.
+
+    Parameters
+    ----------
+    vectors
+        Encoded configurations, of shape (n, n_hyperparameters).
+    categories
+        See :meth:`PerformanceSurrogate.fit`.
+
+    Returns
+    -------
+    columns
+        float32, of shape (n, n_columns), in the order of the hyperparameters.
+    """
+    widths = np.maximum(categories, 1)
+    starts = np.cumsum(widths) - widths
+    categorical = np.asarray(categories) > 0
+    columns = np.zeros((len(vectors), widths.sum()), dtype=np.float32)
+    columns[:, starts[~categorical]] = vectors[:, ~categorical]
+    hot = starts[categorical] + vectors[:, categorical].astype(int)
+    np.put_along_axis(columns, hot, 1.0, axis=1)
+    return columns

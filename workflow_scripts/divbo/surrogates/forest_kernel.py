@@ -3,7 +3,7 @@
 import numpy as np
 from pydantic import Field
 
-from divbo.surrogates.base import DiversityModel, DiversitySurrogate
+from divbo.surrogates.base import DiversityModel, DiversitySurrogate, one_hot
 
 LANDMARKS = 10  # observed configurations; the trees learn how far others are from these
 
@@ -23,12 +23,16 @@ class ForestKernel(DiversitySurrogate):
     trees: int = Field(20, ge=1, description="Trees of a group.")
 
     def fit(
-        self, vectors: np.ndarray, diversities: np.ndarray, rng: np.random.Generator
+        self,
+        vectors: np.ndarray,
+        diversities: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
     ) -> DiversityModel:
         """Grow the trees; see :meth:`DiversitySurrogate.fit`."""
         from sklearn.ensemble import ExtraTreesRegressor
 
-        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        vectors = one_hot(vectors, categories)
         landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # again from the first
         forest = ExtraTreesRegressor(
             n_estimators=self.groups * self.trees,
@@ -44,7 +48,7 @@ class ForestKernel(DiversitySurrogate):
             shares.append(share / np.maximum(share.sum(axis=1, keepdims=True), 1))
 
         def weights(vectors: np.ndarray) -> np.ndarray:
-            vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+            vectors = one_hot(vectors, categories)
             result = np.zeros((self.groups, len(vectors), len(diversities)), dtype=np.float32)
             for i, (tree, share) in enumerate(zip(trees, shares, strict=True)):
                 result[i // self.trees] += share[tree.apply(vectors)]

@@ -19,12 +19,16 @@ class LightGBMSingle(DiversitySurrogate):
     trees: int = Field(1000, ge=1, description="Trees of the model.")
 
     def fit(
-        self, vectors: np.ndarray, diversities: np.ndarray, rng: np.random.Generator
+        self,
+        vectors: np.ndarray,
+        diversities: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
     ) -> DiversityModel:
         """Fit the model, which needs no random numbers; see :meth:`DiversitySurrogate.fit`."""
         import lightgbm
 
-        pairs = Pairs.of(vectors, diversities)
+        pairs = Pairs.of(vectors, diversities, categories)
         if not pairs.varying.any():
             return pairs.no_model(1)
         parameters = {

@@ -18,12 +18,16 @@ class RandomForestPairs(DiversitySurrogate):
     trees: int = Field(10, ge=2, description="Trees of the forest, the members of the model.")
 
     def fit(
-        self, vectors: np.ndarray, diversities: np.ndarray, rng: np.random.Generator
+        self,
+        vectors: np.ndarray,
+        diversities: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
     ) -> DiversityModel:
         """Fit the forest; see :meth:`DiversitySurrogate.fit`."""
         from sklearn.ensemble import RandomForestRegressor
 
-        pairs = Pairs.of(vectors, diversities)
+        pairs = Pairs.of(vectors, diversities, categories)
         if not pairs.varying.any():
             return pairs.no_model(self.trees)
         forest = RandomForestRegressor(

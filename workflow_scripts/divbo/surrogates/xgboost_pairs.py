@@ -22,10 +22,14 @@ class XGBoostPairs(DiversitySurrogate):
     trees: int = Field(200, ge=1, description="Trees of each model.")
 
     def fit(
-        self, vectors: np.ndarray, diversities: np.ndarray, rng: np.random.Generator
+        self,
+        vectors: np.ndarray,
+        diversities: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
     ) -> DiversityModel:
         """Fit the models; see :meth:`DiversitySurrogate.fit`."""
-        pairs = Pairs.of(vectors, diversities)
+        pairs = Pairs.of(vectors, diversities, categories)
         if not pairs.varying.any():
             return pairs.no_model(self.models)
         boosters = train(pairs, self.models, self.trees, rng)
