@@ -91,8 +91,8 @@ STUDIES = [
     (text(surrogates="{names: [forest-kernel], held_out: 1000000000}"),
      "surrogates.held_out: .*less"),
 
-    (text(searches=f"{{random: {{optimizer: random}}, divbo: {{optimizer: bo, candidates: {HUGE}}}}}"),
-     "searches.divbo.candidates: at most 1,000,000; found 1000000000000000000000"),
+    (text(searches=f"{{random: {{optimizer: random}}, b: {{optimizer: bo, candidates: {HUGE}}}}}"),
+     "searches.b.candidates: at most 1,000,000; found 1000000000000000000000"),
     (text(ensembles=f"{{best: {{type: selection, size: {HUGE}}}}}"),
      "ensembles.best.size: input should be less than or equal to 1000"),
     (text(datasets=f"{{x: {{openml: {HUGE}}}}}"), "datasets.x.openml: .*less than or equal"),
