@@ -7,8 +7,9 @@ import pytest
 
 from divbo import plugins
 from divbo.acquisition import expected_improvement
+from divbo.categories import Categories
 from divbo.surrogates.one_hot_forest import OneHotForest
-from divbo.surrogates.random_forest import RandomForest, _Codes, _Tree
+from divbo.surrogates.random_forest import RandomForest, _Tree
 
 
 def rng(seed: int) -> np.random.Generator:
@@ -29,12 +30,12 @@ CATEGORIES = np.array([0, 0, 3, 6])
 
 def test_categories_are_ordered_by_mean_error():
     """Column 1: b .1, c .3, a .5; column 2 has only z (of x, y, z), the others lie beside it."""
-    codes = _Codes(np.array([3, 0, 3]))
+    known = Categories(np.array([3, 0, 3]))
     vectors = np.array([[0, 0.2, 2], [1, 0.4, 2], [1, 0.1, 2], [2, 0.9, 2]])
-    flat = codes.of(vectors)
+    flat = known.codes(vectors)
     np.testing.assert_array_equal(flat, [[0, 5], [1, 5], [1, 5], [2, 5]])
     errors = np.array([0.5, 0.2, 0.0, 0.3])
-    drawn = np.array([codes.places(flat, errors, rng(s)) for s in range(200)])
+    drawn = np.array([known.places(flat, errors, rng(s)) for s in range(200)])
     np.testing.assert_array_equal(drawn[:, :3], np.tile([2, 0, 1], (200, 1)))
     np.testing.assert_array_equal(drawn[:, 5], 0)
     assert drawn[:, 3:5].min() >= -0.5
@@ -43,17 +44,17 @@ def test_categories_are_ordered_by_mean_error():
 
 
 def test_an_absent_category_falls_anywhere_between_the_others():
-    codes = _Codes(np.array([5]))
+    known = Categories(np.array([5]))
     flat = np.array([[0], [1], [3], [4]])
-    places = [codes.places(flat, np.arange(4.0), rng(s))[2] for s in range(400)]
+    places = [known.places(flat, np.arange(4.0), rng(s))[2] for s in range(400)]
     counts = np.histogram(places, 4, range=(-0.5, 3.5))[0]
     assert counts.sum() == 400
     assert counts.min() > 60
 
 
 def test_equal_categories_are_ordered_at_random():
-    codes = _Codes(np.array([2]))
-    orders = {tuple(codes.places(np.array([[0], [1]]), np.ones(2), rng(s))) for s in range(20)}
+    known = Categories(np.array([2]))
+    orders = {tuple(known.places(np.array([[0], [1]]), np.ones(2), rng(s))) for s in range(20)}
     assert orders == {(0, 1), (1, 0)}
 
 
@@ -63,7 +64,7 @@ def test_the_first_split_is_the_best_of_all_subsets(seed):
     draw = rng(seed)
     vectors, effect = draw.integers(6, size=(40, 1)).astype(np.float32), draw.random(6)
     errors = effect[vectors[:, 0].astype(int)] + draw.random(40) / 3
-    tree = _Tree(vectors, _Codes(np.array([6])), errors, rng(seed))
+    tree = _Tree(vectors, Categories(np.array([6])), errors, rng(seed))
     # The sample that the tree has drawn first.
     rows = rng(seed).integers(40, size=40)
     values, y = vectors[rows, 0].astype(int), errors[rows]
@@ -85,10 +86,10 @@ def test_the_first_split_is_the_best_of_all_subsets(seed):
 def test_thresholds_lie_anywhere_between_the_neighbours():
     vectors, errors = made(60)
     vectors = vectors.astype(np.float32)
-    tree = _Tree(vectors, _Codes(CATEGORIES), errors, rng(1))
+    tree = _Tree(vectors, Categories(CATEGORIES), errors, rng(1))
     rows = rng(1).integers(60, size=60)
     columns = vectors[rows].copy()
-    columns[:, 2:] = tree.places[_Codes(CATEGORIES).of(columns)]
+    columns[:, 2:] = tree.places[Categories(CATEGORIES).codes(columns)]
     shares, nodes = [], [(0, np.arange(60))]
     while nodes:
         node, here = nodes.pop()
@@ -112,13 +113,13 @@ def test_mean_and_spread_are_those_of_the_trees():
     vectors, errors = made(50)
     new = made(30, seed=1)[0]
     mean, std = RandomForest().fit(vectors, errors, CATEGORIES, rng(3))(new)
-    draw, codes = rng(3), _Codes(CATEGORIES)
-    trees = [_Tree(vectors.astype(np.float32), codes, errors, draw) for _ in range(10)]
+    draw, known = rng(3), Categories(CATEGORIES)
+    trees = [_Tree(vectors.astype(np.float32), known, errors, draw) for _ in range(10)]
     columns = new.astype(np.float32)
     means = []
     for tree in trees:
         one = columns.copy()
-        one[:, 2:] = tree.places[codes.of(columns)]
+        one[:, 2:] = tree.places[known.codes(columns)]
         means.append(tree.tree.predict(one).ravel())
     np.testing.assert_allclose(mean, np.mean(means, axis=0))
     np.testing.assert_allclose(std**2, np.maximum(np.var(means, axis=0, ddof=1), 1e-5))
