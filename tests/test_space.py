@@ -1,5 +1,6 @@
 """The configuration space: what is in it, sampling, encoding, neighbours."""
 
+import copy
 import json
 import math
 import time
@@ -348,6 +349,30 @@ def test_samples_are_uniform(space, drawn):
     steps = np.bincount([c["lightgbm:n_estimators"] // 50 - 2 for c in trees], minlength=19)
     assert len(steps) == 19
     assert stats.chisquare(steps).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("sampler", ["ours", "ConfigSpace"])
+def test_operators_with_forbidden_combinations_are_drawn_less_often(space, sampler):
+    """As in ConfigSpace: the whole configuration is drawn again, the operator included."""
+    if sampler == "ours":
+        drawn = space.sample(20_000, np.random.default_rng(5))
+    else:
+        own = copy.deepcopy(space.configspace)
+        own.seed(5)
+        drawn = own.sample_configuration(20_000)
+    # Weights before normalising: the shares of the combinations that are legal.
+    legal_shares = {
+        "algorithm": {"liblinear_svc": 1 / 2},
+        "preprocessor": {"liblinear_selector": 1 / 2, "feature_agglomeration": 7 / 9},
+    }
+    for node, rarer in legal_shares.items():
+        choices = list(space.configspace[node].choices)
+        total = len(choices) - len(rarer) + sum(rarer.values())
+        for choice in choices:
+            share = np.mean([c[node] == choice for c in drawn])
+            # Six standard errors. Drawn first, liblinear_svc would have 9.1 % instead of 4.8 %.
+            expected = rarer.get(choice, 1) / total
+            assert share == pytest.approx(expected, abs=6 * np.sqrt(expected / 20_000)), choice
 
 
 def test_log_integers_are_uniform_in_the_logarithm(space):
