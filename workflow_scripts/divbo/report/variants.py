@@ -78,14 +78,14 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
     if len(compared.methods) < 2:
         return parts
     base = results.reference if results.reference in compared.methods else compared.methods[0]
+    entry, role = printed
+    names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
     for column, part in PARTS.items():
         table = ranks.spreads(ranks.final_errors(compared, column))
         parts.append(error_table(table, part, suffix, variants.against(compared, base, column)))
         if column == "test_error":
             parts += _tests(compared, base, suffix)
-    entry, role = printed
-    names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
-    parts += printed_significance(entry, set(names.values()))
+            parts += printed_significance(entry, set(names.values()))
     ours = ranks.spreads(ranks.final_errors(compared, "test_error"))
     ours = ours.assign(method=ours["method"].map(names)).dropna(subset="method")
     parts += beside_the_paper(results, entry, ours, suffix)

@@ -71,10 +71,9 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
     tests = wilcoxon.one_sample(ranks.final_errors(compared), value)
     if tests.empty:
         return []
-    words = [
-        f"Test error of {paired.in_words(mine, method, NAME)}"
-        for method, mine in tests.groupby("method", sort=False)
-    ]
+    subject = results.reference if results.reference in compared.methods else compared.methods[0]
+    mine = tests[tests["method"] == subject]
+    words = f"Test error of {paired.in_words(mine, subject, NAME)}"
     repeats = int(tests["pairs"].max())
     notes = [
         f"Mean test error of the method minus {NAME}'s in percentage points; p of the one-sample "
@@ -91,7 +90,7 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
             "can be significant. 6 repeats are the least."
         )
     caption = f"Tests of the test error against {NAME}'s single run"
-    return [*words, paired.table("tests", caption, tests, notes)]
+    return [words, paired.table("tests", caption, tests, notes)]
 
 
 def _ours(study: dict, method: str) -> bool:

@@ -83,8 +83,8 @@ def _table(column: str, summary: pd.DataFrame, methods: list[str], datasets: lis
     if column == "minimum":
         runs = published.entry(entry)["figure-1-runs"]
         notes.append(
-            f"Figure 1 of the paper is of {runs} runs on quake, its figures elsewhere of 10; here "
-            f"it is {_n(int(summary['repeats'].max()), 'repeat')} a data set."
+            f"Figure 1 of the paper is of {runs} runs on quake, its other figures of 10; ours is "
+            f"of {_n(int(summary['repeats'].max()), 'run')} a data set."
         )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
         notes.append(

@@ -52,8 +52,8 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
     curve = ranks.rank_curves(compared, "test_error")
     others = [m for m in seen.compared.methods if m not in compared.methods]
     text = (
-        f"Figure 4c of the paper ranks its four post-hoc designs among themselves: methods whose "
-        f"ensemble is built of what a search for single models has evaluated. Here these are "
+        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods whose "
+        "ensemble is built from what a search for single models has evaluated. Here these are "
         f"{', '.join(compared.methods)}, ranked on {compared.runs} runs; "
         f"{_sum(len(compared.methods))}."
     )
