@@ -124,7 +124,8 @@ def printed_significance(entry: str, present: set[str | None]) -> list[str]:
     subject, other = stated["of"]
     if not {subject, other} <= present:
         return []
-    return [f"{beside.source(entry)}: {paired.sentence(subject, other, stated)}"]
+    text = f"{beside.source(entry)}: {paired.sentence(subject, other, stated)}"
+    return [f"{text[:-1]}; {stated['also']}." if "also" in stated else text]
 
 
 def scope(results: Results, compared: ranks.Comparison) -> str:

@@ -83,7 +83,7 @@ def _table(column: str, summary: pd.DataFrame, methods: list[str], datasets: lis
     if column == "minimum":
         runs = published.entry(entry)["figure-1-runs"]
         notes.append(
-            f"Figure 1 of the paper is of {runs} runs on quake, its other figures of 10; ours is "
+            f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours is "
             f"of {_n(int(summary['repeats'].max()), 'run')} a data set."
         )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
