@@ -201,7 +201,8 @@ class _Rounds:
     def _second(self, place: int, models: np.ndarray) -> np.ndarray:
         """Return what decides between models that err alike, the lowest first, shape (k,)."""
         if self.ties == "selected-first":
-            return ~np.isin(models, [r.winner for r in self.rounds[:place]])
+            selected = {r.winner for r in self.rounds[:place]}
+            return np.array([model not in selected for model in models.tolist()])
         if self.right is not None:
             return log_losses((self.rounds[place].right + self.right[models]) / (place + 1))
         return np.zeros(len(models))
