@@ -80,7 +80,7 @@ def test_weighted_ranks_by_hand(monkeypatch):
     candidates = made_candidates(space, 4)
     gain = np.array([0.9, 0.5, 0.5, 0.0])
     cost, columns, facts = DivBO.model_construct(
-        beta=0.05, tau=0.2, weight=0.5, pool=25, surrogate="spy", sampler="members"
+        beta=0.05, tau=0.2, weight=0.5, pool=25, ties="random", surrogate="spy", sampler="members"
     ).rank(past, candidates, gain, np.random.default_rng(0))
     np.testing.assert_allclose(columns["rank_performance"], [1, 2.5, 2.5, 4])
     np.testing.assert_allclose(columns["rank_diversity"], [4, 2.5, 1, 2.5])
@@ -90,7 +90,8 @@ def test_weighted_ranks_by_hand(monkeypatch):
 
 
 @pytest.mark.parametrize("failed", [(), {0, 3, 9}])
-def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed):
+@pytest.mark.parametrize("ties", ["random", "selected-first", "log-loss"])
+def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed, ties):
     space = ToySpace()
     past = history(space, 15, failed=failed, seed=3)
     spy = Spy(np.random.default_rng(0).random((5, 40, 25)))
@@ -98,7 +99,7 @@ def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed):
     candidates = made_candidates(space)
     gain = np.random.default_rng(1).random(40)
     optimizer = DivBO.model_construct(
-        beta=0.05, tau=0.2, weight=None, pool=25, surrogate="spy", sampler="members"
+        beta=0.05, tau=0.2, weight=None, pool=25, ties=ties, surrogate="spy", sampler="members"
     )
     cost, _, facts = optimizer.rank(past, candidates, gain, np.random.default_rng(5))
 
@@ -110,9 +111,9 @@ def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed):
     members = select(
         np.stack([o.prediction for o in ok]),
         past.labels,
-        np.array([o.error for o in ok]),
         25,
         seed=int(np.random.default_rng(5).integers(2**31)),
+        ties=ties,
     ).indices
     np.testing.assert_array_equal(spy.asked[0], candidates.vectors)
     np.testing.assert_array_equal(spy.asked[1], vectors[members])
@@ -140,9 +141,7 @@ def test_chooses_among_the_candidates_of_bo():
 
     starts = optimizer._starts(past, past.errors, gain, ties)
     candidates = propose(space, starts, gain, climb, size=300)
-    members = select(
-        past.predictions, past.labels, past.errors, 25, seed=int(more.integers(2**31))
-    ).indices
+    members = select(past.predictions, past.labels, 25, seed=int(more.integers(2**31))).indices
     surrogate = plugins.load("surrogates", "lightgbm-pairs")()
     vectors = past.vectors.astype(np.float32)
     diversity = surrogate.fit(vectors, pairwise(list(past.predictions)), space.categories, more)
@@ -190,9 +189,7 @@ def test_a_large_weight_finds_what_is_unlike_the_pool():
     gains = []
     for seed in range(5):
         past = history(ToySpace(), 25, seed=seed)
-        members = past.predictions[
-            select(past.predictions, past.labels, past.errors, 25, seed=0).indices
-        ]
+        members = past.predictions[select(past.predictions, past.labels, 25, seed=0).indices]
 
         def distance(optimizer, past=past, members=members, seed=seed):
             chosen = optimizer.suggest(past, np.random.default_rng(seed)).configuration
@@ -216,7 +213,7 @@ def test_samplers_differ():
 def test_settings_are_the_papers():
     optimizer = DivBO()
     assert (optimizer.beta, optimizer.tau, optimizer.pool, optimizer.initial) == (0.05, 0.2, 25, 5)
-    assert optimizer.surrogate == "lightgbm-pairs"
+    assert (optimizer.surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
     assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0)
     assert optimizer.modules == [
         "divbo.surrogates.random_forest",
