@@ -28,7 +28,7 @@ from divbo.space.base import Configuration, Space
 
 ALGORITHM = "algorithm"
 #: Kinds of synthetic problems, and how far apart their algorithms are.
-KINDS = {"ordinary": 0.25, "alike": 0.01}
+KINDS = {"ordinary": 0.05, "alike": 0.004}
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class Synthetic:
     and the error ``floor + (0.5 - floor) (1 - exp(-z))`` plus noise: good pipelines differ
     by little, bad ones are as good as guessing. All terms are at least 0.
 
-    * A is exponential of mean 0.25 (0.01 for the kind ``alike``, whose algorithms hardly differ), P
-      of mean 0.25, R of mean 0.15, less the smallest; s is uniform in [0, 1], for some algorithms
-      do not care for the scale of the data. I is 0 for nine pairs in ten, exponential of mean 0.3
-      for the others. The two best of 11 algorithms are 0.025 apart on average, 0.9 points of error,
-      so that a tuned second beats an untuned first.
+    * With E exponential of mean 1, A is 0.05 E^1.5 (0.004 E^1.5 for the kind ``alike``, whose
+      algorithms hardly differ), P is 0.06 E^2 and R is 0.04 E^2, each less the smallest: most
+      operators are nearly as good as the best, and some are hopeless. s is uniform in [0, 1], for
+      some algorithms do not care for the scale of the data. I is 0 for nine pairs in ten, 0.3 E for
+      the others.
     * A number has the effect w ((x - best) / d)^2 of its position x in unit scale, where d is the
       larger distance of ``best`` to an end. A category has w times a uniform number, 0 for the
-      best. Two numbers of each algorithm (its first) belong together: to their effects comes that
-      of the difference of their distances. The weights w of an operator's hyperparameters share its
-      tunability at random (Dirichlet of 0.4: a few matter), which is uniform in [0.2, 1] for
-      algorithms, in [0, 0.3] for preprocessors and in [0, 0.1] for rescalers. The best values
-      of an operator are a legal configuration of it.
-    * ``floor`` is uniform in [0.05, 0.25]. The noise is normal with a standard deviation of 0.003
-      (0.3 points), always the same for a configuration.
+      best. Two numbers of each algorithm (its first) belong together: to their effects comes half
+      of the tunability times the square of the difference of x - best. The weights w of an
+      operator's hyperparameters share its tunability at random (Dirichlet of 0.4: a few matter),
+      which is 0.15 E for algorithms, 0.05 E for preprocessors and 0.02 E for rescalers. The best
+      values of an operator are a legal configuration of it.
+    * ``floor`` is uniform in [0.05, 0.25]. The noise is normal with a standard deviation of 0.002
+      (0.2 points), always the same for a configuration.
     * One pair of algorithm and preprocessor in 50 fails always, other configurations in 3 of 100
       cases (never one of the best values throughout).
 
@@ -102,8 +102,11 @@ class Synthetic:
         sizes = {name: len(column.choices) for name, column in self.stages.items()}
         a, p, r = (sizes[name] for name in (ALGORITHM, "preprocessor", "rescaler"))
         self.floor = rng.uniform(0.05, 0.25)
-        means = {ALGORITHM: apart, "preprocessor": 0.25, "rescaler": 0.15}
-        effects = {name: rng.exponential(mean, sizes[name]) for name, mean in means.items()}
+        laws = {ALGORITHM: (apart, 1.5), "preprocessor": (0.06, 2), "rescaler": (0.04, 2)}
+        effects = {
+            name: scale * rng.exponential(size=sizes[name]) ** power
+            for name, (scale, power) in laws.items()
+        }
         effects = {name: values - values.min() for name, values in effects.items()}
         scaled = rng.random(a)[:, None] * effects["rescaler"]
         pairs = rng.exponential(0.3, (a, p)) * (rng.random((a, p)) < 0.1)
@@ -128,11 +131,11 @@ class Synthetic:
         self.best[inactive] = draws[inactive]
         self.weights = np.zeros(len(columns))
         self.ridges: list[tuple[int, int, float]] = []
-        scale = {ALGORITHM: (0.2, 1.0), "preprocessor": (0.0, 0.3), "rescaler": (0.0, 0.1)}
+        scale = {ALGORITHM: 0.15, "preprocessor": 0.05, "rescaler": 0.02}
         for stage, column in self.stages.items():
             for name in column.choices:
                 own = [i for i, c in enumerate(columns) if c.name.startswith(f"{name}:")]
-                tunability = rng.uniform(*scale[stage])
+                tunability = rng.exponential(scale[stage])
                 if own:
                     self.weights[own] = tunability * rng.dirichlet(np.full(len(own), 0.4))
                 numbers = [i for i in own if not columns[i].categorical][:2]
@@ -192,7 +195,7 @@ class Synthetic:
         error = self.errors(configuration.point[None])[0]
         if np.isinf(error) or (rng.random() < 0.03 and error > self.lowest + 1e-9):
             return FAILED
-        error = np.clip(error + rng.normal(0, 0.003), 0, 1)
+        error = np.clip(error + rng.normal(0, 0.002), 0, 1)
         n = len(self.labels)
         wrong = round(error * n)
         ease = self.sample_ease + self._features(configuration) @ self.loadings
