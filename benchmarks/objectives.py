@@ -26,6 +26,8 @@ from divbo.history import OK
 from divbo.scores import load
 from divbo.space.base import Configuration, Space
 
+#: To be raised when something here changes what is found.
+VERSION = 1
 ALGORITHM = "algorithm"
 #: Kinds of synthetic problems, and how far apart their algorithms are.
 KINDS = {"ordinary": 0.05, "alike": 0.004}

@@ -23,6 +23,8 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+#: To be raised when something here changes what is found.
+VERSION = 1
 #: Each search with the environment that it runs in.
 NAMES = {"smac": "smac", "openbox": "openbox", "optuna": "openbox"}
 MOST = 1000  # configurations of Optuna, which knows no forbidden ones, until one is legal
@@ -38,18 +40,19 @@ class Peer:
         # SMAC3's initial design is a share of the budget.
         self.name = f"{name} evaluations={evaluations}" if name == "smac" else name
         pins = (root / "envs" / f"{environment}.txt").read_bytes()
-        self.version = f"{zlib.crc32(Path(__file__).read_bytes() + pins):08x}"
+        self.version = f"{VERSION}-{zlib.crc32(pins):08x}"
 
     @contextmanager
     def suggester(self, problem, number: int) -> Iterator[Callable]:
         """Start the process; give the function from a history to a configuration and seconds."""
         command = [self.python, Path(__file__), self.peer, str(number), str(self.evaluations)]
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        # The order of sets decides as well.
+        fixed = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
         with subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **threads},
+            env={**os.environ, **fixed},
             text=True,
         ) as process:
             tell(process.stdin, describe(problem.space))
@@ -151,13 +154,13 @@ def config_space(description: dict[str, list]):
 
 
 def add(space, old: str, part) -> None:
-    """Add a part to a space, by the name of the method in old versions or by the new one."""
-    (getattr(space, old) if hasattr(space, old) else space.add)(part)
+    """Add a part to a space: by ``add``, which old versions of ConfigSpace do not have."""
+    (space.add if hasattr(space, "add") else getattr(space, old))(part)
 
 
 def get(space, name: str):
     """Return a hyperparameter by name."""
-    return space.get_hyperparameter(name) if hasattr(space, "get_hyperparameter") else space[name]
+    return space[name] if hasattr(space, "add") else space.get_hyperparameter(name)
 
 
 class Smac:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
 
 import peers  # noqa: E402
+from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # noqa: E402
+
 from divbo import plugins  # noqa: E402
 from divbo.code_version import code_version  # noqa: E402
 from divbo.ensembles.selection import select  # noqa: E402
@@ -36,7 +38,6 @@ from divbo.errors import UserError, run  # noqa: E402
 from divbo.history import OK, History  # noqa: E402
 from divbo.search.shown import generator, observation  # noqa: E402
 from divbo.space import base  # noqa: E402
-from objectives import ALGORITHM, KINDS, Outcome, Synthetic, Table  # noqa: E402
 
 POINTS = (25, 50, 100, 250)
 SEARCHES = ["random", "bo", "bo performance=one-hot-forest", "rising-bandit"]
@@ -86,7 +87,7 @@ class Own:
         if self.optimizer != asked:
             self.name += f" evaluations={evaluations}"
         modules = [type(asked).__module__, *asked.modules, "divbo.search.shown"]
-        self.version = code_version(*modules)
+        self.version = f"{VERSION}-{code_version(*modules)}"
 
     @contextmanager
     def suggester(self, problem, number: int) -> Iterator:
@@ -119,7 +120,7 @@ def make_search(text: str, evaluations: int) -> "Own | peers.Peer":
     return Own(text, evaluations)
 
 
-@cache  # a process reads a table once
+@lru_cache(maxsize=4)  # a process reads a table once
 def make_problem(name: str, number: int, folders: tuple[Path, ...]) -> Synthetic | Table:
     """Make the problem of a run; ``folders`` are those of a table, else empty."""
     if folders:
@@ -127,9 +128,14 @@ def make_problem(name: str, number: int, folders: tuple[Path, ...]) -> Synthetic
     return Synthetic(name.removeprefix("synthetic:"), number)
 
 
-def do_run(name: str, folders: tuple[Path, ...], search, number: int, evaluations: int) -> dict:
-    """Do one search; return its row of the file."""
+def start_run(name: str, folders: tuple[Path, ...], search, number: int, evaluations: int) -> dict:
+    """Make the problem, and do a run."""
     problem = make_problem(name, 0 if folders else number, folders)
+    return do_run(name, problem, search, number, evaluations)
+
+
+def do_run(name: str, problem, search, number: int, evaluations: int) -> dict[str, Any]:
+    """Do one search; return its row of the file."""
     outcomes: list[Outcome] = []
     history = History(problem.space, problem.labels)
     seconds = 0.0
@@ -168,7 +174,9 @@ def scores(problem, outcomes: list[Outcome], seed: int) -> dict[str, float]:
         result[f"error_{point}"] = errors.min()
         validation, test = (np.stack([getattr(o, p) for o in ok]) for p in ("validation", "test"))
         members = select(validation, problem.labels, errors, size=25, seed=seed)
-        found = zip(members.labels(validation, test), (problem.labels, problem.test_labels))
+        found = zip(
+            members.labels(validation, test), (problem.labels, problem.test_labels), strict=True
+        )
         wrong = [float(np.mean(labels != truth)) for labels, truth in found]
         result[f"ensemble_{point}"], result[f"ensemble_test_{point}"] = wrong
     return {name: round(value, 6) for name, value in result.items()}
@@ -324,9 +332,7 @@ def main() -> None:
     if not options.show:
         do_all(todo, results, options.jobs)
     for name in problems:
-        show(
-            results, name, [s.name for s in searches], reference, numbers, options.evaluations
-        )
+        show(results, name, [s.name for s in searches], reference, numbers, options.evaluations)
 
 
 def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
@@ -334,7 +340,7 @@ def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
     if not todo:
         return
     with ProcessPoolExecutor(jobs) as pool:
-        running = [pool.submit(do_run, *arguments) for arguments in todo]
+        running = [pool.submit(start_run, *arguments) for arguments in todo]
         try:
             for done, future in enumerate(as_completed(running), 1):
                 results.append(future.result())
