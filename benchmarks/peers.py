@@ -47,7 +47,7 @@ class Peer:
         """Start the process; give the function from a history to a configuration and seconds."""
         command = [self.python, Path(__file__), self.peer, str(number), str(self.evaluations)]
         # The order of sets decides as well.
-        fixed = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
         with subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
