@@ -27,8 +27,7 @@ export STUDY MANIFEST
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon \
-	peers bench-search bench-peers schema format lock
+.PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon peers bench-search bench-peers schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml

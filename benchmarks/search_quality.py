@@ -14,6 +14,8 @@ of the search has changed. What is printed comes from the file.
 import argparse
 import csv
 import math
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -31,7 +33,7 @@ sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
 import peers  # noqa: E402
 from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # noqa: E402
 
-from divbo import plugins  # noqa: E402
+from divbo import plugins, stopping  # noqa: E402
 from divbo.code_version import code_version  # noqa: E402
 from divbo.ensembles.selection import select  # noqa: E402
 from divbo.errors import UserError, run  # noqa: E402
@@ -339,7 +341,7 @@ def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
     """Do runs, and write each down when it is finished."""
     if not todo:
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=work_for, initargs=(os.getpid(),)) as pool:
         running = [pool.submit(start_run, *arguments) for arguments in todo]
         try:
             for done, future in enumerate(as_completed(running), 1):
@@ -348,6 +350,14 @@ def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     print(file=sys.stderr)
+
+
+def work_for(parent: int) -> None:
+    """Let a process of the pool end with the one that started it, and not before."""
+    signal.set_wakeup_fd(-1)
+    for number in stopping.SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    stopping.with_parent(parent, signal.SIGKILL)
 
 
 if __name__ == "__main__":

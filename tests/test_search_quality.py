@@ -1,10 +1,14 @@
 """The benchmark of searches: made-up problems, stored evaluations, and runs that go on."""
 
 import csv
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from scipy import stats
 
@@ -269,23 +273,43 @@ def rows(path: Path) -> list[dict]:
 
 def test_a_resumed_benchmark_equals_an_uninterrupted_one(stored, tmp_path, monkeypatch, capsys):
     tables = ["--tables", *map(str, stored[0])]
-    options = [*tables, "--search", "bo", "random", "bo spread=0.05", "--evaluations", "25"]
+    options = [*tables, "--search", "random", "bo spread=0.05", "--evaluations", "25"]
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
-    run_main(monkeypatch, *options, "--seeds", "3", "--output", str(whole))
+    run_main(monkeypatch, *options, "--seeds", "2", "--output", str(whole), "--reference", "random")
     first = capsys.readouterr().out
     run_main(monkeypatch, *options, "--seeds", "1", "--output", str(parts))
     done = parts.read_text()
-    assert len(done.splitlines()) == 4
+    assert len(done.splitlines()) == 3
     parts.write_text(done[:-9])  # the last line is torn
-    run_main(monkeypatch, *options, "--seeds", "3", "--output", str(parts), "--jobs", "2")
+    run_main(monkeypatch, *options, "--seeds", "2", "--output", str(parts), "--jobs", "2")
     assert rows(parts) == rows(whole)
-    assert len(rows(whole)) == 9
+    assert len(rows(whole)) == 4
     assert parts.read_text().startswith("".join(done.splitlines(keepends=True)[:-1]))
     text = parts.read_text()
-    run_main(monkeypatch, *options, "--seeds", "3", "--output", str(parts))
+    run_main(monkeypatch, *options, "--seeds", "2", "--output", str(parts))
     assert parts.read_text() == text
-    assert "bo spread=0.05    3" in first
+    assert "bo spread=0.05    2" in first
     assert len({r["error_25"] for r in rows(whole)}) > 1
+
+
+def test_a_stopped_benchmark_keeps_what_is_finished(tmp_path):
+    file = tmp_path / "file.csv"
+    options = ["--synthetic", "ordinary", "--search", "random", "--evaluations", "25"]
+    command = [sys.executable, ROOT / "benchmarks/search_quality.py", "--output", file, *options]
+    with subprocess.Popen([*command, "--seeds", "500"], stderr=subprocess.PIPE) as process:
+        while not file.exists() or len(file.read_text().splitlines()) < 4:
+            time.sleep(0.05)
+            assert process.poll() is None
+        workers = psutil.Process(process.pid).children()
+        process.terminate()
+        assert "the same command continues" in process.communicate()[1].decode()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert workers
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+    kept = [line for line in file.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    ended = subprocess.run([*command, "--seeds", "3"], stdout=subprocess.PIPE, check=True)
+    assert file.read_text() == "".join(kept)
+    assert b"random    3" in ended.stdout
 
 
 def test_runs_of_other_code_are_done_again(tmp_path):
