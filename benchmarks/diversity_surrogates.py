@@ -1,10 +1,20 @@
 """How well diversity surrogates rank pairs they have not seen: Kendall's tau, and CPU seconds.
 
-    python benchmarks/diversity_surrogates.py [--space divbo] [--configurations 250] [name ...]
+    python benchmarks/diversity_surrogates.py [--search FOLDER ...] [name ...]
 
-Random pipelines of the space are fitted on a made-up data set. A surrogate learns from the first n
-and is tested on the last 50, with the order shuffled ``--shuffles`` times: pairs of two held-out
-configurations, and of a held-out and an observed one (which is what DivBO asks for).
+The configurations are those of finished searches (``results/<study>/searches/...``, best random
+ones), each shuffled ``--shuffles`` times; without ``--search``, 250 random pipelines are fitted on
+a made-up data set. A surrogate learns from the first n and is asked for the last 50:
+
+* ``held-out``: tau of pairs of two held-out configurations,
+* ``observed``: of a held-out and an observed one, which is what DivBO asks for.
+
+Then again without the configurations of three algorithms, of which it is asked for 50:
+
+* ``never tried``: tau of one of them and an observed one,
+* ``predicted / true``: mean diversity of these pairs, and
+* ``spread``: mean standard deviation of the members' predictions for them / for the pairs of
+  ``observed``.
 """
 
 import argparse
@@ -19,13 +29,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
 from divbo import plugins
 from divbo.diversity import pairwise
+from divbo.surrogate_quality import Evaluated, read
 
 HELD_OUT = 50
 DIVERSITY = ["lightgbm-pairs", "xgboost-pairs", "random-forest-pairs", "forest-kernel"]
 
 
-def fitted(space, size: int, classes: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Encode random configurations that can be fitted, with their class probabilities."""
+def fitted(space, size: int, classes: int) -> Evaluated:
+    """Fit random configurations that can be fitted on a made-up data set."""
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
@@ -42,16 +53,57 @@ def fitted(space, size: int, classes: int) -> tuple[np.ndarray, list[np.ndarray]
         if np.isfinite(p).all():
             kept.append(configuration)
             predictions.append(p.astype(np.float32))
-    return space.encode(kept).astype(np.float32), predictions
+    vectors = space.encode(kept).astype(np.float32)
+    return Evaluated(vectors, space.categories, np.zeros(size), pairwise(predictions))
+
+
+def measure(name: str, evaluated: Evaluated, n: int, algorithm: np.ndarray, seed: int) -> list:
+    """Return the figures of one fit on n configurations, and of one without three algorithms."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(algorithm))
+    old, new = order[:n], order[-HELD_OUT:]
+    start = time.process_time()
+    model = fit(name, evaluated, old, seed)
+    across, truth = ask(model, evaluated, new, old)
+    seconds = time.process_time() - start
+    among, true_among = ask(model, evaluated, new, new)
+    upper = np.triu_indices(HELD_OUT, 1)
+    found = [tau(among.mean(axis=0)[upper], true_among[upper]), tau(across.mean(axis=0), truth)]
+    spread = across.std(axis=0).mean()
+
+    gone = np.isin(algorithm[order], rng.choice(np.unique(algorithm), 3, replace=False))
+    old, new = order[~gone][:n], order[gone][-HELD_OUT:]
+    across, truth = ask(fit(name, evaluated, old, seed), evaluated, new, old)
+    found += [tau(across.mean(axis=0), truth), across.mean(), truth.mean()]
+    return [*found, across.std(axis=0).mean(), spread, seconds]
+
+
+def fit(name: str, evaluated: Evaluated, old: np.ndarray, seed: int):
+    """Fit a surrogate on some of the configurations."""
+    known = evaluated.diversities[np.ix_(old, old)]
+    rng = np.random.default_rng(seed)
+    surrogate = plugins.load("surrogates", name)()
+    return surrogate.fit(evaluated.vectors[old], known, evaluated.categories, rng)
+
+
+def ask(model, evaluated: Evaluated, a: np.ndarray, b: np.ndarray) -> tuple:
+    """Return the members' predictions for all pairs, and the true diversities."""
+    return model(evaluated.vectors[a], evaluated.vectors[b]), evaluated.diversities[np.ix_(a, b)]
+
+
+def tau(predicted: np.ndarray, truth: np.ndarray) -> float:
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(predicted.ravel(), truth.ravel()).statistic)
 
 
 def main() -> None:
-    """Fit the pipelines, then every surrogate on growing numbers of them."""
-    from scipy.stats import kendalltau
-
+    """Fit every surrogate on growing numbers of configurations."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", default=DIVERSITY)
     parser.add_argument("--space", default="divbo")
+    parser.add_argument("--search", type=Path, nargs="+", default=[], help="folders of searches")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 25, 50, 100, 200])
     parser.add_argument("--configurations", type=int, default=250)
     parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--shuffles", type=int, default=3)
@@ -59,30 +111,24 @@ def main() -> None:
 
     warnings.simplefilter("ignore")
     space = plugins.load("space", args.space)()
-    vectors, predictions = fitted(space, args.configurations, args.classes)
-    matrix = pairwise(predictions)
-    upper = np.triu_indices(HELD_OUT, 1)
-    print(f"{'surrogate':20s} observations  tau held-out  tau observed  CPU seconds")
-    for n in (n for n in (10, 25, 50, 100, 200) if n + HELD_OUT <= len(vectors)):
+    if args.search:
+        pools = [read(folder, space) for folder in args.search]
+    else:
+        pools = [fitted(space, args.configurations, args.classes)]
+    column = space.index["algorithm"]
+    heads = ["tau held-out", "observed", "never tried", "predicted / true", "spread", "seconds"]
+    print(f"{'surrogate':20s} {'n':>4s}  " + "  ".join(heads))
+    for n in (n for n in args.sizes if all(n + HELD_OUT <= len(p.vectors) for p in pools)):
         for name in args.names:
-            rows = []
-            for shuffle in range(args.shuffles):
-                rng = np.random.default_rng(shuffle)
-                order = rng.permutation(len(vectors))
-                old, new = order[:n], order[-HELD_OUT:]
-                start = time.process_time()
-                surrogate = plugins.load("surrogates", name)()
-                model = surrogate.fit(vectors[old], matrix[np.ix_(old, old)], rng)
-                among = model(vectors[new], vectors[new]).mean(axis=0)
-                across = model(vectors[new], vectors[old]).mean(axis=0)
-                seconds = time.process_time() - start
-                taus = [
-                    kendalltau(among[upper], matrix[np.ix_(new, new)][upper])[0],
-                    kendalltau(across.ravel(), matrix[np.ix_(new, old)].ravel())[0],
-                ]
-                rows.append([*taus, seconds])
-            a, b, seconds = np.mean(rows, axis=0)
-            print(f"{name:20s} {n:12d}  {a:12.3f}  {b:12.3f}  {seconds:11.2f}", flush=True)
+            rows = [
+                measure(name, pool, n, pool.vectors[:, column], shuffle)
+                for pool in pools
+                for shuffle in range(args.shuffles)
+            ]
+            held, seen, new, predicted, true, wide, narrow, seconds = np.mean(rows, axis=0)
+            line = f"{held:12.3f} {seen:9.3f} {new:12.3f} {predicted:10.3f} / {true:.3f}"
+            line += f"  {wide:.3f} / {narrow:.3f}  {seconds:7.2f}"
+            print(f"{name:20s} {n:4d} {line}", flush=True)
 
 
 if __name__ == "__main__":

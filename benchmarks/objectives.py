@@ -249,10 +249,7 @@ class TableSpace(Space):
         return rows[rng.permutation(len(rows))[:size]]
 
     def neighbour_points(
-        self,
-        configurations: Sequence[Configuration],
-        rng: np.random.Generator,
-        fixed: Sequence[str] = (),
+        self, old: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return none: all rows are candidates as it is, so there is nothing to climb for."""
         return self.rows[:0], np.empty(0, dtype=int)

@@ -175,7 +175,7 @@ def scores(problem, outcomes: list[Outcome], seed: int) -> dict[str, float]:
         errors = np.array([o.error for o in ok])
         result[f"error_{point}"] = errors.min()
         validation, test = (np.stack([getattr(o, p) for o in ok]) for p in ("validation", "test"))
-        members = select(validation, problem.labels, errors, size=25, seed=seed)
+        members = select(validation, problem.labels, size=25, seed=seed)
         found = zip(
             members.labels(validation, test), (problem.labels, problem.test_labels), strict=True
         )

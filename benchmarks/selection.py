@@ -12,13 +12,14 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
-from divbo.ensembles.base import Members, Pool, expand
-from divbo.ensembles.selection import Selection, select
+from divbo.ensembles.base import Members, Pool, expand, rounded
+from divbo.ensembles.selection import Selection, Ties, log_losses, select
 
 
 def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:
@@ -37,15 +38,19 @@ def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:
     return Pool(predictions, labels, errors, 0)
 
 
-def plain(predictions: np.ndarray, pool: Pool, size: int) -> list[int]:
+def plain(predictions: np.ndarray, pool: Pool, size: int, ties: Ties) -> list[int]:
     n = len(predictions)
-    priority = np.random.default_rng(pool.seed).random(n)
-    counts = np.rint(pool.errors[:n] * len(pool.labels))
-    total, selected, path = np.zeros(predictions.shape[1:]), np.zeros(n, dtype=bool), []
-    for _ in range(size):
-        wrong = ((total + predictions).argmax(axis=2) != pool.labels).sum(axis=1)
-        path.append(int(np.lexsort((priority, counts, ~selected, wrong))[0]))
-        selected[path[-1]] = True
+    right = np.arange(len(pool.labels)), pool.labels
+    total, path, second = np.zeros(predictions.shape[1:]), [], np.zeros(n)
+    for number in range(1, size + 1):
+        sums = total + predictions
+        wrong = (sums.argmax(axis=2) != pool.labels).sum(axis=1)
+        if ties == "selected-first":
+            second = [i not in path for i in range(n)]
+        elif ties == "log-loss":
+            second = log_losses(sums[:, *right] / number)
+        draws = np.random.default_rng([pool.seed, number]).random(n)
+        path.append(int(np.lexsort((draws, second, wrong))[0]))
         total += predictions[path[-1]]
     return path
 
@@ -56,35 +61,37 @@ def main() -> None:
     parser.add_argument("--samples", type=int, nargs="+", default=[436, 4000])
     parser.add_argument("--classes", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--sizes", type=int, nargs="+", default=[25, 100])
+    parser.add_argument("--ties", choices=get_args(Ties), default="random")
     parser.add_argument("--plain", action="store_true", help="time plain loops too (minutes)")
     options = parser.parse_args()
+    ties = options.ties
     print("samples classes size changes  trace s  select/trace" + "  plain/trace" * options.plain)
     for n_samples in options.samples:
         for n_classes in options.classes:
             pool = make_pool(options.models, n_samples, n_classes)
             for size in options.sizes:
                 start = time.process_time()
-                trace = Selection(size=size).trace(pool)
+                trace = Selection(size=size, ties=ties).trace(pool)
                 traced = time.process_time() - start
                 start = time.process_time()
                 for t, members in enumerate(trace, 1):
-                    arguments = pool.predictions[:t], pool.labels, pool.errors[:t]
-                    expected = select(*arguments, size, pool.seed)
+                    arguments = pool.predictions[:t], pool.labels, size, pool.seed
+                    expected = select(*arguments, ties=ties)
                     assert np.array_equal(members.indices, expected.indices)
                     assert np.array_equal(members.weights, expected.weights)
                 selecting = time.process_time() - start
                 line = f"{n_samples:7d} {n_classes:7d} {size:4d} {len(set(map(id, trace))):7d}"
                 line += f" {traced:8.3f} {selecting / traced:13.1f}"
                 if options.plain:
-                    line += f" {time_plain(pool, trace, size) / traced:12.1f}"
+                    line += f" {time_plain(pool, trace, size, ties) / traced:12.1f}"
                 print(line, flush=True)
 
 
-def time_plain(pool: Pool, trace: list[Members], size: int, step: int = 10) -> float:
-    probabilities = expand(pool.predictions.astype(float))
+def time_plain(pool: Pool, trace: list[Members], size: int, ties: Ties, step: int = 10) -> float:
+    probabilities = expand(rounded(pool.predictions).astype(float))
     start = time.process_time()
     for t in range(step, len(trace) + 1, step):
-        path = plain(probabilities[:t], pool, size)
+        path = plain(probabilities[:t], pool, size, ties)
         assert trace[t - 1].indices.tolist() == sorted(set(path))
     return (time.process_time() - start) * step
 

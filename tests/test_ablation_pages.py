@@ -126,6 +126,44 @@ def test_table_of_variants_by_hand(whole):
     assert rows(found, "beside")["quake"] == ["24.10 (45.55)", "26.10 (45.63)"]
 
 
+def several(places: dict[str, float]):
+    """Errors of 6 repeats: on quake as these places, in every repeat; on wind without order."""
+
+    def found(method, dataset, repeat):
+        level = 0.2 + places[method] + 0.001 * repeat
+        if dataset == "wind":
+            level = 0.2 + 0.01 * ((repeat + list(places).index(method)) % 2)
+        return [level] * 8, [level] * 8
+
+    return found
+
+
+def test_variants_name_the_data_sets_that_differ(tmp_path):
+    content = study(["DivBO", "DivBO-fixed"], repeats=6)
+    made.write(tmp_path, content, several({"DivBO": 0, "DivBO-fixed": 0.01}))
+    found = page("weights", tmp_path, content)
+    assert found.error == found.reason == ""
+    text = words(found)
+    # 2 / 2^6 = 0.031; on wind three differences are as positive as three are negative.
+    line = "Test error of DivBO against DivBO-fixed: significantly lower on quake (p = 0.031); "
+    assert line + "not significantly different on wind (p = 1)." in text
+    printed = "Table 8 of the paper: DivBO against DivBO (fixed): significantly lower on "
+    assert printed + "elevators, house_8L, pol, wind; not significantly different on quake." in text
+    assert rows(found, "tests") == {"quake": ["*+1.00, p 0.031 B*"], "wind": ["+0.00, p 1 S"]}
+
+
+def test_sizes_name_the_data_sets_that_differ(tmp_path):
+    content = study(["BO-ES-100", "BO-ES"], repeats=6)
+    made.write(tmp_path, content, several({"BO-ES-100": 0.02, "BO-ES": 0.01}))
+    text = words(page("sizes", tmp_path, content))
+    line = "Test error of BO-ES against BO-ES-100: significantly lower on quake (p = 0.031); "
+    assert line in text
+    assert (
+        "Table 10 of the paper: BO-ES (25) against BO-ES (100): significantly lower on elevators, "
+        "house_8L, pol, quake; not significantly different on wind." in text
+    )
+
+
 def test_sensitivity_shows_the_grid_with_its_gaps(whole):
     found = page("sensitivity", whole, study())
     assert found.error == found.reason == ""
@@ -185,6 +223,48 @@ def test_autogluon_stands_beside_the_methods_or_says_why_not(tmp_path):
     assert rows(found, "test-error")["wind"][2] == "–"
     assert rows(found, "not-run") == {"wind": ["not run", lost["reason"]]}
     assert rows(found, "beside")["quake"] == ["24.10 (44.75)", "21.00 (44.72)"]
+
+
+def test_autogluons_single_run_is_tested_against_all_repeats(tmp_path):
+    content = study(["RS-ES", "DivBO"], ["quake", "wind"], repeats=6)
+    made.write(tmp_path, content, several({"RS-ES": 0.05, "DivBO": 0.0}))
+    for dataset in ("quake", "wind"):
+        scores = {"status": "ok", "validation_error": 0.2, "test_error": 0.2051}
+        files.write_json(tmp_path / f"autogluon/{dataset}/scores.json", scores)
+    found = page("autogluon", tmp_path, content)
+    assert found.error == found.reason == ""
+    # DivBO on quake: 20.0 to 20.5 %, all below 20.51; on wind 20 and 21 %, by turns.
+    table = rows(found, "tests")
+    assert table["quake"] == ["+4.74, p 0.031 W", "*−0.26, p 0.031 B*"]
+    assert table["wind"][1].endswith("S")
+    text = words(found)
+    assert (
+        "Test error of DivBO against AutoGluon: significantly lower on quake (p = 0.031);" in text
+    )
+    assert "RS-ES against AutoGluon" not in text  # only the reference in words
+    assert (
+        "Table 12 of the paper: DivBO (AutoGluon) against AutoGluon: significantly lower on "
+        "elevators, pol, wind; not significantly different on quake; slightly worse on house_8L."
+        in text
+    )
+    shown = [t for s in found.sections for t in s.parts if isinstance(t, Table)]
+    notes = [note for table in shown for note in table.notes]
+    assert any("AutoGluon's number is taken as known" in note for note in notes)
+    assert not any("nothing can be significant" in note for note in notes)
+
+
+def test_autogluon_is_not_tested_against_repeats_on_other_splits(tmp_path):
+    content = study(["RS-ES", "DivBO"], ["quake"], repeats=6)
+    content["split"] = {**content["split"], "resample": "per-repeat"}
+    made.write(tmp_path, content, several({"RS-ES": 0.05, "DivBO": 0.0}))
+    for repeat in range(6):
+        made.write_split(tmp_path, "quake", name=f"repeat-{repeat}")
+    scores = {"status": "ok", "validation_error": 0.2, "test_error": 0.2051}
+    files.write_json(tmp_path / "autogluon/quake/scores.json", scores)
+    found = page("autogluon", tmp_path, content)
+    assert found.error == found.reason == ""
+    assert "the other repeats cannot be tested against it" in words(found)
+    assert "significantly" not in words(found).split("Table 12")[0]
 
 
 def test_statistics_by_hand(tmp_path):

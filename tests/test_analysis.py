@@ -195,6 +195,24 @@ def test_signed_rank_is_scipys(n):
     assert wilcoxon.signed_rank(x, y) == pytest.approx(expected)
 
 
+def test_one_sample_of_repeats_against_a_single_run_by_hand():
+    pairs = pd.MultiIndex.from_product([["a", "b", "c"], range(6)], names=["dataset", "repeat"])
+    lower, mixed = 0.2 + 0.01 * np.arange(6), np.array([0.28, 0.29, 0.27, 0.31, 0.32, 0.335])
+    final = pd.DataFrame({"A": np.tile(lower, 3), "B": np.tile(mixed, 3)}, index=pairs)
+    values = pd.Series({"a": 0.3, "b": np.nan, "d": 0.1})
+    tests = wilcoxon.one_sample(final, values)
+    # "b" has no number and "c" is not there; all of A are below 0.3: p = 2 / 2^6.
+    assert tests["dataset"].tolist() == ["a", "a"]
+    first, second = tests.to_dict("records")
+    assert (first["method"], first["pairs"], first["outcome"]) == ("A", 6, "better")
+    assert (first["p"], first["difference"]) == (pytest.approx(1 / 32), pytest.approx(-0.075))
+    assert second["p"] == pytest.approx(stats.wilcoxon(np.round(mixed - 0.3, 12)).pvalue)
+    assert second["outcome"] == "same"
+    worse = wilcoxon.one_sample(final, pd.Series({"c": 0.1}))
+    assert worse["outcome"].tolist() == ["worse", "worse"]
+    assert wilcoxon.one_sample(final, pd.Series({"c": 0.1}), alpha=0.01)["outcome"][0] == "same"
+
+
 def test_signed_rank_is_scipys_with_ties_and_zeros():
     d = np.array([3, -1, 2, 2, 0, 1, 0, -2, 4, 1]) / 500
     expected = stats.wilcoxon(d, zero_method="wilcox", method="auto").pvalue

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from ConfigSpace import Categorical, ConfigurationSpace
+from pydantic import ValidationError
 from scipy.integrate import quad
 from scipy.stats import norm, rankdata
 
@@ -154,6 +155,25 @@ def test_initial_design_then_model():
     assert BayesianOptimization(initial=9).minimum_evaluations == 10
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("random-forrest", "did you mean 'random-forest'"), ("forest-kernel", "no errors")],
+)
+def test_wrong_surrogates_are_refused(name, says):
+    with pytest.raises(ValidationError, match=says):
+        BayesianOptimization(performance=name)
+
+
+def test_the_surrogate_is_chosen_by_name():
+    past = history(ToySpace(), 30)
+    whys = [
+        BayesianOptimization(performance=name).suggest(past, np.random.default_rng(0)).why
+        for name in ("random-forest", "one-hot-forest")
+    ]
+    assert whys[0]["mean"] != whys[1]["mean"]
+    assert BayesianOptimization().modules == ["divbo.surrogates.random_forest"]
+
+
 def test_all_failed_is_random():
     past = history(ToySpace(), 8, failed=set(range(8)))
     why = BayesianOptimization().suggest(past, np.random.default_rng(0)).why
@@ -183,7 +203,9 @@ def test_the_suggestion_has_the_largest_improvement_of_its_candidates():
     optimizer = BayesianOptimization(candidates=20_000)
     suggestion = optimizer.suggest(past, np.random.default_rng(4))
     seed = np.random.default_rng(4).integers(2**63, size=4)[0]
-    model = RandomForest().fit(past.vectors, past.errors, np.random.default_rng(seed))
+    model = RandomForest().fit(
+        past.vectors, past.errors, past.space.categories, np.random.default_rng(seed)
+    )
     everything = [
         space.configuration({f"c{i}": v for i, v in enumerate(values)})
         for values in itertools.product("abcd", repeat=5)

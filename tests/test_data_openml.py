@@ -18,7 +18,7 @@ import requests
 
 import fetch as fetch_script
 from divbo import files, study
-from divbo.data import normalise, openml_client, sources
+from divbo.data import normalise, openml_client, paper_sets, sources
 from divbo.errors import UserError
 from openml_server import ERROR, description, serve
 
@@ -731,6 +731,69 @@ def test_arguments_that_are_no_json(text, monkeypatch, capsys):
         fetch_script.main()
     assert end.value.code == 2
     assert capsys.readouterr().err.endswith("argument --source: that is no JSON\n")
+
+
+def arff(rows: int, features: int, classes: int) -> str:
+    """Write a data set of this size, in which the first column is a row id."""
+    names = [f"@attribute x{i} numeric" for i in range(features)]
+    kinds = ",".join(f"c{i}" for i in range(classes))
+    head = ["@relation made", "@attribute id numeric", *names, f"@attribute class {{{kinds}}}"]
+    lines = [f"{r},{'0,' * features}c{r % classes}" for r in range(rows)]
+    return "\n".join([*head, "@data", *lines, ""])
+
+
+def sized(server, number, rows, features, classes, **source):
+    """Read a data set of this size, under this id, from a server that has it so."""
+    server.add(number, arff(rows, features, classes), row_id_attribute="id")
+    return sources.read({"openml": number, **source}, {"server": server.url, "tries": 1})
+
+
+@pytest.mark.parametrize("number", paper_sets.TABLE_5)
+def test_the_papers_data_sets_are_those_of_its_table(number, server):
+    known = paper_sets.TABLE_5[number]
+    right = (known.rows, known.features, known.classes)
+    assert len(sized(server, number, *right).frame) == known.rows
+    for change in ((2, 0, 0), (-2, 0, 0), (0, 1, 0), (0, 0, 1)):
+        wrong = tuple(a + b for a, b in zip(right, change, strict=True))
+        with pytest.raises(UserError) as caught:
+            sized(server, number, *wrong)
+        line = str(caught.value)
+        assert line.startswith(f"OpenML data set {number} ('set-{number}'): has {wrong[0]} rows, ")
+        printed = "{} rows, {} features and {} classes".format(*right)
+        assert f"; {known.name} of the DivBO paper (Table 5) has {printed}; correct" in line
+        assert "\n" not in line
+
+
+def test_one_row_more_is_right_for_spambase_only(server):
+    assert len(sized(server, 44, 4601, 57, 2).frame) == 4601
+    with pytest.raises(UserError, match="has 2179 rows, 3 features and 2 classes; quake of"):
+        sized(server, 772, 2179, 3, 2)
+
+
+def test_sizes_do_not_matter_to_a_pinned_file_nor_to_other_ids(server):
+    text = arff(20, 3, 2)
+    md5 = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    with pytest.raises(UserError, match=f"or pin 'md5: {md5}' to take it as it is"):
+        sized(server, 772, 20, 3, 2, version=1)  # a version says nothing of the size
+    assert len(sized(server, 772, 20, 3, 2, md5=md5).frame) == 20
+    assert len(sized(server, 773, 20, 3, 2).frame) == 20
+
+
+def test_columns_of_a_study_do_not_change_the_size(server):
+    raw = sized(server, 772, 2178, 3, 2, columns={"drop": ["x0", "x1"]})
+    described = normalise.normalise(raw, {"drop": ["x0", "x1"]})[1]
+    assert described["features"] == 1
+    sized(server, 772, 2178, 3, 2, columns={"numeric": ["id"]})
+
+
+def test_development_copies_have_the_sizes_of_the_paper(no_network):
+    if not SHARED.is_dir():
+        pytest.skip("the development copies of OpenML data sets are not on this machine")
+    folder = SHARED / "org" / "openml" / "www" / "datasets"
+    here = [n for n in paper_sets.TABLE_5 if (folder / str(n)).is_dir()]
+    assert len(here) >= 7
+    for number in here:
+        sources.read({"openml": number}, {"cache": str(SHARED)})
 
 
 @pytest.mark.parametrize("number", [-7, 0, 10**9 + 1, 10**400, "seven", "../7", 7.0, True])

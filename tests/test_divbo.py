@@ -61,8 +61,8 @@ class Spy:
     def __call__(self):
         return self
 
-    def fit(self, vectors, diversities, rng):
-        self.fitted = vectors, diversities
+    def fit(self, vectors, diversities, categories, rng):
+        self.fitted = vectors, diversities, categories
         return self.predict
 
     def predict(self, a, b):
@@ -80,7 +80,7 @@ def test_weighted_ranks_by_hand(monkeypatch):
     candidates = made_candidates(space, 4)
     gain = np.array([0.9, 0.5, 0.5, 0.0])
     cost, columns, facts = DivBO.model_construct(
-        beta=0.05, tau=0.2, weight=0.5, pool=25, surrogate="spy", sampler="members"
+        beta=0.05, tau=0.2, weight=0.5, pool=25, ties="random", surrogate="spy", sampler="members"
     ).rank(past, candidates, gain, np.random.default_rng(0))
     np.testing.assert_allclose(columns["rank_performance"], [1, 2.5, 2.5, 4])
     np.testing.assert_allclose(columns["rank_diversity"], [4, 2.5, 1, 2.5])
@@ -90,7 +90,8 @@ def test_weighted_ranks_by_hand(monkeypatch):
 
 
 @pytest.mark.parametrize("failed", [(), {0, 3, 9}])
-def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed):
+@pytest.mark.parametrize("ties", ["random", "selected-first", "log-loss"])
+def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed, ties):
     space = ToySpace()
     past = history(space, 15, failed=failed, seed=3)
     spy = Spy(np.random.default_rng(0).random((5, 40, 25)))
@@ -98,7 +99,7 @@ def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed):
     candidates = made_candidates(space)
     gain = np.random.default_rng(1).random(40)
     optimizer = DivBO.model_construct(
-        beta=0.05, tau=0.2, weight=None, pool=25, surrogate="spy", sampler="members"
+        beta=0.05, tau=0.2, weight=None, pool=25, ties=ties, surrogate="spy", sampler="members"
     )
     cost, _, facts = optimizer.rank(past, candidates, gain, np.random.default_rng(5))
 
@@ -106,12 +107,13 @@ def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed):
     vectors = space.encode([o.configuration for o in ok]).astype(np.float32)
     np.testing.assert_array_equal(spy.fitted[0], vectors)
     np.testing.assert_array_equal(spy.fitted[1], pairwise([o.prediction for o in ok]))
+    assert spy.fitted[2].tolist() == [3, 0, 0, 0]
     members = select(
         np.stack([o.prediction for o in ok]),
         past.labels,
-        np.array([o.error for o in ok]),
         25,
         seed=int(np.random.default_rng(5).integers(2**31)),
+        ties=ties,
     ).indices
     np.testing.assert_array_equal(spy.asked[0], candidates.vectors)
     np.testing.assert_array_equal(spy.asked[1], vectors[members])
@@ -132,19 +134,17 @@ def test_chooses_among_the_candidates_of_bo():
 
     seeds = np.random.default_rng(8).integers(2**63, size=4)
     fit, climb, ties, more = (np.random.default_rng(s) for s in seeds)
-    model = RandomForest().fit(past.vectors, past.errors, fit)
+    model = RandomForest().fit(past.vectors, past.errors, past.space.categories, fit)
 
     def gain(vectors):
         return expected_improvement(*model(vectors), past.errors.min())
 
     starts = optimizer._starts(past, past.errors, gain, ties)
     candidates = propose(space, starts, gain, climb, size=300)
-    members = select(
-        past.predictions, past.labels, past.errors, 25, seed=int(more.integers(2**31))
-    ).indices
+    members = select(past.predictions, past.labels, 25, seed=int(more.integers(2**31))).indices
     surrogate = plugins.load("surrogates", "lightgbm-pairs")()
     vectors = past.vectors.astype(np.float32)
-    diversity = surrogate.fit(vectors, pairwise(list(past.predictions)), more)
+    diversity = surrogate.fit(vectors, pairwise(list(past.predictions)), space.categories, more)
     predicted = diversity(candidates.vectors, vectors[members]).min(axis=2).mean(axis=0)
     cost = rankdata(-gain(candidates.vectors)) + 2.0 * rankdata(-predicted)
     cost[[c in past.seen for c in space.at(candidates.points)]] = np.inf
@@ -156,6 +156,18 @@ def test_chooses_among_the_candidates_of_bo():
     assert {"origin", "expected_improvement", "mean", "std", "rank_performance", "weight"} <= set(
         suggestion.why
     )
+
+
+def test_performance_comes_first():
+    """A forest cannot split five observations: then diversity must not decide alone."""
+    for t, decides in ((5, False), (12, True)):
+        past = history(ToySpace(), t, seed=1)
+        rng = np.random.default_rng
+        why = [DivBO(surrogate="forest-kernel").suggest(past, rng(s)).why for s in range(8)]
+        assert all((w["weight"] > 0) == decides for w in why)
+        if not decides:
+            assert {w["rank_performance"] for w in why} == {2500.5}
+            assert max(w["rank_diversity"] for w in why) > 1000
 
 
 @pytest.mark.parametrize("settings", [{"beta": 0.0}, {"tau": 0.0}, {"weight": 0.0}])
@@ -177,9 +189,7 @@ def test_a_large_weight_finds_what_is_unlike_the_pool():
     gains = []
     for seed in range(5):
         past = history(ToySpace(), 25, seed=seed)
-        members = past.predictions[
-            select(past.predictions, past.labels, past.errors, 25, seed=0).indices
-        ]
+        members = past.predictions[select(past.predictions, past.labels, 25, seed=0).indices]
 
         def distance(optimizer, past=past, members=members, seed=seed):
             chosen = optimizer.suggest(past, np.random.default_rng(seed)).configuration
@@ -203,9 +213,12 @@ def test_samplers_differ():
 def test_settings_are_the_papers():
     optimizer = DivBO()
     assert (optimizer.beta, optimizer.tau, optimizer.pool, optimizer.initial) == (0.05, 0.2, 25, 5)
-    assert optimizer.surrogate == "lightgbm-pairs"
+    assert (optimizer.surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
     assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0)
-    assert optimizer.modules == ["divbo.surrogates.lightgbm_pairs"]
+    assert optimizer.modules == [
+        "divbo.surrogates.random_forest",
+        "divbo.surrogates.lightgbm_pairs",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -229,6 +242,6 @@ def test_a_search_tells_its_reasons():
     assert [s.why["origin"] for s in suggestions[:5]] == ["initial"] * 5
     for t, suggestion in enumerate(suggestions[5:], start=5):
         why = suggestion.why
-        assert why["weight"] == diversity_weight(t, 0.05, 0.2)
+        assert why["weight"] == (diversity_weight(t, 0.05, 0.2) if t > 5 else 0)
         assert 1 <= why["pool"] <= min(t, 25)
         assert 0 <= why["diversity"] <= 1

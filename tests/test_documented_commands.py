@@ -51,6 +51,7 @@ RUN_BY = {
     "benchmarks/search_quality.py": "test_search_quality.py",
     "benchmarks/selection.py": "test_documented_commands.py",
     "benchmarks/suggest.py": "test_documented_commands.py",
+    "benchmarks/ties.py": "test_documented_commands.py",
     "benchmarks/unseen_algorithms.py": "test_search_quality.py",
     "tests/torture/searches.py": "test_torture.py",
     "workflow_scripts/ensemble.py": "test_scores.py",
@@ -271,6 +272,8 @@ def test_make_on_a_finished_study(checkout):
     "command",
     [
         "benchmarks/selection.py --models 20 --samples 40 --classes 2 --sizes 5 --plain",
+        "benchmarks/selection.py --models 20 --samples 40 --classes 3 --sizes 5 --plain "
+        "--ties log-loss",
         "benchmarks/suggest.py --space divbo-small --samples 20 --sizes 12 --repeats 1 random bo",
         "benchmarks/diversity_surrogates.py --space divbo-small --configurations 62 --shuffles 1 "
         "forest-kernel",
@@ -280,3 +283,11 @@ def test_make_on_a_finished_study(checkout):
 def test_benchmarks(command, tmp_path):
     script, *options = shlex.split(command)
     assert run([sys.executable, ROOT / script, *options], tmp_path, OMP_NUM_THREADS="1")
+
+
+@pytest.mark.slow
+def test_rules_for_ties_on_a_finished_search(checkout):
+    searches = sorted((checkout.folder / "results/tiny/searches").glob("*/*/*"))
+    said = run([sys.executable, ROOT / "benchmarks/ties.py", *searches, "--seeds", "2"])
+    for ties in ("random", "selected-first", "log-loss"):
+        assert re.search(rf"^\S+ +1 {ties} +[\d. ]+$", said, re.M)

@@ -7,12 +7,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import made_results as made
 from divbo import code_version
-from divbo.analysis import datasets, minimum_diversity, published, ranks, suggested, updates
+from divbo.analysis import (
+    datasets,
+    minimum_diversity,
+    published,
+    ranks,
+    suggested,
+    updates,
+    variants,
+)
 from divbo.analysis.load import diversities, load
-from divbo.data import normalise, prepare, split
+from divbo.data import normalise, paper_sets, prepare, split
 from divbo.data.sources import Raw, source_key
 from divbo.diversity import diversity
 from divbo.files import Missing
@@ -34,6 +43,32 @@ def test_the_printed_ranks_of_table_1_follow_from_its_printed_means():
     assert table.shape == (15, 9)
     assert table.sum(axis=1).tolist() == [45] * 15
     assert dict(zip(printed, table.mean(axis=0).round(2), strict=True)) == printed
+
+
+def test_the_printed_counts_of_lowest_errors_follow_from_the_printed_means():
+    errors = published.errors("test-error").pivot(index="dataset", columns="method", values="mean")
+    counts = ranks.lowest(errors)
+    assert counts.sum() == 15
+    assert counts[counts > 1].to_dict() == published.entry("best-datasets")["values"]
+
+
+def test_the_data_sets_of_the_paper_are_those_of_its_study_and_its_table():
+    study = yaml.safe_load((SCRIPTS.parent / "config.yaml").read_text())
+    assert {d: s["openml"] for d, s in study["datasets"].items()} == paper_sets.IDS
+    assert set(published.entry("test-error")["values"]) == set(paper_sets.IDS)
+
+
+@pytest.mark.parametrize("name", ["weight-error", "size-error", "autogluon-error"])
+def test_what_the_paper_calls_significant_agrees_with_its_means(name):
+    entry = published.entry(name)
+    subject, other = entry["significant"]["of"]
+    better, same = (entry["significant"][outcome] for outcome in ("better", "same"))
+    rest = set(entry["values"]) - {*better, *same}
+    assert len(better) + len(same) + len(rest) == 5
+    assert all(d in entry["significant"]["also"] for d in rest)
+    for dataset in better:
+        means = entry["values"][dataset]
+        assert means[subject][0] < means[other][0]
 
 
 def ours(mean: float, std: float = 0.01, repeats: int = 10) -> pd.DataFrame:
@@ -86,8 +121,113 @@ def test_common_ranks_leave_out_methods_that_lack_a_data_set():
     table = pd.DataFrame(rows, columns=["dataset", "method", "ours", "published"])
     assert common_ranks(table).to_dict() == {
         "ours": {"A": 1.25, "B": 1.75},
+        "ours_best": {"A": 2, "B": 1},
         "published": {"A": 2, "B": 1},
+        "published_best": {"A": 0, "B": 2},
     }
+
+
+# Figures 3 and 4c
+
+
+def rank_frame(**ranked: list[float]) -> pd.DataFrame:
+    rows = [(t, m, r) for m, values in ranked.items() for t, r in enumerate(values, 1)]
+    return pd.DataFrame(rows, columns=["iteration", "method", "rank"])
+
+
+@pytest.mark.parametrize(
+    ("mine", "first"),
+    [
+        ([1, 1, 1, 1], 1),
+        ([2, 1, 2, 1], 4),
+        ([2, 1, 1.5, 1], 4),  # level with another is no lead
+        ([2, 2, 1, 1], 3),
+        ([1, 1, 1, 1.5], None),
+        ([1, 1, 1, 2], None),
+    ],
+)
+def test_a_method_leads_from_where_its_rank_stays_the_lowest(mine, first):
+    curves = rank_frame(A=mine, B=[3 - r for r in mine], C=[3] * 4)
+    assert ranks.leads_from(curves, "A") == first
+
+
+PAPER = {
+    "RS": ("random", "best"),
+    "EO": ("ensemble-optimization", "slots"),
+    "NES": ("neural-ensemble-search", "selection"),
+    "RS-ES": ("random", "selection"),
+    "BO-bagging": ("bo", "bagging"),
+    "mine": ("an-optimizer-of-a-user", "stacking"),
+    "DivBO-": ("divbo", "best"),
+    "DivBO": ("divbo", "selection"),
+}
+
+
+def paper_study() -> dict:
+    study = made.study(tuple(PAPER), ("quake", "wind", "d3"), repeats=2, budget=4)
+    for name, (optimizer, ensemble) in PAPER.items():
+        parts = study["methods"][name]
+        study["searches"][parts["search"]] = {"optimizer": optimizer}
+        study["ensembles"][parts["ensemble"]] = {"type": ensemble}
+    return study
+
+
+def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
+    study = paper_study()
+    designs = ["RS-ES", "BO-bagging", "mine", "DivBO"]
+    assert variants.post_hoc(study) == designs
+    # The single models and the others are better than all of them, which may not matter.
+    test = dict(zip(PAPER, (0.1, 0.11, 0.12, 0.3, 0.28, 0.26, 0.13, 0.24), strict=True))
+
+    def errors(method, dataset, repeat):
+        # At the first two iterations DivBO is the worst of all.
+        late = 0.5 if method == "DivBO" else test[method]
+        return [0.4, 0.4, 0.4, 0.4 - test[method] / 10], [late, late, test[method], test[method]]
+
+    made.write(tmp_path, study, errors)
+    page.write(study, tmp_path, tmp_path / "report")
+    curve = pd.read_csv(tmp_path / "report/figures/rank-curves-post-hoc.csv")
+    wide = curve.pivot(index="iteration", columns="method", values="rank")
+    assert wide[designs].to_numpy().tolist() == [[3, 2, 1, 4]] * 2 + [[4, 3, 2, 1]] * 2
+    whole = pd.read_csv(tmp_path / "report/figures/rank-curves-test.csv")
+    assert whole.groupby("iteration")["rank"].sum().tolist() == [36] * 4
+    last = pd.read_csv(tmp_path / "report/tables/rank-curves-last.csv").set_index("method")
+    ends = {"DivBO": 1, "mine": 2, "BO-bagging": 3, "RS-ES": 4}
+    assert last["post_hoc"].dropna().to_dict() == ends
+    assert last.loc["DivBO", "test"] == 5
+    text = squeezed(Page((tmp_path / "report/pages/rank-curves.html").read_text(encoding="utf-8")))
+    assert "Here these are RS-ES, BO-bagging, mine, DivBO, ranked on 6 runs" in text
+    assert "the ranks of the 4 methods add up to 10" in text
+    assert "Not ranked here: RS, EO, NES, DivBO- (the best" in text
+    assert (
+        "DivBO has the lowest average rank in test error among the post-hoc designs from "
+        "iteration 3 of 4 on." in text
+    )
+    # The highest test error comes down furthest in validation: RS-ES.
+    assert "DivBO does not have the lowest average rank in validation error at the end." in text
+    assert "Section 4.3 (Figure 3) of the paper: after about 100 of 250." in text
+    assert "The best of the others is RS-ES with 1.00." in text
+    assert "The paper's second-best, which it does not name there, has 2.58." in text
+
+
+def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
+    folder = report[1] / "report"
+    text = squeezed(Page((folder / "pages/test-errors.html").read_text(encoding="utf-8")))
+    table = pd.read_csv(folder / "tables/test-errors-ours.csv")
+    errors = table.pivot(index="dataset", columns="method", values="mean")
+    best = int((errors["DivBO"] <= errors.min(axis=1)).sum())
+    assert (
+        f"DivBO has the lowest mean test error of 3 methods on {best} of 2 data sets (ties "
+        "count). Section 4.3 (Table 1) of the paper: of nine methods DivBO on 10 of 15 and RB-ES "
+        "on 3 of 15." in text
+    )
+
+
+def test_figure_1_is_said_to_be_of_20_runs(report):
+    file = report[1] / "report/pages/minimum-diversity.html"
+    text = squeezed(Page(file.read_text(encoding="utf-8")))
+    assert "Figure 1 of the paper is of 20 runs on quake (10 by default elsewhere); ours " in text
+    assert "ours is of 2 runs a data set." in text
 
 
 # Table 4

@@ -38,6 +38,20 @@ def test_parents_by_hand():
     same = np.repeat(predictions[:1], 3, axis=0)
     first = Counter(forward_selection(same, np.ones(4, dtype=int), 1, rng)[0] for _ in range(60))
     assert len(first) == 3
+    # Anew in every round: all six orders, about equally often.
+    orders = Counter(
+        tuple(forward_selection(same, np.ones(4, dtype=int), 3, rng)) for _ in range(600)
+    )
+    assert len(orders) == 6 and min(orders.values()) > 65 and max(orders.values()) < 135
+
+
+def test_ties_of_parents_ignore_what_models_err_alone():
+    """Model 0 alone never errs. With it, 1 and 2 never err either, though 2 alone does twice."""
+    predictions = np.array([[0.9, 0.9], [0.8, 0.8], [0.2, 0.2]], dtype=np.float32)[:, :, None]
+    labels, rng = np.ones(2, dtype=int), np.random.default_rng(0)
+    starts = [tuple(forward_selection(predictions, labels, 2, rng)) for _ in range(300)]
+    from_zero = Counter(second for first, second in starts if first == 0)
+    assert set(from_zero) == {1, 2} and min(from_zero.values()) > 50
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -55,8 +69,7 @@ def test_parents_by_brute_force(classes):
     assert len(set(chosen)) == 10
     for i in range(10):
         others = set(range(len(ok))) - set(chosen[:i])
-        best = min((wrong([*chosen[:i], m]), wrong([m])) for m in others)
-        assert best == (wrong(chosen[: i + 1]), wrong([chosen[i]]))
+        assert min(wrong([*chosen[:i], m]) for m in others) == wrong(chosen[: i + 1])
 
 
 def test_the_oldest_leaves():
@@ -136,20 +149,21 @@ def test_nothing_to_mutate():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_selection_from_the_population(classes):
+@pytest.mark.parametrize("ties", ["random", "selected-first", "log-loss"])
+def test_selection_from_the_population(classes, ties):
     """Evaluation for evaluation the ensemble selection of the last 6 successes."""
     pool = mixed_pool(classes, 3)
-    trace = Population(population=6, size=5).trace(pool)
+    trace = Population(population=6, size=5, ties=ties).trace(pool)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))[-6:]
         if not len(ok):
             assert members is None
             continue
-        chosen = select(pool.predictions[ok], pool.labels, pool.errors[ok], 5, pool.seed)
+        chosen = select(pool.predictions[ok], pool.labels, 5, pool.seed, ties=ties)
         assert members.indices.tolist() == ok[chosen.indices].tolist()
         np.testing.assert_array_equal(members.weights, chosen.weights)
     assert trace[-1].indices.min() >= 24
-    everything = Population(population=100, size=5).trace(pool)
-    for a, b in zip(everything, Selection(size=5).trace(pool), strict=True):
+    everything = Population(population=100, size=5, ties=ties).trace(pool)
+    for a, b in zip(everything, Selection(size=5, ties=ties).trace(pool), strict=True):
         assert (a is None) == (b is None)
         assert a is None or a.indices.tolist() == b.indices.tolist()

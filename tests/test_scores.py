@@ -185,7 +185,7 @@ def test_scores_say_what_they_were_made_with(tmp_path):
     search, split = make(tmp_path)
     scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
     metadata = pq.read_schema(tmp_path / "out/scores.parquet").metadata
-    expected = {"type": "selection", "size": 3, "use_best": False}
+    expected = {"type": "selection", "size": 3, "use_best": False, "ties": "random"}
     assert json.loads(metadata[b"divbo.settings"]) == expected
 
 

@@ -1,6 +1,8 @@
 """Ensemble selection: against exact arithmetic in plain loops, and against hand computation."""
 
+import math
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from divbo.ensembles.base import RESOLUTION, Members, Pool, expand
-from divbo.ensembles.selection import Selection, paths, select
+from divbo.ensembles.selection import Selection, Ties, log_losses, paths, select
 from divbo.votes import make_votes
 
 
@@ -29,15 +31,33 @@ def exact_errors(chosen, predictions, labels):
     return wrong
 
 
-def exact_selection(predictions, labels, errors, size, seed):
+def exact_log_loss(chosen, predictions, labels):
+    """Mean negative logarithm, as a float32, of the mean probability of the labels."""
+    means = []
+    for sample, label in enumerate(labels):
+        right = []
+        for i in chosen:
+            p = predictions[i][sample]
+            rounded = Fraction(round(Fraction(float(p[min(label, len(p) - 1)])) * 2**32), 2**32)
+            right.append(1 - rounded if len(p) == 1 and label == 0 else rounded)
+        means.append(max(sum(right) / len(chosen), Fraction(1, 2**32)))
+    return np.float32(-math.fsum(map(math.log, means)) / len(means))
+
+
+def exact_selection(predictions, labels, size, seed, ties):
     """Select in plain loops: the indices and the errors of all rounds (Specification E.1)."""
-    priority = np.random.default_rng(seed).random(len(predictions))
     path, trajectory = [], []
-    for _ in range(size):
+    for number in range(1, size + 1):
+        draws = np.random.default_rng([seed, number]).random(len(predictions))
         best = None
         for i in range(len(predictions)):
             wrong = exact_errors([*path, i], predictions, labels)
-            key = (wrong, i not in path, round(errors[i] * len(labels)), priority[i])
+            second = 0
+            if ties == "selected-first":
+                second = i not in path
+            elif ties == "log-loss" and (best is None or wrong <= best[0]):
+                second = exact_log_loss([*path, i], predictions, labels)
+            key = (wrong, second, draws[i])
             if best is None or key < best:
                 best, winner = key, i
         path.append(winner)
@@ -53,6 +73,8 @@ def members_of(path):
 def single_errors(predictions, labels):
     return [exact_errors([i], predictions, labels) / len(labels) for i in range(len(predictions))]
 
+
+TIES = get_args(Ties)
 
 #: Probabilities that float64 sums with larger ones hold or lose, depending on the order.
 TINY = [1e-23, 8e-23, 1e-17, 1e-16, 3e-16, 1e-13, 1e-12, 2e-12, 5e-11, 1.2e-10, 1e-9, 3e-8]
@@ -84,19 +106,17 @@ def pools(draw):
     return Pool(predictions, labels, errors, draw(st.integers(0, 3)))
 
 
-@settings(max_examples=150, deadline=None)
-@given(pools(), st.integers(1, 9), st.booleans())
-def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best):
-    trace = Selection(size=size, use_best=use_best).trace(pool)
+@settings(max_examples=200, deadline=None)
+@given(pools(), st.integers(1, 9), st.booleans(), st.sampled_from(TIES))
+def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best, ties):
+    trace = Selection(size=size, use_best=use_best, ties=ties).trace(pool)
     assert len(trace) == len(pool.errors)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))
         if not len(ok):
             assert members is None
             continue
-        path, errors = exact_selection(
-            pool.predictions[ok], pool.labels, pool.errors[ok], size, pool.seed
-        )
+        path, errors = exact_selection(pool.predictions[ok], pool.labels, size, pool.seed, ties)
         if use_best:
             path = path[: errors.index(min(errors)) + 1]
         indices, weights = members_of(path)
@@ -104,25 +124,22 @@ def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best):
         assert members.weights == pytest.approx(weights, abs=1e-15)
 
 
-@settings(max_examples=100, deadline=None)
-@given(pools(), st.integers(1, 9))
-def test_paths_and_their_errors_equal_exact_selection(pool, size):
-    ok = ~np.isnan(pool.errors)
-    arguments = pool.predictions[ok], pool.labels, pool.errors[ok]
-    found = list(paths(*arguments, size, pool.seed))
-    assert len(found) == ok.sum()
-    for n, (path, errors) in enumerate(found, 1):
-        prefix = (a[:n] if a is not pool.labels else a for a in arguments)
-        assert (path, errors) == exact_selection(*prefix, size, pool.seed)
+@settings(max_examples=150, deadline=None)
+@given(pools(), st.integers(1, 9), st.sampled_from(TIES))
+def test_paths_and_their_errors_equal_exact_selection(pool, size, ties):
+    predictions = pool.predictions[~np.isnan(pool.errors)]
+    found = list(paths(predictions, pool.labels, size, pool.seed, ties))
+    assert len(found) == len(predictions)
+    for n, chosen in enumerate(found, 1):
+        assert chosen == exact_selection(predictions[:n], pool.labels, size, pool.seed, ties)
 
 
 @settings(max_examples=300, deadline=None)
-@given(pools(), st.integers(1, 9), st.randoms(use_true_random=False))
-def test_errors_are_those_of_the_labels_that_the_ensemble_gives(pool, size, random):
+@given(pools(), st.integers(1, 9), st.sampled_from(TIES), st.randoms(use_true_random=False))
+def test_errors_are_those_of_the_labels_that_the_ensemble_gives(pool, size, ties, random):
     """Of every beginning of a selection, whatever the order of its models."""
-    ok = np.flatnonzero(~np.isnan(pool.errors))
-    predictions = pool.predictions[ok]
-    for path, errors in paths(predictions, pool.labels, pool.errors[ok], size, pool.seed):
+    predictions = pool.predictions[~np.isnan(pool.errors)]
+    for path, errors in paths(predictions, pool.labels, size, pool.seed, ties):
         for number, wrong in enumerate(errors, 1):
             chosen = random.sample(path[:number], number)
             members = Members(np.array(chosen), np.full(number, 1 / number))
@@ -136,8 +153,8 @@ def test_errors_are_those_of_the_labels_that_the_ensemble_gives(pool, size, rand
 def test_a_probability_that_a_sum_cannot_hold_is_no_majority(order):
     """One model is sure of class 1, the other of class 0 but for 8e-23: a tie, so class 0."""
     predictions = np.array([[1, 0, 0], [8e-23, 0, 1]], dtype=np.float32)[order, :, None]
-    labels, errors = np.array([0, 0, 1]), np.array([2, 0])[order] / 3
-    *_, (path, trajectory) = paths(predictions, labels, errors, 2, 0)
+    labels = np.array([0, 0, 1])
+    *_, (path, trajectory) = paths(predictions, labels, 2, 0)
     assert trajectory == [exact_errors(path[:n], predictions, labels) for n in (1, 2)]
     votes = make_votes(predictions, labels)
     for first in (0, 1):
@@ -174,30 +191,39 @@ def noisy_pool(seed, n, n_samples, n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
-@pytest.mark.parametrize("size", [25, 100])
-def test_trace_equals_select_on_realistic_pools(n_classes, size):
+@pytest.mark.parametrize(
+    ("size", "ties"), [(25, "random"), (100, "random"), *((25, t) for t in TIES[1:])]
+)
+def test_trace_equals_select_on_realistic_pools(n_classes, size, ties):
     pool = noisy_pool(n_classes, 60, 150, n_classes)
-    trace = Selection(size=size).trace(pool)
+    trace = Selection(size=size, ties=ties).trace(pool)
     for t, members in enumerate(trace, 1):
-        expected = select(pool.predictions[:t], pool.labels, pool.errors[:t], size, pool.seed)
+        expected = select(pool.predictions[:t], pool.labels, size, pool.seed, ties=ties)
         assert members.indices.tolist() == expected.indices.tolist()
         assert members.weights.tolist() == expected.weights.tolist()
     assert 5 < len(set(map(id, trace))) < 60  # some iterations change it, and some do not
 
 
 @pytest.mark.parametrize("n_classes", [2, 5])
-def test_select_equals_loops_in_float64_on_a_realistic_pool(n_classes):
+@pytest.mark.parametrize("ties", TIES)
+def test_select_equals_loops_in_float64_on_a_realistic_pool(n_classes, ties):
     """All candidates of a round at once, by argmax over whole arrays, nothing left out."""
     pool = noisy_pool(7, 40, 300, n_classes)
     probabilities = expand(pool.predictions.astype(float))
-    priority = np.random.default_rng(7).random(40)
     total, path = np.zeros(probabilities.shape[1:]), []
-    for _ in range(30):
-        wrong = ((total + probabilities).argmax(axis=2) != pool.labels).sum(axis=1)
-        keys = [(wrong[i], i not in path, pool.errors[i], priority[i]) for i in range(40)]
-        path.append(keys.index(min(keys)))
+    for number in range(1, 31):
+        mean = (total + probabilities) / number
+        wrong = (mean.argmax(axis=2) != pool.labels).sum(axis=1)
+        right = np.maximum(mean[:, np.arange(300), pool.labels], 2**-32)
+        second = {
+            "random": np.zeros(40),
+            "selected-first": [i not in path for i in range(40)],
+            "log-loss": -np.log(right).mean(axis=1),
+        }[ties]
+        draws = np.random.default_rng([7, number]).random(40)
+        path.append(min(range(40), key=lambda i: (wrong[i], second[i], draws[i])))
         total += probabilities[path[-1]]
-    members = select(pool.predictions, pool.labels, pool.errors, 30, 7)
+    members = select(pool.predictions, pool.labels, 30, 7, ties=ties)
     indices, weights = members_of(path)
     assert members.indices.tolist() == indices
     assert members.weights == pytest.approx(weights, abs=1e-15)
@@ -215,17 +241,19 @@ def test_trajectory_computed_by_hand():
 
     1. A errs once, B and C twice: A.
     2. AA 28 28 8 12 errs once; AB 18 24 18 16 never; AC 20 20 14 8 once: B.
-    3. ABA 32 38 22 22 errs once, ABB 22 34 32 26 twice, ABC 24 30 28 18 once: A, as selected.
+    3. ABA 32 38 22 22 errs once, ABB 22 34 32 26 twice, ABC 24 30 28 18 once: A, if selected ones
+       win ties (a random draw takes C as often).
     4. ABAA 46 52 26 28 errs once; ABAB 36 48 36 32 never; ABAC 38 44 32 24 once: B.
     5. ABABA 50 62 40 38 errs once, ABABB 40 58 50 42 twice, ABABC 42 54 46 34 never: C.
     """
-    *_, (path, errors) = paths(HAND, HAND_LABELS, HAND_ERRORS, 5, seed=0)
+    arguments = {"seed": 0, "ties": "selected-first"}
+    *_, (path, errors) = paths(HAND, HAND_LABELS, 5, **arguments)
     assert path == [0, 1, 0, 1, 2]
     assert errors == [1, 0, 1, 0, 0]
-    members = select(HAND, HAND_LABELS, HAND_ERRORS, 5, 0)
+    members = select(HAND, HAND_LABELS, 5, **arguments)
     assert members.indices.tolist() == [0, 1, 2]
     assert members.weights.tolist() == [0.4, 0.4, 0.2]
-    best = select(HAND, HAND_LABELS, HAND_ERRORS, 5, 0, use_best=True)
+    best = select(HAND, HAND_LABELS, 5, **arguments, use_best=True)
     assert (best.indices.tolist(), best.weights.tolist()) == ([0, 1], [0.5, 0.5])
 
 
@@ -233,7 +261,9 @@ def test_hand_computed_pool_as_a_trace_with_failures():
     predictions = np.full((6, 4, 1), np.nan, dtype=np.float32)
     errors = np.full(6, np.nan)
     predictions[[1, 2, 4]], errors[[1, 2, 4]] = HAND, HAND_ERRORS
-    trace = Selection(size=5).trace(Pool(predictions, HAND_LABELS, errors, 0))
+    trace = Selection(size=5, ties="selected-first").trace(
+        Pool(predictions, HAND_LABELS, errors, 0)
+    )
     assert trace[0] is None
     assert (trace[1].indices.tolist(), trace[1].weights.tolist()) == ([1], [1.0])
     # With A and B alone: A, B, A, B, and A errs less than B in round five.
@@ -248,68 +278,121 @@ def test_exact_ties_of_three_classes_go_to_the_first():
     predictions = np.array([[[1, 0, 0]] * 2, [[0, 0, 1]] * 2], dtype=np.float32)
     for true, wrong in (([0, 2], 1), ([0, 0], 0), ([2, 2], 0), ([1, 1], 2)):
         labels = np.array(true)
-        errors = np.array(single_errors(predictions, labels))
-        *_, (path, errors) = paths(predictions, labels, errors, 2, 0)
+        *_, (path, errors) = paths(predictions, labels, 2, 0)
         assert errors[-1] == wrong
         assert exact_errors(path, predictions, labels) == wrong
 
 
-def test_selected_model_wins_a_tie_over_one_with_a_lower_single_error():
-    """In round three of the hand computation A and C tie; C is said to be far better alone."""
-    *_, (path, _) = paths(HAND, HAND_LABELS, np.array([0.75, 0.5, 0.0]), 5, seed=0)
-    assert path == [0, 1, 0, 1, 2]
+def test_ties_of_the_hand_computation():
+    """The third of its rounds is a tie of A and C, and each rule decides it its own way.
+
+    Log losses there: the labels' probabilities, in 48ths, are 32 38 22 26 of ABA (logarithms
+    .4055 .2336 .7802 .6131, mean .5081) and 24 30 28 30 of ABC (.6931 .4700 .5390 .4700, mean
+    .5430); so A wins by log loss.
+    """
+    drawn = {tuple(paths_of(HAND, HAND_LABELS, 3, seed)) for seed in range(40)}
+    assert drawn == {(0, 1, 0), (0, 1, 2)}
+    for seed in range(40):
+        assert paths_of(HAND, HAND_LABELS, 3, seed, "selected-first") == [0, 1, 0]
+        assert paths_of(HAND, HAND_LABELS, 3, seed, "log-loss") == [0, 1, 0]
+    sums = np.array([[32, 38, 22, 26], [24, 30, 28, 30]])
+    np.testing.assert_allclose(log_losses(sums / 48), [0.5081, 0.5430], atol=5e-5)
 
 
-@pytest.mark.parametrize("claimed", [[0.75, 0.25], [0.25, 0.75]])
-def test_lower_single_error_breaks_a_tie_between_new_models(claimed):
-    """Equal predictions, so only the errors that are handed over can decide."""
-    predictions = np.tile(HAND[:1], (2, 1, 1))
-    members = select(predictions, HAND_LABELS, np.array(claimed), 5, 0)
-    assert members.indices.tolist() == [int(np.argmin(claimed))]
+def paths_of(predictions, labels, size, seed, ties="random"):
+    *_, (path, _) = paths(predictions, labels, size, seed, ties)
+    return path
 
 
-def test_random_ties_depend_on_the_seed_and_are_uniform():
-    predictions = np.tile(HAND[:1], (4, 1, 1))
-    errors = np.full(4, 0.25)
-    winners = [int(select(predictions, HAND_LABELS, errors, 1, s).indices[0]) for s in range(400)]
-    counts = np.bincount(winners, minlength=4)
-    assert counts.sum() == 400 and (counts > 60).all() and (counts < 140).all()
+def test_log_loss_by_hand():
+    """Three models that never err, so only the log loss decides, and then the mean's.
+
+    1. B has the highest probabilities, .8 and .8: loss .2231; A .95 and .6: .2811; C as A.
+    2. BB .8 .8 again .2231; BA .875 .7: .2451. So B again, and always.
+    With a sample more, of which B is unsure (.51): A .95 .6 .9, loss .2225; B .8 .8 .51, .3732.
+    AA again .2225, AB .875 .7 .705, .2799; so A for ever, though it is the mean that counts.
+    """
+    two = np.array([[0.95, 0.6], [0.8, 0.8], [0.95, 0.6]], dtype=np.float32)[:, :, None]
+    assert paths_of(two, np.array([1, 1]), 4, 0, "log-loss") == [1, 1, 1, 1]
+    assert paths_of(1 - two, np.array([0, 0]), 4, 0, "log-loss") == [1, 1, 1, 1]
+    np.testing.assert_allclose(
+        log_losses(two[:, :, 0].astype(float)), [0.2811, 0.2231, 0.2811], atol=5e-5
+    )
+    three = np.array([[0.95, 0.6, 0.9], [0.8, 0.8, 0.51]], dtype=np.float32)[:, :, None]
+    assert paths_of(three, np.ones(3, dtype=int), 3, 0, "log-loss") == [0, 0, 0]
 
 
-def test_no_float_error_breaks_a_tie_of_errors():
-    """0.3 and 1 - 0.7 differ as floats, and mean the same three samples of ten."""
-    predictions = np.tile(np.float32([0.9] * 7 + [0.2] * 3)[None, :, None], (2, 1, 1))
-    labels = np.ones(10, dtype=int)
-    for errors in ([0.3, 1 - 0.7], [1 - 0.7, 0.3]):
-        winners = {
-            int(select(predictions, labels, np.array(errors), 1, seed).indices[0])
-            for seed in range(20)
-        }
-        assert winners == {0, 1}
+def test_log_loss_is_that_of_the_mean():
+    """Neither errs nor is alone the better one (.9 .55 against .55 .9), but together they are.
+
+    .9 .55: loss .3516, as the other; their mean .725 .725: .3216. So each is in half of the rounds.
+    """
+    both = np.array([[0.9, 0.55], [0.55, 0.9]], dtype=np.float32)[:, :, None]
+    for seed in range(10):
+        path = paths_of(both, np.array([1, 1]), 4, seed, "log-loss")
+        assert sorted(path[:2]) == sorted(path[2:]) == [0, 1]
+    firsts = {paths_of(both, np.array([1, 1]), 1, seed, "log-loss")[0] for seed in range(20)}
+    assert firsts == {0, 1}  # equal losses are drawn at random
+
+
+def test_a_probability_of_zero_costs_32_binary_digits():
+    np.testing.assert_allclose(log_losses(np.array([[0.0, 1.0]])), [16 * np.log(2)])
+    assert log_losses(np.array([[0.0]])) == log_losses(np.array([[1e-12]]))
+
+
+def test_random_ties_are_uniform_in_every_round():
+    """Six equal models: every round draws each of them equally often, whatever came before.
+
+    Chi-square over the 6 models of round 1, over the 36 pairs of rounds 1 and 2, and over those of
+    4 and 9; 5 degrees of freedom exceed 20.5 and 35 degrees 66.6 once in 1000 times. Were selected
+    ones first, or one order for all rounds, the pairs would all be equal ones.
+    """
+    predictions = np.tile(HAND[:1], (6, 1, 1))
+    drawn = np.array([paths_of(predictions, HAND_LABELS, 9, seed) for seed in range(720)])
+    once = np.bincount(drawn[:, 0], minlength=6)
+    assert ((once - 120) ** 2 / 120).sum() < 20.5
+    for i, j in ((0, 1), (3, 8)):
+        pairs = np.bincount(6 * drawn[:, i] + drawn[:, j], minlength=36)
+        assert ((pairs - 20) ** 2 / 20).sum() < 66.6
+    # What joins later wins now and then, and leaves the choice among the others as it was.
+    shorter = np.array([paths_of(predictions[:5], HAND_LABELS, 9, seed) for seed in range(720)])
+    kept = drawn < 5
+    assert abs(kept.mean() - 5 / 6) < 0.015
+    assert (shorter[kept] == drawn[kept]).all()
+
+
+def test_random_ties_take_no_model_that_errs_more():
+    """A third of the models errs once more, and the error alone counts, not how sure they are."""
+    sure = np.tile(np.float32([1, 1, 1, 0]), (6, 1))
+    sure[2:4] = 0.51, 0.51, 0.51, 0.49
+    sure[4:, 3] = 1
+    firsts = {paths_of(sure[:, :, None], HAND_LABELS, 1, seed)[0] for seed in range(100)}
+    assert firsts == {0, 1, 2, 3}
 
 
 def test_a_majority_below_the_resolution_of_float32_counts():
     """Model 0 gives class 1 a billionth on the first sample, so the mean with 1 is above 0.5."""
     predictions = np.array([[1e-9, 1, 1], [1, 0.25, 0.25]], dtype=np.float32)[:, :, None]
-    labels, errors = np.ones(3, dtype=int), np.array([1, 2]) / 3
+    labels = np.ones(3, dtype=int)
     assert exact_errors([0, 1], predictions, labels) == 0
-    *_, (path, trajectory) = paths(predictions, labels, errors, 2, 0)
+    *_, (path, trajectory) = paths(predictions, labels, 2, 0)
     assert (path, trajectory) == ([0, 1], [1, 0])
 
 
-def test_one_and_two_columns_give_the_same_ensemble():
+@pytest.mark.parametrize("ties", TIES)
+def test_one_and_two_columns_give_the_same_ensemble(ties):
     pool = noisy_pool(3, 30, 101, 2)
-    one = select(pool.predictions, pool.labels, pool.errors, 25, 5)
-    two = select(expand(pool.predictions), pool.labels, pool.errors, 25, 5)
+    one = select(pool.predictions, pool.labels, 25, 5, ties=ties)
+    two = select(expand(pool.predictions), pool.labels, 25, 5, ties=ties)
     assert one.indices.tolist() == two.indices.tolist()
     assert one.weights.tolist() == two.weights.tolist()
 
 
 def test_a_single_model_and_a_single_round():
     pool = noisy_pool(4, 20, 100, 3)
-    alone = select(pool.predictions[:1], pool.labels, pool.errors[:1], 25, 0)
+    alone = select(pool.predictions[:1], pool.labels, 25, 0)
     assert (alone.indices.tolist(), alone.weights.tolist()) == ([0], [1.0])
-    first = select(pool.predictions, pool.labels, pool.errors, 1, 0)
+    first = select(pool.predictions, pool.labels, 1, 0)
     assert pool.errors[first.indices[0]] == pool.errors.min()
 
 
@@ -319,39 +402,48 @@ def test_weak_models_make_a_perfect_ensemble():
     predictions = np.full((3, 12, 1), 0.9, dtype=np.float32)
     for i in range(3):
         predictions[i, 4 * i : 4 * i + 4] = 0.2
-    members = select(predictions, labels, np.full(3, 4 / 12), 25, 0)
+    members = select(predictions, labels, 25, 0)
     assert len(members.indices) > 1
     assert np.array_equal(members.predict(predictions), labels)
 
 
-def test_a_plateau_keeps_the_best_model_because_selected_ones_win_ties():
-    """The best errs surely on three samples, so no one model can better it, though two could."""
+def test_random_ties_leave_a_plateau_that_selected_ones_stay_on():
+    """The best errs surely on three samples, so no one model can better it, though two can."""
     labels = np.ones(12, dtype=int)
     predictions = np.full((3, 12, 1), 0.9, dtype=np.float32)
     predictions[0, :3] = 0.0
     predictions[1, 4:8] = predictions[2, 8:12] = 0.4
-    errors = np.array([3, 4, 4]) / 12
     assert exact_errors([0, 1], predictions, labels) == exact_errors([0], predictions, labels)
     assert exact_errors([0, 1, 2], predictions, labels) == 0
-    members = select(predictions, labels, errors, 25, 0)
-    assert members.indices.tolist() == [0]
+    for seed in range(10):
+        stays = select(predictions, labels, 25, seed, ties="selected-first")
+        assert stays.indices.tolist() == [0]
+        leaves = select(predictions, labels, 25, seed)
+        assert leaves.indices.tolist() == [0, 1, 2]
+        assert np.array_equal(leaves.predict(predictions), labels)
 
 
-def test_golden_pool():
+@pytest.mark.parametrize("ties", TIES)
+def test_golden_pool(ties):
     """A pool of a fixed seed; the numbers are those of the loops above, written down."""
     pool = noisy_pool(11, 12, 60, 3)
-    path, errors = exact_selection(pool.predictions, pool.labels, pool.errors, 10, 11)
-    assert path == GOLDEN_PATH
-    assert errors == GOLDEN_ERRORS
-    assert list(paths(pool.predictions, pool.labels, pool.errors, 10, 11))[-1] == (path, errors)
+    path, errors = exact_selection(pool.predictions, pool.labels, 10, 11, ties)
+    assert (path, errors) == GOLDEN[ties]
+    assert list(paths(pool.predictions, pool.labels, 10, 11, ties))[-1] == (path, errors)
 
 
-GOLDEN_PATH = [9, 9, 2, 9, 1, 10, 10, 0, 9, 2]
-GOLDEN_ERRORS = [22, 22, 20, 19, 16, 16, 17, 17, 17, 18]
+GOLDEN = {
+    "random": ([9, 5, 2, 10, 9, 9, 0, 10, 5, 10], [22, 22, 21, 18, 16, 16, 17, 16, 16, 16]),
+    "selected-first": ([9, 9, 2, 9, 1, 10, 10, 0, 9, 2], [22, 22, 20, 19, 16, 16, 17, 17, 17, 18]),
+    "log-loss": ([9, 2, 7, 11, 9, 1, 10, 2, 10, 1], [22, 22, 19, 19, 18, 18, 19, 18, 17, 17]),
+}
 
 
 def test_settings_are_checked():
     assert Selection().size == 25 and not Selection().use_best
+    assert Selection().ties == "random"
+    with pytest.raises(ValidationError, match="'random', 'selected-first' or 'log-loss'"):
+        Selection(ties="first")
     with pytest.raises(ValidationError):
         Selection(size=0)
     with pytest.raises(ValidationError):

@@ -47,7 +47,12 @@ def test_defaults_are_written_out():
     checked = study.check(GOOD)
     assert checked.budget.evaluations == 250
     assert checked.limits.seconds == 300
-    assert checked.ensembles["es"] == {"type": "selection", "size": 10, "use_best": False}
+    assert checked.ensembles["es"] == {
+        "type": "selection",
+        "size": 10,
+        "use_best": False,
+        "ties": "random",
+    }
     assert checked.searches["bo"]["initial"] == 5
     explicit = changed("searches/bo/initial", 5)
     assert Tasks(study.check(explicit)).search("wine", "bo", 0) == Tasks(checked).search(
@@ -307,7 +312,12 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
     loaded = study.load(file, parse_config(given))
     assert (loaded.repeats, loaded.budget.evaluations, loaded.limits.seconds) == (3, 50, 7.5)
     assert loaded.openml.server is None
-    assert loaded.ensembles["es"] == {"type": "selection", "size": 10, "use_best": True}
+    assert loaded.ensembles["es"] == {
+        "type": "selection",
+        "size": 10,
+        "use_best": True,
+        "ties": "random",
+    }
     seconds = study.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
     assert Tasks(seconds).search("wine", "bo", 0).count('"budget": {"seconds": 60.0}') == 1
     with pytest.raises(UserError, match=r"budget\.evaluations: .* found '2024-01-01'"):

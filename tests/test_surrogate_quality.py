@@ -32,7 +32,7 @@ class Told(DiversitySurrogate):
     answer: Callable
     seen: list
 
-    def fit(self, vectors, diversities, rng):
+    def fit(self, vectors, diversities, categories, rng):
         self.seen.append((vectors[:, 0].astype(int).tolist(), diversities))
         return lambda a, b: self.answer(a[:, None, 0], b[None, :, 0])
 
@@ -41,16 +41,20 @@ class ToldErrors(PerformanceSurrogate):
     answer: Callable
     seen: list
 
-    def fit(self, vectors, errors, rng):
+    def fit(self, vectors, errors, categories, rng):
         self.seen.append((vectors[:, 0].astype(int).tolist(), errors))
         return lambda a: self.answer(a[:, 0])
+
+
+NUMBER = np.array([0])  # categories of the only column
 
 
 def numbered(n: int, seed: int = 0) -> Evaluated:
     """Configurations whose only column is their number, with made-up diversities and errors."""
     rng = np.random.default_rng(seed)
     matrix = np.triu(rng.integers(1, 9, size=(n, n)) / 10, 1)
-    return Evaluated(np.arange(n)[:, None].astype(np.float32), rng.random(n), matrix + matrix.T)
+    vectors = np.arange(n)[:, None].astype(np.float32)
+    return Evaluated(vectors, NUMBER, rng.random(n), matrix + matrix.T)
 
 
 def seed_with_order(order: list[int]) -> list[int]:
@@ -71,7 +75,7 @@ def test_both_protocols_by_hand():
                            strict=True):  # fmt: skip
         matrix[pair] = matrix[pair[::-1]] = value / 10
     matrix[4, 5] = matrix[5, 4] = 0.9
-    evaluated = Evaluated(np.arange(6)[:, None].astype(np.float32), np.zeros(6), matrix)
+    evaluated = Evaluated(np.arange(6)[:, None].astype(np.float32), NUMBER, np.zeros(6), matrix)
     told = Told(answer=lambda a, b: np.stack([a + b - 1, a + b + 1]), seen=[])
     observed, held_out = assess(told, evaluated, [3], 2, seed_with_order([0, 1, 2, 3, 4, 5]))
     assert (observed["protocol"], observed["pairs"]) == ("observed", 6)

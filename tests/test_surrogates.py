@@ -11,13 +11,13 @@ from divbo.diversity import diversity, pairwise
 from divbo.pair_trees import PairTrees
 from divbo.pairs import Pairs
 from divbo.surrogates import lightgbm_pairs, xgboost_pairs
-from divbo.surrogates.base import DiversitySurrogate
+from divbo.surrogates.base import DiversitySurrogate, one_hot
 from divbo.surrogates.forest_kernel import ForestKernel
 from divbo.surrogates.lightgbm_pairs import LightGBMPairs
 from divbo.surrogates.lightgbm_single import LightGBMSingle, normal_scores
-from divbo.surrogates.random_forest import RandomForest
 from divbo.surrogates.random_forest_pairs import RandomForestPairs
 
+CATEGORIES = np.array([4, 0, 0, 0, 0, 0, 0])  # of made()
 DIVERSITY = [
     name
     for name in plugins.available("surrogates")
@@ -26,14 +26,27 @@ DIVERSITY = [
 
 
 def made(n: int, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Encoded configurations (a choice, three numbers, noise columns) and their diversities."""
+    """Encoded configurations (a choice, two numbers, noise columns) and their diversities."""
     rng = np.random.default_rng(seed)
-    choice = np.eye(4)[rng.integers(4, size=n)]
-    vectors = np.hstack([choice, rng.random((n, 6))]).astype(np.float32)
-    hidden = np.stack([choice @ [0, 1, 2, 4], 3 * vectors[:, 4], np.sin(6 * vectors[:, 5])], 1)
+    choice = rng.integers(4, size=n)
+    vectors = np.hstack([choice[:, None], rng.random((n, 6))]).astype(np.float32)
+    effect = np.array([0, 1, 2, 4])[choice]
+    hidden = np.stack([effect, 3 * vectors[:, 1], np.sin(6 * vectors[:, 2])], 1)
     weights = np.random.default_rng(5).normal(size=(3, 40 * classes))
     p = np.exp((hidden @ weights / 2).reshape(n, 40, classes))
     return vectors, pairwise(list((p / p.sum(axis=2, keepdims=True)).astype(np.float32)))
+
+
+def hot(vectors: np.ndarray) -> np.ndarray:
+    """One column a category of made()."""
+    return np.hstack([np.eye(4, dtype=np.float32)[vectors[:, 0].astype(int)], vectors[:, 1:]])
+
+
+def test_one_hot():
+    vectors = np.array([[0.5, 2, 1, 0.1], [0.0, 0, 0, 1.0]])
+    expected = [[0.5, 0, 0, 1, 0, 1, 0.1], [0, 1, 0, 0, 1, 0, 1]]
+    np.testing.assert_allclose(one_hot(vectors, np.array([0, 3, 2, 0])), expected, rtol=1e-7)
+    np.testing.assert_array_equal(one_hot(made(9)[0], CATEGORIES), hot(made(9)[0]))
 
 
 def test_diversity_by_hand():
@@ -67,26 +80,6 @@ def test_pairwise_grows_without_a_trace():
         grown[0, 1] = 2  # it is kept for the next call
 
 
-def test_forest_is_mean_and_spread_of_its_trees():
-    from sklearn.ensemble import RandomForestRegressor
-
-    rng = np.random.default_rng(0)
-    x, y, new = rng.random((40, 6)), rng.random(40), rng.random((15, 6))
-    mean, std = RandomForest().fit(x, y, np.random.default_rng(3))(new)
-    forest = RandomForestRegressor(
-        10,
-        max_features=5 / 6,
-        min_samples_split=3,
-        min_samples_leaf=3,
-        random_state=int(np.random.default_rng(3).integers(2**31)),
-    ).fit(x, y)
-    trees = np.stack([tree.predict(new) for tree in forest.estimators_])
-    np.testing.assert_allclose(mean, forest.predict(new))
-    np.testing.assert_allclose(std**2, trees.var(axis=0))
-    _, floor = RandomForest().fit(x, np.full(40, 0.3), rng)(new)
-    np.testing.assert_allclose(floor**2, 1e-10)
-
-
 def predicted(library: str, booster, rows: np.ndarray) -> np.ndarray:
     """Predict by the library itself."""
     if library == "lightgbm":
@@ -111,7 +104,7 @@ EXACT = {"lightgbm": 1e-12, "xgboost": 2e-6}  # XGBoost itself adds in float32
 def test_pair_trees_equal_the_library(library, n):
     """The shortcut gives what the library's own predict gives for the rows of all pairs."""
     vectors, matrix = made(n)
-    pairs = Pairs.of(vectors, matrix)
+    pairs = Pairs.of(vectors, matrix, CATEGORIES)
     boosters = TRAIN[library](pairs, 2, 60, np.random.default_rng(0))
     a, b = (pairs.columns(made(m, seed)[0]) for m, seed in ((50, 1), (7, 2)))
     a[:n] = pairs.columns(vectors)  # values that lie on either side of a threshold, too
@@ -129,7 +122,7 @@ def test_pair_trees_equal_the_library(library, n):
 def test_pair_trees_at_thresholds(library):
     """A float32 at a threshold, or next to it, goes where the library sends it."""
     vectors, matrix = made(30)
-    pairs = Pairs.of(vectors, matrix)
+    pairs = Pairs.of(vectors, matrix, CATEGORIES)
     booster = TRAIN[library](pairs, 1, 40, np.random.default_rng(0))[0]
     trees = shortcut(library, booster).trees
     near = np.unique(np.concatenate([half[1].ravel() for t in trees for half in t.halves]))
@@ -149,8 +142,9 @@ def test_forest_of_pairs_is_the_mean_of_both_orders():
 
     vectors, matrix = made(12)
     a, b = made(9, 1)[0], made(4, 2)[0]
+    members = RandomForestPairs().fit(vectors, matrix, CATEGORIES, np.random.default_rng(3))(a, b)
+    vectors, a, b = hot(vectors), hot(a), hot(b)
     rows = np.array([[*x, *y] for x in vectors for y in vectors])
-    members = RandomForestPairs().fit(vectors, matrix, np.random.default_rng(3))(a, b)
     forest = RandomForestRegressor(
         10,
         max_features=5 / 6,
@@ -177,7 +171,7 @@ def test_pairs_are_of_a_subset_of_configurations_both_ways_and_with_themselves(m
         return lightgbm.Booster(parameters, data)
 
     monkeypatch.setattr(lightgbm, "train", spy)
-    lightgbm_pairs.train(Pairs.of(vectors, matrix), 4, 5, np.random.default_rng(0))
+    lightgbm_pairs.train(Pairs.of(vectors, matrix, CATEGORIES), 4, 5, np.random.default_rng(0))
     subsets = []
     for _, rows, target in seen:
         first, second = rows // 10, rows % 10
@@ -195,7 +189,7 @@ def test_pairs_are_of_a_subset_of_configurations_both_ways_and_with_themselves(m
 def test_forest_kernel_knows_the_observed():
     """Each observed configuration has its own leaf, so its weights are a unit vector."""
     vectors, matrix = made(30)
-    model = ForestKernel().fit(vectors, matrix, np.random.default_rng(0))
+    model = ForestKernel().fit(vectors, matrix, CATEGORIES, np.random.default_rng(0))
     for member in model(vectors, vectors):
         np.testing.assert_allclose(member, matrix, atol=1e-6)
 
@@ -205,14 +199,16 @@ def test_predictions_are_symmetric_and_reproducible(name):
     vectors, matrix = made(25)
     new = made(8, seed=4)[0]
     fit = plugins.load("surrogates", name)().fit
-    model = fit(vectors, matrix, np.random.default_rng(0))
+    model = fit(vectors, matrix, CATEGORIES, np.random.default_rng(0))
     there, back = model(new, vectors[:5]), model(vectors[:5], new)
     assert there.shape[1:] == (8, 5)
     np.testing.assert_allclose(there, back.transpose(0, 2, 1), rtol=1e-5, atol=1e-7)
     assert len(there) == 1 or there.std(axis=0).max() > 0
-    again = fit(vectors.copy(), matrix.copy(), np.random.default_rng(0))(new, vectors[:5])
+    again = fit(vectors.copy(), matrix.copy(), CATEGORIES, np.random.default_rng(0))(
+        new, vectors[:5]
+    )
     np.testing.assert_array_equal(there, again)
-    other = fit(vectors, matrix, np.random.default_rng(1))(new, vectors[:5])
+    other = fit(vectors, matrix, CATEGORIES, np.random.default_rng(1))(new, vectors[:5])
     assert not np.array_equal(there, other)
 
 
@@ -220,9 +216,9 @@ def test_predictions_are_symmetric_and_reproducible(name):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_almost_nothing_observed(name, n):
     vectors, matrix = made(n)
-    samples = plugins.load("surrogates", name)().fit(vectors, matrix, np.random.default_rng(0))(
-        made(6, seed=1)[0], vectors
-    )
+    samples = plugins.load("surrogates", name)().fit(
+        vectors, matrix, CATEGORIES, np.random.default_rng(0)
+    )(made(6, seed=1)[0], vectors)
     assert samples.shape[1:] == (6, n)
     assert np.isfinite(samples).all()
 
@@ -236,7 +232,7 @@ def test_learns_to_rank_pairs_it_has_not_seen(name):
     taus = []
     for n in (12, 40, 100):
         model = plugins.load("surrogates", name)().fit(
-            vectors[:n], matrix[:n, :n], np.random.default_rng(0)
+            vectors[:n], matrix[:n, :n], CATEGORIES, np.random.default_rng(0)
         )
         mean = model(vectors[-40:], vectors[-40:]).mean(axis=0)
         taus.append(kendalltau(mean[upper], held_out)[0])
@@ -259,7 +255,10 @@ def test_the_single_model_is_lightgbms_own():
 
     vectors, matrix = made(30)
     new = made(9, 1)[0]
-    got = LightGBMSingle().fit(vectors, matrix, np.random.default_rng(0))(new, vectors[:4])
+    got = LightGBMSingle().fit(vectors, matrix, CATEGORIES, np.random.default_rng(0))(
+        new, vectors[:4]
+    )
+    vectors, new = hot(vectors), hot(new)
     rows = np.array([[*x, *y] for x in vectors for y in vectors])
     scores = normal_scores(matrix.ravel())
     model = LGBMRegressor(n_estimators=1000, max_depth=5, n_jobs=1, verbosity=-1).fit(rows, scores)

@@ -75,7 +75,7 @@ def climb(
     for _ in range(steps):
         if not len(active):
             break
-        around, centres = space.neighbour_points(space.at(points[active]), rng)
+        around, centres = space.neighbour_points(points[active], rng)
         scores = score(space.encode_points(around))
         # Neighbours by climb and then by score: the last one of each climb is its best.
         order = np.lexsort((scores, centres))

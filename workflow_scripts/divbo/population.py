@@ -19,7 +19,7 @@ def forward_selection(
     """Choose ``size`` different models greedily (ForwardSelect of Zaidi et al., NeurIPS 2021).
 
     Every round adds the model, of those that are not in yet, that makes the error of the mean
-    probability lowest. Ties: the lower single error, then at random.
+    probability lowest, one of equal ones at random.
 
     Parameters
     ----------
@@ -38,12 +38,10 @@ def forward_selection(
     votes = make_votes(predictions, labels)
     models = votes.models(0, len(predictions))
     sums, chosen = votes.zero, []
-    alone = votes.counter(sums, 1)(models)
-    random = rng.random(len(predictions))
     while len(chosen) < min(size, len(predictions)):
         wrong = votes.counter(sums, len(chosen) + 1)(models)
         wrong[chosen] = len(labels) + 1  # more than any other
-        winner = int(np.lexsort((random, alone, wrong))[0])
+        winner = int(np.lexsort((rng.random(len(wrong)), wrong))[0])
         sums = votes.add(sums, winner)
         chosen.append(winner)
     return chosen

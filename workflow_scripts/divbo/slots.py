@@ -10,14 +10,17 @@ import numpy as np
 
 from divbo.votes import make_votes
 
+SEED = 0
+"""Of ties, in every search: the search and the ensemble made of it must fill the slots alike."""
+
 
 def fillings(predictions: np.ndarray, labels: np.ndarray, size: int) -> Iterator[list[int]]:
     """Yield, for every prefix of a pool of successes, the models that its slots hold.
 
     The n-th success (from 1) is the turn of slot (n - 1) mod size: it gets the model, of all n,
-    that makes the error of the mean probability of all slots lowest. Ties: the model that the slot
-    holds, then the lower single error, then the earlier model. The first ``size`` successes fill
-    empty slots (Lévesque et al., UAI 2016).
+    that makes the error of the mean probability of all slots lowest, one of equal ones uniformly at
+    random, by the draws of (:data:`SEED`, n). The first ``size`` successes fill empty slots
+    (Lévesque et al., UAI 2016).
 
     Parameters
     ----------
@@ -36,17 +39,12 @@ def fillings(predictions: np.ndarray, labels: np.ndarray, size: int) -> Iterator
     if not len(predictions):
         return
     votes = make_votes(predictions, labels)
-    alone = votes.counter(votes.zero, 1)(votes.models(0, len(predictions)))
     slots: list[int] = []
     for n in range(1, len(predictions) + 1):
         turn = (n - 1) % size
         wrong = _errors(votes, slots, turn, n)
-        winner = int(np.lexsort((alone[:n], wrong))[0])  # stable: the earlier of equal models
-        slots = list(slots)
-        if turn == len(slots):
-            slots.append(winner)
-        elif wrong[winner] < wrong[slots[turn]]:
-            slots[turn] = winner
+        winner = int(np.lexsort((np.random.default_rng([SEED, n]).random(n), wrong))[0])
+        slots = [*slots[:turn], winner, *slots[turn + 1 :]]
         yield slots
 
 

@@ -32,6 +32,25 @@ def make_votes(predictions: np.ndarray, labels: np.ndarray) -> "TwoClasses | Man
     return TwoClasses(predictions[:, :, -1], labels)
 
 
+def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the probability that each model gives the true label.
+
+    Parameters
+    ----------
+    predictions, labels
+        See :func:`make_votes`.
+
+    Returns
+    -------
+    right
+        Float64, of shape (n, n_samples), multiples of :data:`divbo.ensembles.base.RESOLUTION`.
+    """
+    if predictions.shape[2] > 2:
+        return rounded(predictions[:, np.arange(len(labels)), labels]).astype(float)
+    ones = rounded(predictions[:, :, -1]).astype(float)
+    return np.where(np.asarray(labels) == 1, ones, 1 - ones)
+
+
 class TwoClasses:
     """Sums and errors of two classes from the probability of class 1, of shape (n, n_samples)."""
 

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from divbo.data import paper_sets
+
 FILE = Path(__file__).with_suffix(".yaml")
 AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
 
 
 @cache
 def load() -> dict[str, Any]:
-    """Read the file: ``paper``, ``settings``, ``openml``, and the entries by name."""
+    """Read the file: ``paper``, ``settings``, and the entries by name."""
     import yaml
 
     return yaml.safe_load(FILE.read_text(encoding="utf-8"))
@@ -71,7 +73,7 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
         reasons.append(f"space {study.get('space')} instead of {paper['space']}")
     if (study.get("split") or {}).get("resample", "never") != "never":
         reasons.append("a split for every repeat instead of one")
-    known = load()["openml"]
+    known = paper_sets.IDS
     sources = study.get("sources") or {}
     if datasets is None:
         datasets = [d for d in study["datasets"] if d in known]

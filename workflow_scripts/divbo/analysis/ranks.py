@@ -121,6 +121,15 @@ def mean_error_ranks(final: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rank(errors.to_numpy()), index=errors.index, columns=errors.columns)
 
 
+def lowest(errors: pd.DataFrame) -> pd.Series:
+    """Count by method the data sets on which its mean error is the lowest; ties count for all.
+
+    ``errors`` are mean errors, shape (data sets, methods).
+    """
+    rounded = errors.round(DIGITS)
+    return rounded.eq(rounded.min(axis=1), axis=0).sum()
+
+
 def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
     """Average rank at every iteration, ranked within each run (Figures 3 and 4c).
 
@@ -138,6 +147,19 @@ def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
     ranks = pd.DataFrame(rank(wide.to_numpy()), wide.index, compared.methods)
     mean = ranks.groupby(level="iteration").mean()
     return mean.rename_axis(columns="method").stack().rename("rank").reset_index()
+
+
+def leads_from(curves: pd.DataFrame, method: str) -> int | None:
+    """Return the iteration from which on a method's average rank is the lowest, to the end.
+
+    ``curves`` as of :func:`rank_curves`; None if it is not the lowest, alone, at the end.
+    """
+    wide = curves.pivot(index="iteration", columns="method", values="rank").round(9)
+    ahead = wide[method] < wide.drop(columns=method).min(axis=1)
+    behind = ahead.index[~ahead]
+    if not ahead.iloc[-1]:
+        return None
+    return int(ahead.index[0] if behind.empty else ahead.index[ahead.index > behind[-1]][0])
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,9 @@ import pandas as pd
 
 from divbo.analysis import ranks, wilcoxon
 
+#: Optimizers that search for an ensemble directly; the paper lists them apart (Section 4.1).
+DIRECT = {"ensemble-optimization", "neural-ensemble-search"}
+
 
 def settings(study: Mapping[str, Any], method: str) -> dict[str, Any]:
     """Settings of a method's search and ensemble, as ``search.<key>`` and ``ensemble.<key>``.
@@ -23,6 +26,20 @@ def settings(study: Mapping[str, Any], method: str) -> dict[str, Any]:
     if found.get("search.weight") is not None:
         found |= {"search.beta": None, "search.tau": None}
     return found
+
+
+def post_hoc(study: Mapping[str, Any]) -> list[str]:
+    """Methods that build an ensemble of what a search for single models has evaluated.
+
+    The paper's post-hoc designs (Section 2): RS-ES, BO-ES, RB-ES and DivBO. What delivers its best
+    model is none, and neither is a search that works on an ensemble of its own (:data:`DIRECT`).
+    """
+    return [
+        method
+        for method in study["methods"]
+        if (found := settings(study, method))["ensemble.type"] != "best"
+        and found["search.optimizer"] not in DIRECT
+    ]
 
 
 def families(

@@ -75,6 +75,41 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
     return pd.DataFrame(rows, columns=columns)
 
 
+def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> pd.DataFrame:
+    """Test every method's repeats against one number a data set, that of a single run.
+
+    The number is taken as known: how another run of its system would differ is not in the test.
+    The one-sample signed-rank test also supposes that the errors of the repeats lie symmetrically
+    about their median, which pairing gives for free and a constant does not.
+
+    Parameters
+    ----------
+    final
+        Errors, index (dataset, repeat), one column a method.
+    values
+        Error of the single run by data set; data sets without one are left out.
+    alpha
+        Level of significance.
+
+    Returns
+    -------
+    tests
+        Columns as of :func:`compare`, but ``difference`` is the mean error of the method minus the
+        number, and ``outcome`` is seen from the method: ``better`` if its mean is lower and
+        p <= alpha.
+    """
+    rows = []
+    for dataset, group in final.groupby(level="dataset", sort=False):
+        value = values.get(dataset, np.nan)
+        for method in final.columns if np.isfinite(value) else ():
+            p = signed_rank(group[method], np.full(len(group), value))
+            difference = (group[method] - value).mean()
+            outcome = "same" if p > alpha else "better" if difference < 0 else "worse"
+            rows.append((dataset, method, len(group), difference, p, outcome))
+    columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def counts(tests: pd.DataFrame) -> pd.DataFrame:
     """Count data sets on which the reference is better, same or worse; one row a method."""
     outcomes = ["better", "same", "worse"]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from divbo.data import roles
+from divbo.data import paper_sets, roles
 from divbo.data.arff import Unreadable
 from divbo.errors import UserError
 from divbo.plugins import nearest
@@ -175,16 +175,20 @@ def read(
     Raises
     ------
     UserError
-        If the source is wrong, cannot be reached or cannot be read.
+        If the source is wrong, cannot be reached or cannot be read, or if it is one of the DivBO
+        paper's data sets by its id, has another size than the paper prints, and no ``md5`` says
+        that this is wanted.
     """
     kind = source_kind(source)
     if kind == "openml":
         from divbo.data import openml_client
 
-        pins = source.get("version"), source.get("md5")
-        return openml_client.fetch(
-            source["openml"], *pins, openml_client.access(openml or {}), beside
-        )
+        number, md5 = source["openml"], source.get("md5")
+        how = openml_client.access(openml or {})
+        raw = openml_client.fetch(number, source.get("version"), md5, how, beside)
+        if md5 is None:  # who pins the file wants this very one
+            paper_sets.check(number, raw)
+        return raw
     if kind == "file":
         return from_file(source["file"], source["target"])
     return from_sklearn(source["sklearn"])

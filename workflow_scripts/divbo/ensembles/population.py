@@ -1,4 +1,4 @@
-"""Ensemble selection from the latest evaluations only (DivBO paper, NES as its code builds it)."""
+"""Ensemble selection from the latest evaluations only: what evolution has come to."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from divbo.ensembles.base import Ensemble, Members, Pool
-from divbo.ensembles.selection import select
+from divbo.ensembles.selection import Ties, select
 from divbo.population import current
 
 
@@ -19,12 +19,14 @@ class Population(Ensemble):
     ----------
     population
         The latest successes that are selected from. Default 30 as in the DivBO paper.
-    size
-        Rounds of the selection; see :class:`divbo.ensembles.selection.Selection`. Default 25.
+    size, ties
+        Rounds of the selection (default 25) and which of equal models they add (default at
+        random); see :class:`divbo.ensembles.selection.Selection`.
     """
 
     population: int = Field(30, ge=1)
     size: int = Field(25, ge=1, le=1000)
+    ties: Ties = "random"
 
     def trace(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.trace`."""
@@ -34,7 +36,7 @@ class Population(Ensemble):
         for n, (start, end) in enumerate(pairwise([*ok, len(result)]), start=1):
             alive = current(ok[:n], self.population)
             chosen = select(
-                pool.predictions[alive], pool.labels, pool.errors[alive], self.size, pool.seed
+                pool.predictions[alive], pool.labels, self.size, pool.seed, ties=self.ties
             )
             indices = alive[chosen.indices]
             if (new := (indices.tolist(), chosen.weights.tolist())) != content:

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from divbo import plugins
 from divbo.acquisition import Candidates, descending_ranks
 from divbo.diversity import pairwise
+from divbo.ensembles.selection import Ties, select
 from divbo.history import History
 from divbo.optimizers.bo import BayesianOptimization, surrogate_name
 
@@ -31,6 +32,7 @@ class DivBO(BayesianOptimization):
         None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
     )
     pool: int = Field(25, ge=1, le=1000, description="Rounds of ensemble selection for the pool.")
+    ties: Ties = Field("random", description="Of these rounds, as in the ensemble 'selection'.")
     surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
     sampler: Literal["members", "normal"] = Field(
         "members",
@@ -67,14 +69,12 @@ class DivBO(BayesianOptimization):
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
         """Weigh the ranks of expected improvement and of predicted diversity (Algorithm 1)."""
-        from divbo.ensembles.selection import select
-
         members = select(
             history.predictions,
             history.labels,
-            history.errors[history.ok],
             size=self.pool,
             seed=int(rng.integers(2**31)),
+            ties=self.ties,
         ).indices
         vectors = history.vectors[history.ok].astype(np.float32)
         matrix = pairwise([history.observations[i].prediction for i in history.ok])

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from divbo.analysis import published, ranks, variants
+from divbo.analysis import published, ranks, variants, wilcoxon
 from divbo.analysis.load import Results
-from divbo.report import beside
+from divbo.report import beside, paired
 from divbo.report.section import Section
 from divbo.report.tables import Cell, Table, cells
 
@@ -78,15 +78,54 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
     if len(compared.methods) < 2:
         return parts
     base = results.reference if results.reference in compared.methods else compared.methods[0]
+    entry, role = printed
+    names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
     for column, part in PARTS.items():
         table = ranks.spreads(ranks.final_errors(compared, column))
         parts.append(error_table(table, part, suffix, variants.against(compared, base, column)))
-    entry, role = printed
-    names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
+        if column == "test_error":
+            parts += _tests(compared, base, suffix)
+            parts += printed_significance(entry, set(names.values()))
     ours = ranks.spreads(ranks.final_errors(compared, "test_error"))
     ours = ours.assign(method=ours["method"].map(names)).dropna(subset="method")
     parts += beside_the_paper(results, entry, ours, suffix)
     return parts
+
+
+def _tests(compared: ranks.Comparison, base: str, suffix: str) -> list:
+    """Name the data sets on which the others' test errors differ from that of ``base``."""
+    tests = wilcoxon.compare(ranks.final_errors(compared), base)
+    words = [
+        f"Test error of {paired.in_words(mine, base, method)}"
+        for method, mine in tests.groupby("method", sort=False)
+    ]
+    notes = [
+        f"Mean test error of the method minus that of {base} in percentage points; p of the "
+        "signed-rank test over the paired repeats, not adjusted for the number of tests; "
+        f"B: {base} is significantly better (bold), S: the same, W: worse."
+    ]
+    caption = f"Tests of the test error against {base}, data set by data set"
+    return [*words, paired.table(f"tests{suffix}", caption, tests, notes)]
+
+
+def printed_significance(entry: str, present: set[str | None]) -> list[str]:
+    """Say on which data sets the paper calls its difference significant.
+
+    Parameters
+    ----------
+    entry
+        An entry of published errors.
+    present
+        The paper's names of the methods that are there; without both of an entry's, no line.
+    """
+    stated = published.entry(entry).get("significant")
+    if stated is None:
+        return []
+    subject, other = stated["of"]
+    if not {subject, other} <= present:
+        return []
+    text = f"{beside.source(entry)}: {paired.sentence(subject, other, stated)}"
+    return [f"{text[:-1]}; {stated['also']}." if "also" in stated else text]
 
 
 def scope(results: Results, compared: ranks.Comparison) -> str:

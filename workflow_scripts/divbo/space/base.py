@@ -179,7 +179,7 @@ class Space(ABC):
         deviation 0.2 in unit scale (fewer if draws fall on one integer). Hyperparameters that
         become active get their default, those that become inactive are dropped.
         """
-        return self.at(self.neighbour_points([configuration], rng)[0])
+        return self.at(self.neighbour_points(configuration.point[None], rng)[0])
 
     def encode(self, configurations: Sequence[Configuration]) -> np.ndarray:
         """Encode as points in which inactive hyperparameters have their default.
@@ -221,34 +221,28 @@ class Space(ABC):
         return points
 
     def neighbour_points(
-        self,
-        configurations: Sequence[Configuration],
-        rng: np.random.Generator,
-        fixed: Sequence[str] = (),
+        self, old: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the neighbours of many configurations at once, as :meth:`neighbours` does.
+        """Return the neighbours of many points at once, as :meth:`neighbours` does.
 
         Parameters
         ----------
-        configurations
-            The centres, n of them.
+        old
+            The points that they are around, of shape (n, n_hyperparameters).
         rng
             Generator of the Gaussian draws.
-        fixed
-            Names of hyperparameters that keep their value.
 
         Returns
         -------
         points
             The neighbours, of shape (n_neighbours, n_hyperparameters), centre by centre.
         centres
-            Index of the configuration each is a neighbour of, int, ascending, (n_neighbours,).
+            Index of the point each is a neighbour of, int, ascending, of shape (n_neighbours,).
         """
-        old = self.points(configurations)
         rows, columns, entries = [], [], []
         for i, column in enumerate(self.columns):
             active = np.flatnonzero(~np.isnan(old[:, i]))
-            if column.name in fixed or column.name in self.fixed or not len(active):
+            if column.name in self.fixed or not len(active):
                 continue
             row, entry = column.neighbours(old[active, i], NEIGHBOURS, SPREAD, rng)
             rows.append(active[row])
@@ -345,9 +339,10 @@ class Space(ABC):
         """Set what is inactive to NaN, in place; parents before children."""
         vectors = self._vectors(points)
         for condition, children in self._conditions:
-            inactive = np.flatnonzero(~condition.satisfied_by_vector_array(vectors))
-            vectors[np.ix_(children, inactive)] = np.nan
-            points[np.ix_(inactive, children)] = np.nan
+            inactive = ~condition.satisfied_by_vector_array(vectors)
+            for child in children:
+                vectors[child, inactive] = np.nan
+        points[np.isnan(vectors.T)] = np.nan
 
     def _forbidden(self, points: np.ndarray) -> np.ndarray:
         vectors = self._vectors(points)

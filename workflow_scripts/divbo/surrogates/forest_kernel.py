@@ -3,7 +3,8 @@
 import numpy as np
 from pydantic import Field
 
-from divbo.surrogates.base import DiversityModel, DiversitySurrogate, one_hot
+from divbo.categories import Categories
+from divbo.surrogates.base import DiversityModel, DiversitySurrogate
 
 LANDMARKS = 10  # observed configurations; the trees learn how far others are from these
 
@@ -16,7 +17,9 @@ class ForestKernel(DiversitySurrogate):
     x is as similar to observation i as many trees put them in the same leaf: these are weights
     w_i(x) of sum 1. The prediction is sum_ij w_i(x) w_j(x') D_ij, which is symmetric, and D_ij
     itself for two observed configurations. There are n rows to learn from instead of the n^2
-    pairs. Groups of trees are the members of the model.
+    pairs. Groups of trees are the members of the model; each orders the categories by the
+    diversities to one of the ten (:meth:`divbo.categories.Categories.places`), so the groups
+    disagree about an algorithm that was never tried.
     """
 
     groups: int = Field(5, ge=1, description="Groups of trees, the members of the model.")
@@ -32,26 +35,30 @@ class ForestKernel(DiversitySurrogate):
         """Grow the trees; see :meth:`DiversitySurrogate.fit`."""
         from sklearn.ensemble import ExtraTreesRegressor
 
-        vectors = one_hot(vectors, categories)
+        known = Categories(categories)
+        vectors = np.asarray(vectors, dtype=np.float32)
+        codes = known.codes(vectors)
         landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # again from the first
-        forest = ExtraTreesRegressor(
-            n_estimators=self.groups * self.trees,
-            max_features=0.5,
-            random_state=int(rng.integers(2**31)),
-        ).fit(vectors, diversities[:, landmarks])
-        trees = [estimator.tree_ for estimator in forest.estimators_]
-        shares = []
-        for tree in trees:
-            leaves = tree.apply(vectors)
-            share = np.zeros((tree.node_count, len(vectors)), dtype=np.float32)
-            share[leaves, np.arange(len(vectors))] = 1
-            shares.append(share / np.maximum(share.sum(axis=1, keepdims=True), 1))
+        targets = diversities[:, landmarks]
+        groups = []
+        for _ in range(self.groups):
+            places = known.places(codes, targets[:, rng.integers(LANDMARKS)], rng)
+            columns = vectors.copy()
+            columns[:, known.columns] = places[codes]
+            forest = ExtraTreesRegressor(
+                self.trees, max_features=0.5, random_state=int(rng.integers(2**31))
+            ).fit(columns, targets)
+            trees = [estimator.tree_ for estimator in forest.estimators_]
+            groups.append((places, [(tree, _shares(tree, columns)) for tree in trees]))
 
         def weights(vectors: np.ndarray) -> np.ndarray:
-            vectors = one_hot(vectors, categories)
+            columns = np.array(vectors, dtype=np.float32)
+            codes = known.codes(columns)
             result = np.zeros((self.groups, len(vectors), len(diversities)), dtype=np.float32)
-            for i, (tree, share) in enumerate(zip(trees, shares, strict=True)):
-                result[i // self.trees] += share[tree.apply(vectors)]
+            for group, (places, trees) in enumerate(groups):
+                columns[:, known.columns] = places[codes]
+                for tree, share in trees:
+                    result[group] += share[tree.apply(columns)]
             return result / self.trees
 
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -60,3 +67,10 @@ class ForestKernel(DiversitySurrogate):
             return products.astype(np.float32)
 
         return predict
+
+
+def _shares(tree, columns: np.ndarray) -> np.ndarray:
+    """Share of each row in the nodes of a tree: 1 / rows of its leaf, of shape (nodes, n)."""
+    shares = np.zeros((tree.node_count, len(columns)), dtype=np.float32)
+    shares[tree.apply(columns), np.arange(len(columns))] = 1
+    return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)

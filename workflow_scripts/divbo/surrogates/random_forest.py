@@ -3,6 +3,7 @@
 import numpy as np
 from pydantic import Field
 
+from divbo.categories import Categories
 from divbo.surrogates.base import PerformanceModel, PerformanceSurrogate
 
 VARIANCE = 1e-5  # the least, as in OpenBox
@@ -11,12 +12,12 @@ VARIANCE = 1e-5  # the least, as in OpenBox
 class RandomForest(PerformanceSurrogate):
     """Forest whose trees' spread is the uncertainty (Hutter et al. 2011; OpenBox's settings).
 
-    Each tree learns from a bootstrap sample. It sees a categorical hyperparameter as one column,
-    its categories in the order of their mean errors in that sample: splits between them are the
-    best splits into two subsets (Breiman et al. 1984, Theorem 4.5). A category that the sample
-    does not have gets a random place in this order, another in every tree, so the trees disagree
-    about it: expected improvement is high for an algorithm that was never tried, where a forest on
-    one-hot columns predicts the mean of the others and is sure of it.
+    Each tree learns from a bootstrap sample, and sees a categorical hyperparameter as one column,
+    in which the categories are in the order of their mean errors in that sample
+    (:meth:`divbo.categories.Categories.places`). A category that the sample does not have has a
+    random place, another in every tree, so the trees disagree about it: an algorithm that was
+    never tried may well improve, where a forest on one-hot columns predicts the mean of the others
+    and is sure of it.
 
     Every split looks at 5/6 of the hyperparameters, and lies anywhere between the two neighbouring
     values; a node of fewer than 3 rows is not split, and a leaf holds at least 3, counted with the
@@ -34,64 +35,33 @@ class RandomForest(PerformanceSurrogate):
         rng: np.random.Generator,
     ) -> PerformanceModel:
         """Fit the forest; see :meth:`PerformanceSurrogate.fit`."""
-        codes = _Codes(categories)
-        vectors = np.asarray(vectors, dtype=np.float32)
-        trees = [
-            _Tree(vectors, codes, np.asarray(errors, dtype=float), rng) for _ in range(self.trees)
-        ]
+        known = Categories(categories)
+        vectors, errors = np.asarray(vectors, dtype=np.float32), np.asarray(errors, dtype=float)
+        trees = [_Tree(vectors, known, errors, rng) for _ in range(self.trees)]
 
         def predict(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             columns = np.array(vectors, dtype=np.float32)
-            flat = codes.of(columns)
-            means = np.stack([tree.predict(columns, flat) for tree in trees])
+            codes = known.codes(columns)
+            means = np.stack([tree.predict(columns, codes) for tree in trees])
             variance = np.maximum(means.var(axis=0, ddof=1), VARIANCE)
             return means.mean(axis=0), np.sqrt(variance)
 
         return predict
 
 
-class _Codes:
-    """The categories of all hyperparameters, numbered through."""
-
-    def __init__(self, categories: np.ndarray):
-        self.columns = np.flatnonzero(categories)
-        self.sizes = np.asarray(categories)[self.columns]
-        self.starts = np.cumsum(self.sizes) - self.sizes
-        self.owners = np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-    def of(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the numbers of the categories of encoded configurations, a column each."""
-        return vectors[:, self.columns].astype(np.intp) + self.starts
-
-    def places(self, flat: np.ndarray, errors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Order each hyperparameter's categories by mean error; absent ones anywhere between."""
-        total = len(self.owners)
-        counts = np.bincount(flat.ravel(), minlength=total)
-        weights = np.repeat(errors, flat.shape[1])
-        sums = np.bincount(flat.ravel(), weights, minlength=total)
-        seen = counts > 0
-        means = np.where(seen, sums / np.maximum(counts, 1), np.inf)
-        draws = rng.random(total)
-        order = np.lexsort((draws, means, self.owners))
-        places = np.empty(total)
-        places[order] = np.arange(total) - self.starts[self.owners[order]]
-        present = np.bincount(self.owners, seen, minlength=len(self.sizes))[self.owners]
-        return np.where(seen, places, draws * present - 0.5).astype(np.float32)
-
-
 class _Tree:
     """One tree: scikit-learn's, on columns in which categories are numbers."""
 
     def __init__(
-        self, vectors: np.ndarray, codes: _Codes, errors: np.ndarray, rng: np.random.Generator
+        self, vectors: np.ndarray, known: Categories, errors: np.ndarray, rng: np.random.Generator
     ):
         from sklearn.tree import DecisionTreeRegressor
 
         rows = rng.integers(len(errors), size=len(errors))
         columns, errors = vectors[rows], errors[rows]
-        flat = codes.of(columns)
-        self.places = codes.places(flat, errors, rng)
-        columns[:, codes.columns] = self.places[flat]
+        codes = known.codes(columns)
+        self.places = known.places(codes, errors, rng)
+        columns[:, known.columns] = self.places[codes]
         seed = int(rng.integers(2**31))
         self.tree = (
             DecisionTreeRegressor(
@@ -101,8 +71,8 @@ class _Tree:
             .tree_
         )
         self._move_thresholds(columns, rng)
-        used = np.isin(codes.columns, self.tree.feature)
-        self.used = [(i, codes.columns[i]) for i in np.flatnonzero(used)]
+        used = np.isin(known.columns, self.tree.feature)
+        self.used = [(i, known.columns[i]) for i in np.flatnonzero(used)]
 
     def _move_thresholds(self, columns: np.ndarray, rng: np.random.Generator) -> None:
         """Draw each threshold uniformly between the values beside it (scikit-learn: the middle)."""
@@ -114,8 +84,8 @@ class _Tree:
         high = np.where(here & ~left, values, np.inf).min(axis=0)
         self.tree.threshold[splits] = low + rng.random(len(splits)) * (high - low)
 
-    def predict(self, columns: np.ndarray, flat: np.ndarray) -> np.ndarray:
+    def predict(self, columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the means of the leaves; ``columns`` is overwritten where it holds categories."""
         for i, column in self.used:
-            columns[:, column] = self.places[flat[:, i]]
+            columns[:, column] = self.places[codes[:, i]]
         return self.tree.predict(columns).ravel()

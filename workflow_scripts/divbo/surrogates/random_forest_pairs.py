@@ -10,7 +10,7 @@ from divbo.surrogates.base import DiversityModel, DiversitySurrogate
 class RandomForestPairs(DiversitySurrogate):
     """The forest of the performance surrogate, on pairs (DivBO paper, Figure 2: PRF).
 
-    Its settings are those of :class:`divbo.surrogates.random_forest.RandomForest`. Each tree is a
+    Its settings are those of :class:`divbo.surrogates.one_hot_forest.OneHotForest`. Each tree is a
     member; it learns from a bootstrap sample of the pairs, not of the configurations. A prediction
     is the mean over both orders of the pair.
     """

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from divbo.analysis import autogluon, ranks, variants
+from divbo.analysis import autogluon, ranks, variants, wilcoxon
 from divbo.analysis.load import Results
+from divbo.report import paired
 from divbo.report.section import Section
 from divbo.report.tables import Table, cells
 from divbo.report.variants import (
@@ -11,6 +12,7 @@ from divbo.report.variants import (
     beside_the_paper,
     error_table,
     paper_divbo,
+    printed_significance,
     scope,
     selection,
 )
@@ -41,9 +43,11 @@ def build(results: Results, publish) -> list[Section] | str:
         both = pd.concat([frame for frame in (ours, theirs) if len(frame)], ignore_index=True)
         parts.append(error_table(both, part))
         if column == "test_error":
+            parts += _tests(results, compared, finished)
             names = {m: OURS for m in compared.methods if _ours(results.study, m)}
             named = both.replace({"method": names})
             named = named[named["method"].isin([NAME, OURS])]
+            parts += printed_significance("autogluon-error", set(named["method"]))
             parts += beside_the_paper(results, "autogluon-error", named)
     failed = runs[runs["status"] != autogluon.OK]
     if len(failed):
@@ -54,6 +58,39 @@ def build(results: Results, publish) -> list[Section] | str:
             Table("not-run", caption, ["data set", "status", "reason"], rows, table, wide=True)
         )
     return [Section("AutoGluon on the same splits", parts)]
+
+
+def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame) -> list:
+    """Test the repeats of each method against AutoGluon's single run on the same split."""
+    if results.resampled:
+        return [
+            "Its run is on the first repeat's split only, so the other repeats cannot be tested "
+            "against it."
+        ]
+    value = finished.set_index("dataset")["test_error"]
+    tests = wilcoxon.one_sample(ranks.final_errors(compared), value)
+    if tests.empty:
+        return []
+    subject = results.reference if results.reference in compared.methods else compared.methods[0]
+    mine = tests[tests["method"] == subject]
+    words = f"Test error of {paired.in_words(mine, subject, NAME)}"
+    repeats = int(tests["pairs"].max())
+    notes = [
+        f"Mean test error of the method minus {NAME}'s in percentage points; p of the one-sample "
+        f"signed-rank test of at most {repeats} repeats against {NAME}'s number (two-sided, "
+        "p ≤ 0.05, not adjusted for the number of tests); B: the method is significantly better "
+        "(bold), S: the same, W: worse.",
+        f"{NAME}'s number is taken as known: the test says whether a method's repeats lie to one "
+        "side of this one run, not what another run with another seed would have given. It also "
+        "supposes that their errors are spread evenly about the median.",
+    ]
+    if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
+        notes.append(
+            f"With {repeats} repeats p cannot be below {wilcoxon.smallest_p(repeats):g}: nothing "
+            "can be significant. 6 repeats are the least."
+        )
+    caption = f"Tests of the test error against {NAME}'s single run"
+    return [words, paired.table("tests", caption, tests, notes)]
 
 
 def _ours(study: dict, method: str) -> bool:

@@ -4,15 +4,13 @@ import pandas as pd
 
 from divbo.analysis import published, ranks, wilcoxon
 from divbo.analysis.load import Results
-from divbo.analysis.verdict import p_value
-from divbo.report import beside
+from divbo.report import beside, paired
 from divbo.report.section import Section
-from divbo.report.tables import Cell, Table, cells
+from divbo.report.tables import Table, cells
 from divbo.report.view import view
 
 TITLE, ORDER = "Table 2: significance on each data set", 20
 PARTS = {"test": "test_error", "validation": "validation_error"}
-LETTER = {"better": "B", "same": "S", "worse": "W"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
@@ -57,7 +55,7 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
     for method in methods:
         numbers = [part.loc[method, o] for part in counts.values() for o in part.columns]
         rows.append(cells(f"{reference} against {method}", *numbers))
-    columns = ["", *(f"{name} {o}" for name in counts for o in LETTER)]
+    columns = ["", *(f"{name} {o}" for name in counts for o in paired.LETTER)]
     data = pd.concat(tests, names=["part"]).reset_index("part").reset_index(drop=True)
     notes = [
         f"Better: on so many data sets {reference} has the lower mean error and the difference is "
@@ -95,20 +93,8 @@ def _beside(tests: dict[str, pd.DataFrame], printed: dict[str, list[int]]) -> Ta
 
 
 def _detail(part: str, tests: pd.DataFrame, reference: str) -> Table:
-    methods = list(dict.fromkeys(tests["method"]))
-    indexed = tests.set_index(["dataset", "method"])
-    rows = []
-    for dataset in dict.fromkeys(tests["dataset"]):
-        row = cells(dataset)
-        for method in methods:
-            test = indexed.loc[(dataset, method)]
-            text = f"{100 * test['difference']:+.2f}".replace("-", "−")
-            text += f", p {p_value(test['p'])} {LETTER[test['outcome']]}"
-            row.append(Cell(text, test["outcome"] == "better"))
-        rows.append(row)
     notes = [
         f"Mean {part} error of the method minus that of {reference} in percentage points; p of the "
         f"test; B: {reference} is significantly better (bold), S: the same, W: worse."
     ]
-    caption = f"Tests of the {part} error against {reference}"
-    return Table(part, caption, ["data set", *methods], rows, tests, notes)
+    return paired.table(part, f"Tests of the {part} error against {reference}", tests, notes)
