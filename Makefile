@@ -10,6 +10,8 @@
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
 # make record   write tests/recorded/numbers.json anew, after a change that is meant to move them
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
+# make bench-search  what searches find, without fitting a model: docs/search-quality.md
+# make bench-peers   the same of SMAC3, OpenBox and Optuna, which `make peers` installs
 # make lock     resolve envs/requirements.in and envs/autogluon.in again (needs uv)
 
 PYTHON ?= python3
@@ -25,7 +27,7 @@ export STUDY MANIFEST
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon schema format lock
+.PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon peers bench-search bench-peers schema format lock
 
 demo: env
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -90,6 +92,25 @@ autogluon: .venv-autogluon/installed
 	.venv-autogluon/bin/python -m pip install --quiet --disable-pip-version-check \
 		--require-hashes --requirement envs/autogluon.lock
 	@touch $@
+
+peers: .venv-smac/installed .venv-openbox/installed
+
+# pyrfr has no wheels: it is built, with the swig of the environment.
+.venv-smac/installed .venv-openbox/installed: .venv-%/installed: envs/%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check swig setuptools wheel
+	PATH="$(CURDIR)/.venv-$*/bin:$$PATH" .venv-$*/bin/python -m pip install --quiet \
+		--disable-pip-version-check --no-build-isolation --requirement envs/$*.txt
+	@touch $@
+
+bench-search: env
+	@$(RUN) OMP_NUM_THREADS=1 python benchmarks/search_quality.py --synthetic ordinary alike \
+		--tables $(wildcard results/search-tables/searches/*/random/*) \
+		--evaluations 250 --jobs $(CORES)
+
+bench-peers: env peers
+	@$(RUN) OMP_NUM_THREADS=1 python benchmarks/search_quality.py --synthetic ordinary \
+		--search random bo smac openbox optuna --evaluations 100 --jobs $(CORES)
 
 lock:
 	for name in requirements autogluon; do \

@@ -48,9 +48,11 @@ RUN_BY = {
     "make reproduce": "test_documented_commands.py",
     "benchmarks/diversity_surrogates.py": "test_documented_commands.py",
     "benchmarks/random_configurations.py": "test_documented_commands.py",
+    "benchmarks/search_quality.py": "test_search_quality.py",
     "benchmarks/selection.py": "test_documented_commands.py",
     "benchmarks/suggest.py": "test_documented_commands.py",
     "benchmarks/ties.py": "test_documented_commands.py",
+    "benchmarks/unseen_algorithms.py": "test_search_quality.py",
     "tests/torture/searches.py": "test_torture.py",
     "workflow_scripts/ensemble.py": "test_scores.py",
     "workflow_scripts/fetch.py": "test_data_split.py",
@@ -68,11 +70,16 @@ RUN_BY = {
 }
 #: What no test runs for real, and why.
 NOT_RUN = {
+    "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
+    "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
     "make autogluon": "installs 1.1 GB",
+    "make bench-peers": "runs for hours",
+    "make bench-search": "runs for hours; test_search_quality.py runs its script",
     "make cluster-test": "root, and a cluster of three nodes; test_slurm.py runs a part",
     "make demo": "installs, and runs for minutes; test_workflow.py runs a smaller study",
     "make env": "installs; every CI run starts with it",
     "make lock": "needs a package index",
+    "make peers": "installs, and compiles pyrfr",
     "make record": "writes the numbers that test_drift.py compares with",
     "make test": "is what runs this",
     "make torture": "runs for an hour; test_torture.py runs 60 of the kills",

@@ -1,0 +1,347 @@
+"""What searches are compared on without fitting a model: made-up errors, and stored ones.
+
+A problem has a space, validation labels, the lowest error that can be reached and the algorithms
+that reach it; ``evaluate`` says what comes of a configuration. Two kinds of problems:
+
+* :class:`Synthetic` makes errors and predictions up, for every configuration of the real space.
+* :class:`Table` looks them up among configurations that a search has evaluated.
+"""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divbo import plugins, readers
+from divbo.columns import Column
+from divbo.ensembles.base import expand
+from divbo.errors import UserError
+from divbo.files import check
+from divbo.history import OK
+from divbo.scores import load
+from divbo.space.base import Configuration, Space
+
+#: To be raised when something here changes what is found.
+VERSION = 1
+ALGORITHM = "algorithm"
+#: Kinds of synthetic problems, and how far apart their algorithms are.
+KINDS = {"ordinary": 0.05, "alike": 0.004}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an evaluation.
+
+    Attributes
+    ----------
+    status
+        As in :class:`divbo.history.Observation`.
+    error
+        Validation error; NaN unless ``ok``.
+    validation, test
+        Class probabilities, float32, of shape (n_samples, n_classes); None unless ``ok``.
+    """
+
+    status: str
+    error: float
+    validation: np.ndarray | None = None
+    test: np.ndarray | None = None
+
+
+FAILED = Outcome("crash", float("nan"))
+
+
+class Synthetic:
+    """Made-up errors on the real ``divbo`` space; a pure function of the kind and the number.
+
+    A configuration of algorithm a, preprocessor p and rescaler r has the badness
+
+        z = A[a] + P[p] + s[a] R[r] + I[a, p] + sum of the effects of its active hyperparameters
+
+    and the error ``floor + (0.5 - floor) (1 - exp(-z))`` plus noise: good pipelines differ
+    by little, bad ones are as good as guessing. All terms are at least 0.
+
+    * With E exponential of mean 1, A is 0.05 E^1.5 (0.004 E^1.5 for the kind ``alike``, whose
+      algorithms hardly differ), P is 0.06 E^2 and R is 0.04 E^2, each less the smallest: most
+      operators are nearly as good as the best, and some are hopeless. s is uniform in [0, 1], for
+      some algorithms do not care for the scale of the data. I is 0 for nine pairs in ten, 0.3 E for
+      the others.
+    * A number has the effect w ((x - best) / d)^2 of its position x in unit scale, where d is the
+      larger distance of ``best`` to an end. A category has w times a uniform number, 0 for the
+      best. Two numbers of each algorithm (its first) belong together: to their effects comes half
+      of the tunability times the square of the difference of x - best. The weights w of an
+      operator's hyperparameters share its tunability at random (Dirichlet of 0.4: a few matter),
+      which is 0.15 E for algorithms, 0.05 E for preprocessors and 0.02 E for rescalers. The best
+      values of an operator are a legal configuration of it.
+    * ``floor`` is uniform in [0.05, 0.25]. The noise is normal with a standard deviation of 0.002
+      (0.2 points), always the same for a configuration.
+    * One pair of algorithm and preprocessor in 50 fails always, other configurations in 3 of 100
+      cases (never one of the best values throughout).
+
+    The predictions of 1000 validation and 1000 test samples (two classes, as many of each) agree
+    with the error: samples are ordered by how easy they are, which depends on the sample, and on
+    random features of algorithm, preprocessor, rescaler and numbers; the first are predicted
+    wrongly, as many validation samples as the error says, rounded to 1/1000.
+    """
+
+    def __init__(self, kind: str, number: int, space: Space | None = None, samples: int = 1000):
+        if kind not in KINDS:
+            raise UserError(f"there is no synthetic problem '{kind}'; known: {', '.join(KINDS)}")
+        self.name, self.number = f"synthetic:{kind}", number
+        self.space = space or plugins.load("space", "divbo")()
+        rng = np.random.default_rng([zlib.crc32(kind.encode()), number])
+        self.stages = {c.name: c for c in self.space.columns if ":" not in c.name}
+        self._draw_stages(KINDS[kind], rng)
+        self._draw_hyperparameters(rng)
+        self._draw_samples(samples, rng)
+
+    def _draw_stages(self, apart: float, rng: np.random.Generator) -> None:
+        sizes = {name: len(column.choices) for name, column in self.stages.items()}
+        a, p, r = (sizes[name] for name in (ALGORITHM, "preprocessor", "rescaler"))
+        self.floor = rng.uniform(0.05, 0.25)
+        laws = {ALGORITHM: (apart, 1.5), "preprocessor": (0.06, 2), "rescaler": (0.04, 2)}
+        effects = {
+            name: scale * rng.exponential(size=sizes[name]) ** power
+            for name, (scale, power) in laws.items()
+        }
+        effects = {name: values - values.min() for name, values in effects.items()}
+        scaled = rng.random(a)[:, None] * effects["rescaler"]
+        pairs = rng.exponential(0.3, (a, p)) * (rng.random((a, p)) < 0.1)
+        pairs[rng.random((a, p)) < 0.02] = np.inf
+        #: Badness by algorithm, preprocessor and rescaler; infinite where it always fails.
+        self.badness = (
+            effects[ALGORITHM][:, None, None]
+            + (effects["preprocessor"] + pairs)[:, :, None]
+            + scaled.reshape(a, 1, r)
+        )
+
+    def _draw_hyperparameters(self, rng: np.random.Generator) -> None:
+        columns = self.space.columns
+        self.best = np.full(len(columns), np.nan)
+        for stage, column in self.stages.items():
+            for name in column.choices:
+                part = self.space.restricted({stage: name}).sample_points(1, rng)[0]
+                own = [i for i, c in enumerate(columns) if c.name.startswith(f"{name}:")]
+                self.best[own] = part[own]
+        draws = np.array([c.draw(rng.random(1))[0] for c in columns])
+        inactive = np.isnan(self.best)  # beside the best values: children of other ones
+        self.best[inactive] = draws[inactive]
+        self.weights = np.zeros(len(columns))
+        self.ridges: list[tuple[int, int, float]] = []
+        scale = {ALGORITHM: 0.15, "preprocessor": 0.05, "rescaler": 0.02}
+        for stage, column in self.stages.items():
+            for name in column.choices:
+                own = [i for i, c in enumerate(columns) if c.name.startswith(f"{name}:")]
+                tunability = rng.exponential(scale[stage])
+                if own:
+                    self.weights[own] = tunability * rng.dirichlet(np.full(len(own), 0.4))
+                numbers = [i for i in own if not columns[i].categorical][:2]
+                if stage == ALGORITHM and len(numbers) == 2:
+                    self.ridges.append((*numbers, tunability / 2))
+        self.offsets = {
+            i: np.where(np.arange(len(c.choices)) == self.best[i], 0, rng.random(len(c.choices)))
+            for i, c in enumerate(columns)
+            if c.categorical and ":" in c.name
+        }
+
+    def _draw_samples(self, samples: int, rng: np.random.Generator) -> None:
+        features = 6
+        self.labels, self.test_labels = np.arange(2 * samples).reshape(2, samples) % 2
+        self.sample_ease = rng.normal(size=2 * samples)
+        self.loadings = rng.normal(size=(features, 2 * samples)) / np.sqrt(features)
+        strength = {ALGORITHM: 0.7, "preprocessor": 0.5, "rescaler": 0.2}
+        self.features = {
+            stage: strength[stage] * rng.normal(size=(len(column.choices), features))
+            for stage, column in self.stages.items()
+        }
+        self.number_features = 0.3 * rng.normal(size=(len(self.space.columns), features))
+
+    @property
+    def lowest(self) -> float:
+        """The lowest error, without noise."""
+        return self.floor + (0.5 - self.floor) * (1 - np.exp(-self.badness.min()))
+
+    @property
+    def best_algorithms(self) -> frozenset[str]:
+        """The algorithm with the lowest error, without noise."""
+        best = int(self.badness.min(axis=(1, 2)).argmin())
+        return frozenset([self.stages[ALGORITHM].choices[best]])
+
+    def errors(self, points: np.ndarray) -> np.ndarray:
+        """Return the errors of points without noise, infinite where they always fail; (n,)."""
+        stages = [self.space.index[stage] for stage in (ALGORITHM, "preprocessor", "rescaler")]
+        z = self.badness[tuple(points[:, stages].astype(int).T)]
+        distance = points - self.best
+        reach = np.maximum(self.best, 1 - self.best)
+        effects = np.square(distance / np.where(reach > 0, reach, 1))
+        for i, column in enumerate(self.space.columns):
+            if column.categorical:
+                codes = np.where(np.isnan(points[:, i]), 0, points[:, i]).astype(int)
+                offsets = self.offsets.get(i, np.zeros(len(column.choices)))
+                effects[:, i] = np.where(np.isnan(points[:, i]), np.nan, offsets[codes])
+        z = z + np.nansum(effects * self.weights, axis=1)
+        for i, j, weight in self.ridges:
+            z = z + np.nan_to_num(weight * np.square(distance[:, i] - distance[:, j]))
+        errors = self.floor + (0.5 - self.floor) * (1 - np.exp(-z))
+        return np.where(np.isinf(z), np.inf, errors)
+
+    def evaluate(self, configuration: Configuration) -> Outcome:
+        """Make up what comes of a configuration; always the same."""
+        text = json.dumps([self.name, self.number, sorted(configuration.items())])
+        rng = np.random.default_rng(zlib.crc32(text.encode()))
+        error = self.errors(configuration.point[None])[0]
+        if np.isinf(error) or (rng.random() < 0.03 and error > self.lowest + 1e-9):
+            return FAILED
+        error = np.clip(error + rng.normal(0, 0.002), 0, 1)
+        n = len(self.labels)
+        wrong = round(error * n)
+        ease = self.sample_ease + self._features(configuration) @ self.loadings
+        order = np.sort(ease[:n])
+        border = (order[wrong - 1] + order[wrong]) / 2 if 0 < wrong < n else order[0] - 1
+        # Twice the distance as log-odds of the right class.
+        right = 1 / (1 + np.exp(-2 * (ease - border)))
+        truth = np.concatenate([self.labels, self.test_labels])
+        one = np.where(truth == 1, right, 1 - right).astype(np.float32)
+        predictions = np.stack([1 - one, one], axis=1)
+        return Outcome(OK, wrong / n, predictions[:n], predictions[n:])
+
+    def _features(self, configuration: Configuration) -> np.ndarray:
+        point = configuration.point
+        numbers = np.where(np.isnan(point), 0, point - 0.5)
+        for i in self._codes:
+            numbers[i] = 0
+        chosen = [
+            self.features[stage][int(point[self.space.index[stage]])] for stage in self.features
+        ]
+        return np.sum(chosen, axis=0) + numbers @ self.number_features
+
+    @cached_property
+    def _codes(self) -> list[int]:
+        return [i for i, column in enumerate(self.space.columns) if column.categorical]
+
+
+class TableSpace(Space):
+    """Another space, reduced to the configurations of a table: whatever is drawn is one of them."""
+
+    def __init__(self, space: Space, configurations: Sequence[Configuration]):
+        self.whole = space
+        self.configurations = list(configurations)
+        self.rows = self.points(self.configurations)
+
+    def define(self):
+        """As the other space."""
+        return self.whole.configspace
+
+    def pipeline(self, values: Mapping[str, Any], categorical: np.ndarray, threads: int):
+        """Never called: what can be drawn has been evaluated."""
+        raise NotImplementedError("the evaluations of a table are looked up")
+
+    def sample_points(
+        self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
+    ) -> np.ndarray:
+        """Draw rows without replacement; all of them if ``size`` is no less."""
+        rows = self._rows({**self.fixed, **(fixed or {})})
+        return rows[rng.permutation(len(rows))[:size]]
+
+    def neighbour_points(
+        self, old: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return none: all rows are candidates as it is, so there is nothing to climb for."""
+        return self.rows[:0], np.empty(0, dtype=int)
+
+    def mutate(
+        self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
+    ) -> tuple[Configuration, str] | None:
+        """Return the row that is nearest to a mutant, but for the configuration itself."""
+        mutant = self.whole.restricted(self.fixed).mutate(configuration, rng, tries)
+        if mutant is None:
+            return None
+        rows = self._rows(self.fixed)
+        rows = rows[distances(self.columns, configuration.point, rows) > 0]
+        if not len(rows):
+            return None
+        nearest = distances(self.columns, mutant[0].point, rows).argmin()
+        return self.at(rows[nearest : nearest + 1])[0], mutant[1]
+
+    def _rows(self, fixed: Mapping[str, Any]) -> np.ndarray:
+        kept = np.ones(len(self.rows), dtype=bool)
+        for name, value in fixed.items():
+            i = self.index[name]
+            kept &= self.rows[:, i] == self.columns[i].entry(value)
+        return self.rows[kept]
+
+
+def distances(columns: Sequence[Column], point: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Sum up how much rows differ from a point, of shape (n,).
+
+    A number counts by the difference in unit scale; 1 for another category, and for what is active
+    in one of the two only.
+    """
+    apart = np.abs(rows - point)
+    one, both = np.isnan(apart), np.isnan(rows) & np.isnan(point)
+    categorical = np.array([column.categorical for column in columns])
+    apart = np.where(categorical, apart > 0, apart)
+    return np.where(both, 0.0, np.where(one, 1.0, apart)).sum(axis=1)
+
+
+class Table:
+    """Stored evaluations of one data set: the union of searches' folders, on the same split.
+
+    Parameters
+    ----------
+    folders
+        Folders of finished searches, ``results/<study>/searches/<dataset>/<search>/<repeat>``.
+
+    Raises
+    ------
+    UserError
+        If a folder is unusable, or of another data set, space or split.
+    """
+
+    def __init__(self, folders: Sequence[Path]):
+        manifests = [readers.search(folder) for folder in folders]
+        for folder, manifest in zip(folders, manifests, strict=True):
+            check(folder / "search.json")
+            for what in ("dataset", "space"):
+                if manifest[what] != manifests[0][what]:
+                    raise UserError(f"'{folder}' is of another {what} than '{folders[0]}'")
+            if manifest["fingerprint"]["data"] != manifests[0]["fingerprint"]["data"]:
+                raise UserError(f"'{folder}' has another split than '{folders[0]}'")
+        self.name = manifests[0]["dataset"]
+        whole = plugins.load("space", manifests[0]["space"])()
+        self._outcomes: dict[Configuration, Outcome] = {}
+        for folder in folders:
+            self._read(folder, whole)
+        self.space = TableSpace(whole, list(self._outcomes))
+        errors = {c: o.error for c, o in self._outcomes.items() if o.status == OK}
+        self.lowest = min(errors.values())
+        self.best_algorithms = frozenset(
+            str(c[ALGORITHM]) for c, error in errors.items() if error == self.lowest
+        )
+
+    def _read(self, folder: Path, space: Space) -> None:
+        table = readers.observations(folder, ["status", "error"], others="config.")
+        splits = folder.parents[3] / "splits" / folder.parents[1].name
+        split = splits / "fixed"
+        if not split.is_dir():
+            split = splits / f"repeat-{folder.name}"
+        pool, test, self.test_labels = load(folder, split, 0)
+        self.labels = pool.labels
+        names = [name for name in table.column_names if name.startswith("config.")]
+        for i, row in enumerate(table.select(names).to_pylist()):
+            values = {n.removeprefix("config."): v for n, v in row.items() if v is not None}
+            status = table["status"][i].as_py()
+            outcome = Outcome(status, float("nan"))
+            if status == OK:
+                validation, tested = (expand(np.array(p[i])) for p in (pool.predictions, test))
+                outcome = Outcome(OK, float(pool.errors[i]), validation, tested)
+            self._outcomes.setdefault(space.configuration(values), outcome)
+
+    def evaluate(self, configuration: Configuration) -> Outcome:
+        """Look up what came of a configuration of the table."""
+        return self._outcomes[configuration]
