@@ -144,7 +144,7 @@ def test_the_first_new_one():
 
 
 def test_initial_design_then_model():
-    optimizer = BayesianOptimization(candidates=50)
+    optimizer = BayesianOptimization(interleave=0, candidates=50)
     origins = [
         optimizer.suggest(history(ToySpace(), n), np.random.default_rng(0)).why["origin"]
         for n in range(7)
@@ -167,7 +167,9 @@ def test_wrong_surrogates_are_refused(name, says):
 def test_the_surrogate_is_chosen_by_name():
     past = history(ToySpace(), 30)
     whys = [
-        BayesianOptimization(performance=name).suggest(past, np.random.default_rng(0)).why
+        BayesianOptimization(interleave=0, performance=name)
+        .suggest(past, np.random.default_rng(0))
+        .why
         for name in ("random-forest", "one-hot-forest")
     ]
     assert whys[0]["mean"] != whys[1]["mean"]
@@ -191,7 +193,7 @@ def test_a_failure_counts_as_the_worst_success():
         for o in past.observations
     )
     imputed = History(space, LABELS, rows)
-    optimizer = BayesianOptimization()
+    optimizer = BayesianOptimization(interleave=0)
     one, two = (optimizer.suggest(h, np.random.default_rng(0)) for h in (past, imputed))
     assert (one.configuration, one.why) == (two.configuration, two.why)
 
@@ -200,7 +202,7 @@ def test_the_suggestion_has_the_largest_improvement_of_its_candidates():
     """20 000 draws hold all 1024 configurations of the space."""
     space = Grid()
     past = history(space, 20)
-    optimizer = BayesianOptimization(candidates=20_000)
+    optimizer = BayesianOptimization(interleave=0, candidates=20_000)
     suggestion = optimizer.suggest(past, np.random.default_rng(4))
     seed = np.random.default_rng(4).integers(2**63, size=4)[0]
     model = RandomForest().fit(

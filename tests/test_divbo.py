@@ -129,7 +129,7 @@ def test_chooses_among_the_candidates_of_bo():
     """Algorithm 1 put together from its parts gives the suggestion."""
     space = ToySpace()
     past = history(space, 14)
-    optimizer = DivBO(weight=2.0, candidates=300)
+    optimizer = DivBO(interleave=0, weight=2.0, candidates=300)
     suggestion = optimizer.suggest(past, np.random.default_rng(8))
 
     seeds = np.random.default_rng(8).integers(2**63, size=4)
@@ -163,7 +163,8 @@ def test_performance_comes_first():
     for t, decides in ((5, False), (12, True)):
         past = history(ToySpace(), t, seed=1)
         rng = np.random.default_rng
-        why = [DivBO(surrogate="forest-kernel").suggest(past, rng(s)).why for s in range(8)]
+        optimizer = DivBO(interleave=0, surrogate="forest-kernel")
+        why = [optimizer.suggest(past, rng(s)).why for s in range(8)]
         assert all((w["weight"] > 0) == decides for w in why)
         if not decides:
             assert {w["rank_performance"] for w in why} == {2500.5}
@@ -177,8 +178,8 @@ def test_without_weight_it_is_bo(settings):
         bo, divbo = (
             optimizer.suggest(past, np.random.default_rng(n)).configuration
             for optimizer in (
-                BayesianOptimization(),
-                DivBO(surrogate="forest-kernel", **settings),
+                BayesianOptimization(interleave=0),
+                DivBO(interleave=0, surrogate="forest-kernel", **settings),
             )
         )
         assert bo == divbo
@@ -195,14 +196,17 @@ def test_a_large_weight_finds_what_is_unlike_the_pool():
             chosen = optimizer.suggest(past, np.random.default_rng(seed)).configuration
             return pairwise([predict(chosen), *members])[0, 1:].min()
 
-        gains.append(distance(DivBO(weight=100.0)) - distance(BayesianOptimization()))
+        far, near = DivBO(interleave=0, weight=100.0), BayesianOptimization(interleave=0)
+        gains.append(distance(far) - distance(near))
     assert np.median(gains) > 0.05
 
 
 def test_samplers_differ():
     past = history(ToySpace(), 20)
     one, two = (
-        DivBO(sampler=s, surrogate="forest-kernel").suggest(past, np.random.default_rng(0)).why
+        DivBO(interleave=0, sampler=s, surrogate="forest-kernel")
+        .suggest(past, np.random.default_rng(0))
+        .why
         for s in ("members", "normal")
     )
     assert one["rank_performance"] >= 1
@@ -210,11 +214,11 @@ def test_samplers_differ():
     assert one["diversity"] != two["diversity"]
 
 
-def test_settings_are_the_papers():
+def test_settings_are_the_papers_but_for_random_ones_in_between():
     optimizer = DivBO()
     assert (optimizer.beta, optimizer.tau, optimizer.pool, optimizer.initial) == (0.05, 0.2, 25, 5)
     assert (optimizer.surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
-    assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0)
+    assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0.2)
     assert optimizer.modules == [
         "divbo.surrogates.random_forest",
         "divbo.surrogates.lightgbm_pairs",
@@ -238,7 +242,8 @@ def test_a_constant_weight_has_no_schedule(name):
 
 
 def test_a_search_tells_its_reasons():
-    _, suggestions = search(DivBO(surrogate="forest-kernel", candidates=200), ToySpace(), 8)
+    optimizer = DivBO(interleave=0, surrogate="forest-kernel", candidates=200)
+    _, suggestions = search(optimizer, ToySpace(), 8)
     assert [s.why["origin"] for s in suggestions[:5]] == ["initial"] * 5
     for t, suggestion in enumerate(suggestions[5:], start=5):
         why = suggestion.why

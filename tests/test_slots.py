@@ -122,7 +122,7 @@ def test_slots_by_brute_force(classes, size):
 def test_the_forest_learns_the_errors_of_the_slots(failed, monkeypatch):
     """BO that is told these errors instead of its own suggests the same."""
     past = history(ToySpace(), 20, failed=failed)
-    optimizer = EnsembleOptimization(slots=3, candidates=200)
+    optimizer = EnsembleOptimization(interleave=0, slots=3, candidates=200)
     targets = optimizer.targets(past)
     expected = brute_force(past.predictions, past.labels, 3)[1]
     np.testing.assert_allclose(targets[past.ok], expected)
@@ -130,7 +130,7 @@ def test_the_forest_learns_the_errors_of_the_slots(failed, monkeypatch):
     assert all(targets[i] == max(expected) for i in failed)
     got = optimizer.suggest(past, np.random.default_rng(1))
     assert got.why.pop("slot") == len(past.ok) % 3
-    plain = BayesianOptimization(candidates=200)
+    plain = BayesianOptimization(interleave=0, candidates=200)
     assert got != plain.suggest(past, np.random.default_rng(1))
     monkeypatch.setitem(past.__dict__, "errors", targets)  # the cached property
     assert got == plain.suggest(past, np.random.default_rng(1))
