@@ -27,9 +27,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
-from divbo import plugins
-from divbo.diversity import pairwise
-from divbo.surrogate_quality import Evaluated, read
+from ensemble_search.problems.diversity import pairwise
+from ensemble_search.runtime import plugins
+from ensemble_search.scoring.surrogate_quality import Evaluated, read
 
 HELD_OUT = 50
 DIVERSITY = ["lightgbm-pairs", "xgboost-pairs", "random-forest-pairs", "forest-kernel"]
@@ -110,7 +110,7 @@ def main() -> None:
     args = parser.parse_args()
 
     warnings.simplefilter("ignore")
-    space = plugins.load("space", args.space)()
+    space = plugins.load("spaces", args.space)()
     if args.search:
         pools = [read(folder, space) for folder in args.search]
     else:

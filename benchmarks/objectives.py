@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from divbo import plugins, readers
-from divbo.columns import Column
-from divbo.ensembles.base import expand
-from divbo.errors import UserError
-from divbo.files import check
-from divbo.history import OK
-from divbo.scores import load
-from divbo.space.base import Configuration, Space
+from ensemble_search.ensembles.base import expand
+from ensemble_search.evaluation.status import OK
+from ensemble_search.results import readers
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import check
+from ensemble_search.scoring.ensemble_scores import load
+from ensemble_search.spaces._encoding import Column
+from ensemble_search.spaces.base import Configuration, Space
 
 #: To be raised when something here changes what is found.
 VERSION = 1
@@ -40,7 +41,7 @@ class Outcome:
     Attributes
     ----------
     status
-        As in :class:`divbo.history.Observation`.
+        As in ``Observation``.
     error
         Validation error; NaN unless ``ok``.
     validation, test
@@ -93,7 +94,7 @@ class Synthetic:
         if kind not in KINDS:
             raise UserError(f"there is no synthetic problem '{kind}'; known: {', '.join(KINDS)}")
         self.name, self.number = f"synthetic:{kind}", number
-        self.space = space or plugins.load("space", "divbo")()
+        self.space = space or plugins.load("spaces", "divbo")()
         rng = np.random.default_rng([zlib.crc32(kind.encode()), number])
         self.stages = {c.name: c for c in self.space.columns if ":" not in c.name}
         self._draw_stages(KINDS[kind], rng)
@@ -313,7 +314,7 @@ class Table:
             if manifest["fingerprint"]["data"] != manifests[0]["fingerprint"]["data"]:
                 raise UserError(f"'{folder}' has another split than '{folders[0]}'")
         self.name = manifests[0]["dataset"]
-        whole = plugins.load("space", manifests[0]["space"])()
+        whole = plugins.load("spaces", manifests[0]["space"])()
         self._outcomes: dict[Configuration, Outcome] = {}
         for folder in folders:
             self._read(folder, whole)

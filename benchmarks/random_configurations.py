@@ -22,9 +22,9 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from divbo import plugins  # noqa: E402
-from divbo.errors import UserError, run  # noqa: E402
-from divbo.evaluation.evaluator import Evaluator  # noqa: E402
+from ensemble_search.evaluation.evaluator import Evaluator  # noqa: E402
+from ensemble_search.runtime import plugins  # noqa: E402
+from ensemble_search.runtime.errors import UserError, run  # noqa: E402
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 COLUMNS = (
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="evaluations at a time")
     parser.add_argument("--output", type=Path, help="CSV, one row an evaluation")
     arguments = parser.parse_args()
-    space = plugins.load("space", arguments.space)()
+    space = plugins.load("spaces", arguments.space)()
     configurations = space.sample(arguments.count, np.random.default_rng(arguments.seed))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ def main() -> None:
 
 def make_inputs(text: str, folder: Path) -> tuple[Path, str]:
     """Fetch and split a data set, such as ``sklearn=digits``; return its inputs and its name."""
-    from divbo.data import normalise, prepare, sources, split
+    from ensemble_search.data import normalise, prepare, sources, split
 
     try:
         source = dict(part.split("=", 1) for part in text.split(","))
@@ -90,7 +90,7 @@ def make_inputs(text: str, folder: Path) -> tuple[Path, str]:
 
 def evaluate_all(configurations, inputs: Path, arguments) -> list:
     """Evaluate the configurations, some at a time, each in a worker process under limits."""
-    module = plugins.module_name("space", arguments.space)
+    module = plugins.module_name("spaces", arguments.space)
 
     def some(part: int) -> list:
         with Evaluator(module, inputs, arguments.seconds, arguments.memory_mb, 1) as evaluator:

@@ -33,13 +33,14 @@ sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
 import peers  # noqa: E402
 from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # noqa: E402
 
-from divbo import plugins, stopping  # noqa: E402
-from divbo.code_version import code_version  # noqa: E402
-from divbo.ensembles.selection import select  # noqa: E402
-from divbo.errors import UserError, run  # noqa: E402
-from divbo.history import OK, History  # noqa: E402
-from divbo.search.shown import generator, observation  # noqa: E402
-from divbo.space import base  # noqa: E402
+from ensemble_search.ensembles.selection import select  # noqa: E402
+from ensemble_search.evaluation.status import OK  # noqa: E402
+from ensemble_search.optimizers.base import History  # noqa: E402
+from ensemble_search.runtime import plugins, signals  # noqa: E402
+from ensemble_search.runtime.code_version import code_version  # noqa: E402
+from ensemble_search.runtime.errors import UserError, run  # noqa: E402
+from ensemble_search.search.observe import generator, observation  # noqa: E402
+from ensemble_search.spaces import base  # noqa: E402
 
 POINTS = (25, 50, 100, 250)
 SEARCHES = ["random", "bo", "bo performance=one-hot-forest", "rising-bandit"]
@@ -88,7 +89,7 @@ class Own:
         self.name = " ".join([name, *sorted(pairs)])
         if self.optimizer != asked:
             self.name += f" evaluations={evaluations}"
-        modules = [type(asked).__module__, *asked.modules, "divbo.search.shown"]
+        modules = [type(asked).__module__, *asked.modules, "ensemble_search.search.observe"]
         self.version = f"{VERSION}-{code_version(*modules)}"
 
     @contextmanager
@@ -355,9 +356,9 @@ def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
 def work_for(parent: int) -> None:
     """Let a process of the pool end with the one that started it, and not before."""
     signal.set_wakeup_fd(-1)
-    for number in stopping.SIGNALS:
+    for number in signals.SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    stopping.with_parent(parent, signal.SIGKILL)
+    signals.with_parent(parent, signal.SIGKILL)
 
 
 if __name__ == "__main__":

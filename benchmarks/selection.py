@@ -18,8 +18,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
-from divbo.ensembles.base import Members, Pool, expand, rounded
-from divbo.ensembles.selection import Selection, Ties, log_losses, select
+from ensemble_search.ensembles.base import Members, Pool, expand, rounded
+from ensemble_search.ensembles.selection import Selection, Ties, log_losses, select
 
 
 def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:

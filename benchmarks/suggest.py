@@ -18,8 +18,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
-from divbo import plugins
-from divbo.history import History, Observation
+from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.runtime import plugins
 
 NAMES = [
     "random",
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     args = parser.parse_args()
 
-    space = plugins.load("space", args.space)()
+    space = plugins.load("spaces", args.space)()
     longest = made_history(space, max(args.sizes), args.samples, args.classes)
     print(f"{'seconds':24s}" + "".join(f"{n:>8d}" for n in args.sizes))
     for name in args.names:

@@ -26,8 +26,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
-from divbo import errors, readers, scores
-from divbo.ensembles.selection import Ties, select
+from ensemble_search.ensembles.selection import Ties, select
+from ensemble_search.results import readers
+from ensemble_search.runtime import errors
+from ensemble_search.scoring import ensemble_scores
 
 RULES = get_args(Ties)
 
@@ -41,7 +43,7 @@ def split_of(search: Path) -> Path:
 @cache
 def measure(search: Path, ties: Ties, size: int, seeds: int) -> np.ndarray:
     """Return validation error, test error and unique members, of shape (seeds, 3)."""
-    pool, test, test_labels = scores.load(search, split_of(search), 0)
+    pool, test, test_labels = ensemble_scores.load(search, split_of(search), 0)
     ok = ~np.isnan(pool.errors)
     predictions, test = pool.predictions[ok], test[ok]
     found = []

@@ -22,11 +22,11 @@ sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
 
 from objectives import ALGORITHM, Synthetic, Table  # noqa: E402
 
-from divbo import plugins  # noqa: E402
-from divbo.acquisition import expected_improvement  # noqa: E402
-from divbo.errors import run  # noqa: E402
-from divbo.history import History  # noqa: E402
-from divbo.search.shown import observation  # noqa: E402
+from ensemble_search.optimizers._model_based.acquisition import expected_improvement  # noqa: E402
+from ensemble_search.optimizers.base import History  # noqa: E402
+from ensemble_search.runtime import plugins  # noqa: E402
+from ensemble_search.runtime.errors import run  # noqa: E402
+from ensemble_search.search.observe import observation  # noqa: E402
 
 FORESTS = ("one-hot-forest", "random-forest", "pyrfr")
 PYTHON = ROOT / ".venv-openbox" / "bin" / "python"
@@ -90,7 +90,7 @@ def main() -> None:
     if len(forests) < len(FORESTS):
         print("without pyrfr: there is no .venv-openbox (make peers)")
     table = Table(options.tables) if options.tables else None
-    whole = plugins.load("space", "divbo")()
+    whole = plugins.load("spaces", "divbo")()
     print(f"share of never-tried algorithms, {table.name if table else 'made-up errors'}")
     print(f"{'observations':16s}" + "".join(f"{size:>14d}" for size in options.sizes))
     shares = np.empty((len(options.sizes), options.histories, len(forests), 2))

@@ -1,7 +1,10 @@
 # AutoGluon itself, where the study asks for it (`autogluon:`). It runs in the conda environment of
 # the rule, or in the one that `make autogluon` makes; without either it writes that it has not run.
 AUTOGLUON = (
-    [f"{RESULTS}/autogluon/{dataset}/scores.json" for dataset in STUDY.datasets]
+    [
+        layout.path(RESULTS, layout.AUTOGLUON, dataset=dataset) / "scores.json"
+        for dataset in STUDY.datasets
+    ]
     if STUDY.autogluon
     else []
 )
@@ -13,15 +16,15 @@ if "CONDA" not in METHODS and OWN_PYTHON.exists():
 
 rule autogluon:
     input:
-        json=f"{RESULTS}/splits/{{dataset}}/{STUDY.split_name(0)}/split.json",
-        inputs=ancient(f"{RESULTS}/splits/{{dataset}}/{STUDY.split_name(0)}/inputs.npz"),
-        labels=ancient(f"{RESULTS}/splits/{{dataset}}/{STUDY.split_name(0)}/test_labels.npy"),
+        json=f"{SPLIT_0}/split.json",
+        inputs=ancient(f"{SPLIT_0}/inputs.npz"),
+        labels=ancient(f"{SPLIT_0}/test_labels.npy"),
     output:
-        RESULTS / "autogluon/{dataset}/scores.json",
+        RESULTS / layout.AUTOGLUON / "scores.json",
     log:
-        RESULTS / "logs/autogluon/{dataset}.log",
+        RESULTS / layout.log("autogluon", layout.AUTOGLUON),
     benchmark:
-        RESULTS / "benchmarks/autogluon/{dataset}.tsv"
+        RESULTS / layout.benchmark("autogluon", layout.AUTOGLUON)
     conda:
         "../envs/autogluon.yaml"
     threads: 1

@@ -7,23 +7,25 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
-from divbo import readers, slurm
-from divbo.code_version import code_version
-from divbo.errors import UserError, one_line
-from divbo.locks import WAIT, lock
-from divbo.tasks import Tasks, notes
+from ensemble_search.data import fetched
+from ensemble_search.results import layout
+from ensemble_search.runtime import slurm
+from ensemble_search.runtime.code_version import code_version
+from ensemble_search.runtime.errors import UserError, one_line
+from ensemble_search.runtime.locks import WAIT, lock
+from ensemble_search.jobs import Jobs, notes
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
 # exec and the number of this process: a script is its child, and ends with it. Libraries need their
 # docstrings (LightGBM), and their warnings are no errors, whatever the caller's environment says.
-CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= DIVBO_PARENT={os.getpid()}"
+CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.getpid()}"
 PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
 
-def load_tasks():
+def load_jobs():
     """The study of --configfile, or else of config.yaml, with --config on top of it."""
     settings = workflow.config_settings
     if len(settings.configfiles) > 1:
@@ -34,40 +36,38 @@ def load_tasks():
         file = Path("config.yaml")
         file = file if file.exists() else Path(workflow.basedir) / file
     file = os.path.relpath(file)
-    return Tasks.load(file, dict(settings.config))
+    return Jobs.load(file, dict(settings.config))
 
 
 try:
-    TASKS = load_tasks()
+    JOBS = load_jobs()
 except UserError as error:
     sys.exit(f"error: {error}")
 
-STUDY = TASKS.study
+STUDY = JOBS.study
 # Searches that are the same in the study that this one extends are that study's: the same jobs,
 # told the same, with the same files, whichever of the two runs first.
-TASKS_OF = {STUDY.study: TASKS}
-if TASKS.shared:
-    TASKS_OF[TASKS.extended.study.study] = TASKS.extended
+JOBS_OF = {STUDY.study: JOBS}
+if JOBS.shared:
+    JOBS_OF[JOBS.extended.study.study] = JOBS.extended
 RESULTS = Path("results") / STUDY.study
 for folder in (Path("results"), RESULTS):
     if folder.exists() and not folder.is_dir():
         sys.exit(f"error: '{folder}' is a file; results go into a folder of that name, move it")
 # How OpenML is reached changes no result: it goes past the parameters that Snakemake compares.
-os.environ["DIVBO_OPENML"] = STUDY.openml.model_dump_json()
-# Nor do limits that a search is known to be the same with (Tasks.search).
-os.environ["DIVBO_LIMITS"] = STUDY.limits.model_dump_json()
+os.environ["ENSEMBLE_SEARCH_OPENML"] = STUDY.openml.model_dump_json()
 if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
     try:
-        for note in notes(TASKS):
+        for note in notes(JOBS):
             print(f"note: {one_line(note)}", file=sys.stderr)
     except UserError as error:  # a damaged result
         sys.exit(f"error: {error}")
 
 
 wildcard_constraints:
-    study="|".join(map(re.escape, TASKS_OF)),
+    study="|".join(map(re.escape, JOBS_OF)),
     source="[^/]+",
     dataset="[^/]+",
     split=r"fixed|repeat-\d+",
@@ -80,7 +80,7 @@ def lock_results():
     """Hold the locks of all studies whose files are made, for as long as this process lives."""
     global LOCKS
     made = {getattr(job.wildcards, "study", None) for job in workflow.dag.needrun_jobs()}
-    LOCKS = [lock_study(name) for name in TASKS_OF if name == STUDY.study or name in made]
+    LOCKS = [lock_study(name) for name in JOBS_OF if name == STUDY.study or name in made]
 
 
 def cancel_leftovers():
@@ -107,13 +107,15 @@ def lock_study(name):
 
 
 # Where a search, and the split that it uses, lie.
-SEARCH = "results/{study}/searches/{dataset}/{search}/{repeat}"
-SPLIT = f"results/{{study}}/splits/{{dataset}}/{STUDY.split_name('{repeat}')}"
+SEARCH = f"results/{{study}}/{layout.SEARCH}"
+SPLIT = f"results/{{study}}/{layout.SPLIT}".replace("{split}", STUDY.split_name("{repeat}"))
+# The split of what is done once a data set.
+SPLIT_0 = f"{RESULTS}/{layout.SPLIT}".replace("{split}", STUDY.split_name(0))
 
 
 def home(w):
     """The study that a search belongs to."""
-    return TASKS.home(w.dataset, w.search, w.repeat).study.study
+    return JOBS.home(w.dataset, w.search, w.repeat).study.study
 
 
 def of_search(pattern):
@@ -121,6 +123,6 @@ def of_search(pattern):
 
     A function only where that is not always the same one: there are thousands of ensembles.
     """
-    if not TASKS.shared:
+    if not JOBS.shared:
         return pattern.replace("{study}", STUDY.study)
     return lambda w: pattern.format(study=home(w), **dict(w.items()))

@@ -6,7 +6,7 @@ def split_memory(w, input):
     """Megabytes to split a data set: its prepared columns, and half as much to make them."""
     megabytes = 0
     with suppress(UserError):  # the job names what is damaged
-        described = readers.described(Path(input.json).parent)
+        described = fetched.description(Path(input.json).parent)
         megabytes = 8e-6 * described["rows"] * described.get("prepared", described["features"])
     return max(2000, int(500 + 1.5 * megabytes))
 
@@ -22,7 +22,7 @@ rule fetch:
         "results/data/{source}/fetch.tsv"
     localrule: True
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         # Of what is downloaded the size is not known before.
@@ -30,12 +30,12 @@ rule fetch:
         runtime=60,
         downloads=lambda w: int(w.source.startswith("openml-")),
     params:
-        source=lambda w: TASKS.source(w.source),
-        content=lambda w: TASKS.source_content(w.source),
+        source=lambda w: JOBS.source(w.source),
+        content=lambda w: JOBS.source_content(w.source),
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("fetch"),
     shell:
-        '{PYTHON} {SCRIPTS:q}/fetch.py --source {params.source:q} --openml "$DIVBO_OPENML"'
+        '{PYTHON} {SCRIPTS:q}/fetch.py --source {params.source:q} --openml "$ENSEMBLE_SEARCH_OPENML"'
         " --output {params.folder:q} 2> {log}"
 
 
@@ -43,28 +43,28 @@ rule split:
     input:
         # The rows go by dataset.json, which holds their checksum: a file that was written again
         # with the same content starts nothing.
-        json=lambda w: f"results/data/{TASKS_OF[w.study].source_key(w.dataset)}/dataset.json",
+        json=lambda w: f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.json",
         parquet=lambda w: ancient(
-            f"results/data/{TASKS_OF[w.study].source_key(w.dataset)}/dataset.parquet"
+            f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.parquet"
         ),
     output:
-        inputs="results/{study}/splits/{dataset}/{split}/inputs.npz",
-        labels="results/{study}/splits/{dataset}/{split}/test_labels.npy",
-        json="results/{study}/splits/{dataset}/{split}/split.json",
+        inputs=f"results/{{study}}/{layout.SPLIT}/inputs.npz",
+        labels=f"results/{{study}}/{layout.SPLIT}/test_labels.npy",
+        json=f"results/{{study}}/{layout.SPLIT}/split.json",
     log:
-        "results/{study}/logs/split/{dataset}/{split}.log",
+        f"results/{{study}}/{layout.log('split', layout.SPLIT)}",
     benchmark:
-        "results/{study}/benchmarks/split/{dataset}/{split}.tsv"
+        f"results/{{study}}/{layout.benchmark('split', layout.SPLIT)}"
     localrule: True
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         mem_mb=split_memory,
         runtime=30,
     params:
         data=subpath(input.json, parent=True),
-        settings=lambda w: TASKS_OF[w.study].split(w.split),
+        settings=lambda w: JOBS_OF[w.study].split(w.split),
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("split"),
     shell:

@@ -1,13 +1,13 @@
 #: Ensembles that fit pipelines anew. Their jobs are long, those of the others half a second.
-FITTING = [name for name in STUDY.ensembles if TASKS.refits(name)]
+FITTING = [name for name in STUDY.ensembles if JOBS.refits(name)]
 
 
 def refit_arguments(w):
     """What such an ensemble is told besides. Its fits are kept, as searches keep theirs."""
     if w.ensemble not in FITTING:
         return ""
-    folder = RESULTS / "checkpoints" / w.dataset / w.search / w.repeat / w.ensemble
-    return f"--refits {shlex.quote(TASKS.refits(w.ensemble))} --checkpoints {folder}"
+    folder = layout.path(RESULTS, layout.FITS, **dict(w.items()))
+    return f"--refits {shlex.quote(JOBS.refits(w.ensemble))} --checkpoints {folder}"
 
 
 rule ensemble:
@@ -19,28 +19,28 @@ rule ensemble:
         labels=ancient(of_search(f"{SPLIT}/test_labels.npy")),
         inputs=ancient(of_search(f"{SPLIT}/inputs.npz")),
     output:
-        scores=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/scores.parquet",
-        members=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/members.parquet",
-        json=RESULTS / "ensembles/{dataset}/{search}/{ensemble}/{repeat}/ensemble.json",
+        scores=RESULTS / layout.ENSEMBLE / "scores.parquet",
+        members=RESULTS / layout.ENSEMBLE / "members.parquet",
+        json=RESULTS / layout.ENSEMBLE / "ensemble.json",
     log:
-        RESULTS / "logs/ensemble/{dataset}/{search}/{ensemble}/{repeat}.log",
+        RESULTS / layout.log("ensemble", layout.ENSEMBLE),
     benchmark:
-        RESULTS / "benchmarks/ensemble/{dataset}/{search}/{ensemble}/{repeat}.tsv"
+        RESULTS / layout.benchmark("ensemble", layout.ENSEMBLE)
     wildcard_constraints:
         ensemble="|".join(re.escape(n) for n in STUDY.ensembles if n not in FITTING) or "(?!)",
     localrule: True
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         mem_mb=2000,
         runtime=30,
     params:
-        settings=lambda w: TASKS.ensemble(w.ensemble),
+        settings=lambda w: JOBS.ensemble(w.ensemble),
         search=subpath(input.observations, parent=True),
         split=subpath(input.split, parent=True),
         folder=subpath(output.scores, parent=True),
-        code=lambda w: TASKS.ensemble_code(w.ensemble),
+        code=lambda w: JOBS.ensemble_code(w.ensemble),
         refits=refit_arguments,
     shell:
         "{PYTHON} {SCRIPTS:q}/ensemble.py --search {params.search} --split {params.split}"

@@ -5,7 +5,7 @@ import logging
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from divbo import job_logs
+from ensemble_search.results import job_logs
 
 
 class Endings(logging.Handler):

@@ -4,7 +4,7 @@ rule manifest:
         SEARCHES,
         page=RESULTS / "report/index.html",
         tables=RESULTS / "report/tables",
-        data=[f"results/data/{key}/dataset.json" for key in TASKS.sources],
+        data=[f"results/data/{key}/dataset.json" for key in JOBS.sources],
     output:
         RESULTS / "manifest.json",
     log:
@@ -13,14 +13,14 @@ rule manifest:
         RESULTS / "benchmarks/manifest.tsv"
     localrule: True
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        record=lambda w: TASKS.record(),
+        record=lambda w: JOBS.record(),
         code=lambda w: code_version("manifest"),
     shell:
-        '{PYTHON} {SCRIPTS:q}/manifest.py --record {params.record:q} --openml "$DIVBO_OPENML"'
+        '{PYTHON} {SCRIPTS:q}/manifest.py --record {params.record:q} --openml "$ENSEMBLE_SEARCH_OPENML"'
         " --results {RESULTS} --output {output} 2> {log}"

@@ -6,10 +6,7 @@ RUNS = [
     for r in range(STUDY.repeats)
 ]
 SEARCHES = sorted({f"{SEARCH}/search.json".format(study=home(w), **vars(w)) for w in RUNS})
-SCORES = sorted(
-    f"{RESULTS}/ensembles/{w.dataset}/{w.search}/{w.ensemble}/{w.repeat}/scores.parquet"
-    for w in RUNS
-)
+SCORES = sorted(f"{RESULTS}/{layout.ENSEMBLE}/scores.parquet".format(**vars(w)) for w in RUNS)
 
 
 rule report:
@@ -19,13 +16,13 @@ rule report:
         SURROGATES,
         AUTOGLUON,
         # What the page on the data sets shows, beside the splits, which the searches follow.
-        [f"results/data/{key}/dataset.json" for key in TASKS.sources],
+        [f"results/data/{key}/dataset.json" for key in JOBS.sources],
         # Parts of the page that are no Python code, and so have no part in its version.
-        f"{SCRIPTS}/divbo/report/template.html",
-        f"{SCRIPTS}/divbo/report/page.html",
-        f"{SCRIPTS}/divbo/report/macros.html",
-        f"{SCRIPTS}/divbo/report/style.css",
-        f"{SCRIPTS}/divbo/analysis/published.yaml",
+        f"{SCRIPTS}/ensemble_search/report/template.html",
+        f"{SCRIPTS}/ensemble_search/report/page.html",
+        f"{SCRIPTS}/ensemble_search/report/macros.html",
+        f"{SCRIPTS}/ensemble_search/report/style.css",
+        f"{SCRIPTS}/ensemble_search/report/papers/divbo/published.yaml",
     output:
         page=report(RESULTS / "report/index.html", caption="captions/report.rst", category="Report"),
         pages=report(
@@ -52,14 +49,14 @@ rule report:
         RESULTS / "benchmarks/report.tsv"
     localrule: True
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
     params:
-        study=lambda w: TASKS.report(),
-        code=lambda w: TASKS.report_code(),
+        study=lambda w: JOBS.report(),
+        code=lambda w: JOBS.report_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
         # Snakemake deletes the outputs of a job that fails: what there is of them goes elsewhere.

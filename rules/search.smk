@@ -4,32 +4,32 @@ rule search:
         json=f"{SPLIT}/split.json",
         inputs=ancient(f"{SPLIT}/inputs.npz"),
     output:
-        observations="results/{study}/searches/{dataset}/{search}/{repeat}/observations.parquet",
-        validation="results/{study}/searches/{dataset}/{search}/{repeat}/predictions-validation.npy",
-        test="results/{study}/searches/{dataset}/{search}/{repeat}/predictions-test.npy",
-        json="results/{study}/searches/{dataset}/{search}/{repeat}/search.json",
+        observations=f"{SEARCH}/observations.parquet",
+        validation=f"{SEARCH}/predictions-validation.npy",
+        test=f"{SEARCH}/predictions-test.npy",
+        json=f"{SEARCH}/search.json",
     log:
-        "results/{study}/logs/search/{dataset}/{search}/{repeat}.log",
+        f"results/{{study}}/{layout.log('search', layout.SEARCH)}",
     benchmark:
-        "results/{study}/benchmarks/search/{dataset}/{search}/{repeat}.tsv"
+        f"results/{{study}}/{layout.benchmark('search', layout.SEARCH)}"
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         # The worker, the optimizer's own models and a spare worker, and the data.
         mem_mb=lambda w, input, attempt: (
-            TASKS_OF[w.study].study.limits.memory_mb + 2000 * attempt + int(input.size_mb)
+            JOBS_OF[w.study].study.limits.memory_mb + 2000 * attempt + int(input.size_mb)
         ),
         # Each attempt continues the one before; none asks for more than a day.
         runtime=lambda w, attempt: 480 * attempt,
     params:
-        task=lambda w: TASKS_OF[w.study].search(w.dataset, w.search, w.repeat),
+        job=lambda w: JOBS_OF[w.study].search(w.dataset, w.search, w.repeat),
         split=subpath(input.json, parent=True),
         # Not an output: Snakemake deletes those, and the journal must outlive a failed job.
-        checkpoints="results/{study}/checkpoints/{dataset}/{search}/{repeat}",
+        checkpoints=f"results/{{study}}/{layout.CHECKPOINTS}",
         folder=subpath(output.json, parent=True),
-        code=lambda w: TASKS_OF[w.study].search_code(w.search),
+        code=lambda w: JOBS_OF[w.study].search_code(w.search),
     shell:
-        "{PYTHON} {SCRIPTS:q}/search.py --task {params.task:q} --split {params.split}"
+        "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
-        ' --limits "$DIVBO_LIMITS" 2> {log}'
+        " 2> {log}"

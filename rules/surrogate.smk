@@ -1,7 +1,8 @@
 # Evaluation of surrogates, where the study asks for it (`surrogates:`).
 SURROGATES = (
     [
-        f"{RESULTS}/surrogates/{dataset}/{surrogate}/{repeat}/quality.parquet"
+        layout.path(RESULTS, layout.SURROGATE, dataset=dataset, surrogate=surrogate, repeat=repeat)
+        / "quality.parquet"
         for dataset in STUDY.surrogates.datasets or STUDY.datasets
         for surrogate in STUDY.surrogates.names
         for repeat in range(STUDY.surrogates.repeats)
@@ -17,19 +18,19 @@ wildcard_constraints:
 
 rule configurations:
     input:
-        json=f"{RESULTS}/splits/{{dataset}}/{STUDY.split_name(0)}/split.json",
-        inputs=ancient(f"{RESULTS}/splits/{{dataset}}/{STUDY.split_name(0)}/inputs.npz"),
+        json=f"{SPLIT_0}/split.json",
+        inputs=ancient(f"{SPLIT_0}/inputs.npz"),
     output:
-        observations=RESULTS / "configurations/{dataset}/observations.parquet",
-        validation=RESULTS / "configurations/{dataset}/predictions-validation.npy",
-        test=RESULTS / "configurations/{dataset}/predictions-test.npy",
-        json=RESULTS / "configurations/{dataset}/search.json",
+        observations=RESULTS / layout.CONFIGURATIONS / "observations.parquet",
+        validation=RESULTS / layout.CONFIGURATIONS / "predictions-validation.npy",
+        test=RESULTS / layout.CONFIGURATIONS / "predictions-test.npy",
+        json=RESULTS / layout.CONFIGURATIONS / "search.json",
     log:
-        RESULTS / "logs/configurations/{dataset}.log",
+        RESULTS / layout.log("configurations", layout.CONFIGURATIONS),
     benchmark:
-        RESULTS / "benchmarks/configurations/{dataset}.tsv"
+        RESULTS / layout.benchmark("configurations", layout.CONFIGURATIONS)
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         mem_mb=lambda w, input, attempt: (
@@ -37,38 +38,37 @@ rule configurations:
         ),
         runtime=lambda w, attempt: 480 * attempt,
     params:
-        task=lambda w: TASKS.configurations(w.dataset),
+        job=lambda w: JOBS.configurations(w.dataset),
         split=subpath(input.json, parent=True),
-        # The journal, as in rule search. "all" is no repeat: a search may have this name too.
-        checkpoints=lambda w: RESULTS / "checkpoints" / w.dataset / "configurations/all",
+        checkpoints=f"{RESULTS}/{layout.CONFIGURATIONS_CHECKPOINTS}",
         folder=subpath(output.json, parent=True),
-        code=lambda w: TASKS.configurations_code(),
+        code=lambda w: JOBS.configurations_code(),
     shell:
-        "{PYTHON} {SCRIPTS:q}/search.py --task {params.task:q} --split {params.split}"
+        "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
-        ' --limits "$DIVBO_LIMITS" 2> {log}'
+        " 2> {log}"
 
 
 rule surrogate:
     input:
-        observations=RESULTS / "configurations/{dataset}/observations.parquet",
-        validation=RESULTS / "configurations/{dataset}/predictions-validation.npy",
+        observations=RESULTS / layout.CONFIGURATIONS / "observations.parquet",
+        validation=RESULTS / layout.CONFIGURATIONS / "predictions-validation.npy",
     output:
-        RESULTS / "surrogates/{dataset}/{surrogate}/{repeat}/quality.parquet",
+        RESULTS / layout.SURROGATE / "quality.parquet",
     log:
-        RESULTS / "logs/surrogate/{dataset}/{surrogate}/{repeat}.log",
+        RESULTS / layout.log("surrogate", layout.SURROGATE),
     benchmark:
-        RESULTS / "benchmarks/surrogate/{dataset}/{surrogate}/{repeat}.tsv"
+        RESULTS / layout.benchmark("surrogate", layout.SURROGATE)
     conda:
-        "../envs/divbo.yaml"
+        "../envs/ensemble-search.yaml"
     threads: 1
     resources:
         mem_mb=lambda w, attempt: 3000 * attempt,
         runtime=lambda w, attempt: 240 * attempt,
     params:
-        task=lambda w: TASKS.surrogate(w.surrogate, w.repeat),
+        job=lambda w: JOBS.surrogate(w.surrogate, w.repeat),
         configurations=subpath(input.observations, parent=True),
-        code=lambda w: TASKS.surrogate_code(w.surrogate),
+        code=lambda w: JOBS.surrogate_code(w.surrogate),
     shell:
-        "{PYTHON} {SCRIPTS:q}/surrogate.py --task {params.task:q}"
+        "{PYTHON} {SCRIPTS:q}/surrogate.py --job {params.job:q}"
         " --configurations {params.configurations} --output {output:q} 2> {log}"

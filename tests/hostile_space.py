@@ -27,7 +27,7 @@ from ConfigSpace import (
     Integer,
 )
 
-from divbo.space.base import Space
+from ensemble_search.spaces.base import Space
 
 MIB = 2**20
 KEPT = []

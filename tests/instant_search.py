@@ -7,14 +7,16 @@ from pathlib import Path
 import pandas as pd
 
 import hostile_space
-import search as script
-from divbo import plugins, scores
-from divbo.code_version import code_version
-from divbo.data.split import load_inputs
-from divbo.errors import run
-from divbo.evaluation.evaluator import Evaluation
-from divbo.evaluation.probabilities import align
-from divbo.search import code
+import search as search_script
+from ensemble_search.data.split import load_inputs
+from ensemble_search.evaluation.evaluator import Evaluation
+from ensemble_search.problems.probabilities import align
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.code_version import code_version
+from ensemble_search.runtime.errors import run
+from ensemble_search.scoring import ensemble_scores
+from ensemble_search.search import fingerprint
+from ensemble_search.search import run as search_run
 
 OPTIMIZERS = {
     "random": {"optimizer": "random"},
@@ -57,15 +59,15 @@ def install() -> None:
     load = plugins.load
 
     def load_hostile(kind, name):
-        if (kind, name) == ("space", "hostile"):
+        if (kind, name) == ("spaces", "hostile"):
             return hostile_space.HostileSpace
         return load(kind, name)
 
     plugins.load = load_hostile
-    script.Evaluator = InstantEvaluator
+    search_run.Evaluator = InstantEvaluator
     for settings in OPTIMIZERS.values():  # is remembered, and takes longer than a search
-        code.guard(settings, "hostile")
-        {code_version(*names) for names in code.modules(settings, "hostile").values()}
+        fingerprint.guard(settings, "hostile")
+        {code_version(*names) for names in fingerprint.modules(settings, "hostile").values()}
 
 
 def make_split(folder: Path) -> None:
@@ -76,9 +78,9 @@ def make_split(folder: Path) -> None:
     (folder / "split.json").write_text(json.dumps({"checksum": checksum}), encoding="utf-8")
 
 
-def job(folder: Path, split: Path, optimizer: str, budget: int, repeat: int = 0) -> None:
+def run_search(folder: Path, split: Path, optimizer: str, budget: int, repeat: int = 0) -> None:
     """Run the job as the script would; ends with SystemExit unless all went well."""
-    task = {
+    job = {
         "dataset": "blobs",
         "search": optimizer,
         "repeat": repeat,
@@ -88,9 +90,9 @@ def job(folder: Path, split: Path, optimizer: str, budget: int, repeat: int = 0)
         "budget": {"evaluations": budget},
         "optimizer": OPTIMIZERS[optimizer],
     }
-    sys.argv = ["search.py", "--task", json.dumps(task), "--split", str(split)]
+    sys.argv = ["search.py", "--job", json.dumps(job), "--split", str(split)]
     sys.argv += ["--checkpoints", str(folder / "checkpoints"), "--output", str(folder / "output")]
-    run(script.main)
+    run(search_script.main)
 
 
 def outcome(folder: Path, split: Path) -> dict[str, object]:
@@ -105,7 +107,7 @@ def outcome(folder: Path, split: Path) -> dict[str, object]:
     found["manifest"] = {k: v for k, v in manifest.items() if k not in PASSING}
     for ensemble in ({"type": "best"}, {"type": "selection", "size": 5}):
         target = folder / "ensembles" / ensemble["type"]
-        scores.write(output, split, ensemble, 0, target)
+        ensemble_scores.write(output, split, ensemble, 0, target)
         for file in sorted(target.iterdir()):
             found[f"{ensemble['type']} {file.name}"] = file.read_bytes()
     return found

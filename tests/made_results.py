@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from divbo import files
+from ensemble_search.runtime import files
 
 ALGORITHMS = ("adaboost", "knn", "lda", "random_forest")
 
@@ -139,7 +139,7 @@ def write_ensemble(folder: Path, validation, test, settings=None) -> None:
         "members": np.where(np.isnan(np.asarray(test, dtype=float)), 0, 3),
         "cost": np.where(np.isnan(np.asarray(test, dtype=float)), np.nan, 0.3),
     }
-    metadata = {} if settings is None else {"divbo.settings": json.dumps(settings)}
+    metadata = {} if settings is None else {"ensemble_search.settings": json.dumps(settings)}
     files.write_parquet(folder / "scores.parquet", pa.table(scores, metadata=metadata))
     files.write_parquet(folder / "members.parquet", _last_two(np.asarray(validation, float)))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from checkout import ROOT, STUDY, Checkout
-from divbo import slurm
+from ensemble_search.runtime import slurm
 
 #: Brings up munge, slurmdbd, slurmctld and slurmd (SLURM of the system's packages).
 START = ROOT.parent / "shared/slurm/start-slurm.sh"
@@ -147,7 +147,7 @@ class OnCluster(Checkout):
             text = text.replace(line, f"slurm_{key}: {value}\n")
         profile.write_text(text, encoding="utf-8")
         if space:
-            shutil.copy(space, folder / "workflow_scripts/divbo/space")
+            shutil.copy(space, folder / "workflow_scripts/ensemble_search/spaces")
 
     def head(self, *options: str) -> subprocess.Popen:
         """Start the workflow as on a login node."""

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 import made_results as made
-from divbo import files
-from divbo.analysis import load
-from divbo.report import made as report
-from divbo.report.section import Panels
-from divbo.report.tables import Table
+from ensemble_search.analysis import load
+from ensemble_search.report import build as report
+from ensemble_search.report import pages
+from ensemble_search.report.section import Panels
+from ensemble_search.report.tables import Table
+from ensemble_search.runtime import files
 
 PAGES = ["autogluon", "member_diversity", "same_budget", "sensitivity", "sizes", "statistics",
          "strategies", "weights"]  # fmt: skip
@@ -64,7 +65,8 @@ def errors(method: str, dataset: str, repeat: int):
 def page(name: str, results: Path, content: dict) -> report.Made:
     """Make one page into ``results/report``."""
     read = load.load(content, results)
-    return report.make(f"divbo.report.pages.{name}", read, results / "report")
+    (module,) = (m for m in pages.modules() if m.endswith(f".{name}"))
+    return report.make(module, read, results / "report")
 
 
 def words(found: report.Made) -> str:

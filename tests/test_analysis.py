@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import made_results as made
-from divbo.analysis import curves, failures, load, origins, ranks, times, verdict, wilcoxon
+from ensemble_search.analysis import (
+    curves,
+    failures,
+    load,
+    origins,
+    ranks,
+    times,
+    verdict,
+    wilcoxon,
+)
 
 nan = np.nan
 

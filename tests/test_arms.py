@@ -5,13 +5,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from divbo import plugins, study
-from divbo.arms import algorithms, part
-from divbo.errors import UserError
-from divbo.history import History
-from divbo.optimizers.bo import BayesianOptimization
-from divbo.optimizers.k_bo import EqualShares
-from divbo.optimizers.rising_bandit import RisingBandit, turn, upper_bound
+from ensemble_search.optimizers._model_based.per_algorithm import algorithms, part
+from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.k_bo import EqualShares
+from ensemble_search.optimizers.rising_bandit import RisingBandit, turn, upper_bound
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
 from test_bo import Grid
 from toy_space import LABELS, ToySpace, history, search
 
@@ -91,7 +92,7 @@ def test_a_pull_is_the_bo_of_its_algorithm(failed):
 
 
 def test_equal_shares():
-    names = algorithms(plugins.load("space", "divbo")())
+    names = algorithms(plugins.load("spaces", "divbo")())
     shares = Counter(names[t % 11] for t in range(250))
     assert [shares[n] for n in names] == [23] * 8 + [22] * 3
     past, suggestions = search(EqualShares(initial=2, candidates=50), ToySpace(), 8)
@@ -106,7 +107,7 @@ def test_equal_shares():
 
 
 def test_a_part_of_a_space_keeps_its_algorithm():
-    space = plugins.load("space", "divbo")()
+    space = plugins.load("spaces", "divbo")()
     knn = space.restricted({"algorithm": "knn"})
     rng = np.random.default_rng(0)
     drawn = knn.sample(50, rng)
@@ -127,7 +128,7 @@ def test_a_space_without_algorithms_is_refused():
         EqualShares().suggest(History(Grid(), LABELS), np.random.default_rng(0))
 
 
-def made_study(amount: dict, **settings) -> study.Study:
+def made_study(amount: dict, **settings) -> model.Study:
     content = {
         "study": "s",
         "datasets": {"iris": {"sklearn": "iris"}},
@@ -136,7 +137,7 @@ def made_study(amount: dict, **settings) -> study.Study:
         "methods": {"RB": {"search": "rb", "ensemble": "best"}},
         "budget": amount,
     }
-    return study.check(content)
+    return model.check(content)
 
 
 def test_the_budget_comes_from_the_study():

@@ -11,7 +11,7 @@ import yaml
 
 import run_autogluon
 from checkout import STUDY, Checkout
-from divbo.data import split
+from ensemble_search.data import split
 
 ROOT = Path(__file__).parents[1]
 # In the place of AutoGluon: predicts class 1 wherever the first feature is positive.

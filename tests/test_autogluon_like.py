@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_classification
 
-from divbo import provenance
-from divbo.learners import autogluon
-from divbo.learners.autogluon import EarlyStopping, held_out
-from divbo.learners.operators import Data
-from divbo.space.autogluon_like import AutogluonLike
+from ensemble_search.learners import autogluon
+from ensemble_search.learners.autogluon import EarlyStopping, held_out
+from ensemble_search.learners.operators import Data
+from ensemble_search.runtime import provenance
+from ensemble_search.spaces.autogluon_like import AutogluonLike
 
 SPACE = AutogluonLike()
 LEARNERS = {o.name: o for o in autogluon.LEARNERS}

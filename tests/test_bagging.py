@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from divbo.ensembles.bagging import Bagging
-from divbo.ensembles.base import Pool, leading
+from ensemble_search.ensembles.bagging import Bagging
+from ensemble_search.ensembles.base import Pool, leading
 
 
 def trace(errors, size=5):

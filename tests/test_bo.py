@@ -9,11 +9,17 @@ from pydantic import ValidationError
 from scipy.integrate import quad
 from scipy.stats import norm, rankdata
 
-from divbo.acquisition import climb, descending_ranks, expected_improvement, first_new, propose
-from divbo.history import History, Observation
-from divbo.optimizers.bo import BayesianOptimization
-from divbo.optimizers.random import RandomSearch
-from divbo.surrogates.random_forest import RandomForest
+from ensemble_search.optimizers._model_based.acquisition import (
+    climb,
+    descending_ranks,
+    expected_improvement,
+    first_new,
+    propose,
+)
+from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.random import RandomSearch
+from ensemble_search.surrogates.random_forest import RandomForest
 from toy_space import LABELS, TinySpace, ToySpace, _Toy, history, observe
 
 
@@ -173,7 +179,7 @@ def test_the_surrogate_is_chosen_by_name():
         for name in ("random-forest", "one-hot-forest")
     ]
     assert whys[0]["mean"] != whys[1]["mean"]
-    assert BayesianOptimization().modules == ["divbo.surrogates.random_forest"]
+    assert BayesianOptimization().modules == ["ensemble_search.surrogates.random_forest"]
 
 
 def test_all_failed_is_random():

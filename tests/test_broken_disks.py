@@ -12,12 +12,12 @@ import pytest
 
 import hostile_space
 import instant_search
-from divbo import files, plugins
-from divbo.errors import UserError
-from divbo.files import write_json, write_npy, write_parquet
-from divbo.search.budget import Budget
-from divbo.search.journal import Journal
-from divbo.search.loop import run
+from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import write_json, write_npy, write_parquet
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Journal
+from ensemble_search.search.loop import run
 from test_search import content
 
 TESTS = Path(__file__).parent
@@ -116,7 +116,7 @@ def test_a_result_that_is_refused_leaves_the_former(tmp_path, monkeypatch, name,
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     code = (
-        "import os, sys\nfrom divbo.files import atomic\n"
+        "import os, sys\nfrom ensemble_search.runtime.files import atomic\n"
         "with atomic(sys.argv[1]) as path:\n    path.write_text('half')\n    os._exit(1)\n"
     )
     path = tmp_path / "a.json"
@@ -152,7 +152,10 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     ],
 )
 def test_what_the_system_refuses_is_one_line_and_a_fault_of_the_code_is_none(raised, log):
-    code = f"import errno\nfrom divbo.errors import run\ndef main():\n    raise {raised}\nrun(main)"
+    code = (
+        "import errno\nfrom ensemble_search.runtime.errors import run\n"
+        f"def main():\n    raise {raised}\nrun(main)"
+    )
     environment = os.environ | {"PYTHONPATH": PATHS}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False

@@ -4,9 +4,9 @@ import textwrap
 
 import pytest
 
-from divbo import code_version as module
-from divbo.code_version import code_version, files
-from divbo.errors import UserError
+from ensemble_search.runtime import code_version as module
+from ensemble_search.runtime.code_version import code_version, files
+from ensemble_search.runtime.errors import UserError
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_a_dry_run_names_every_environment_and_makes_none(stand):
 
 def test_only_the_environment_that_is_needed_is_made_from_its_file(stand):
     (made,) = stand.environments().values()
-    assert made == yaml.safe_load((ROOT / "envs/divbo.yaml").read_text())
+    assert made == yaml.safe_load((ROOT / "envs/ensemble-search.yaml").read_text())
 
 
 def test_jobs_run_with_the_python_of_the_environment(stand):

@@ -17,25 +17,17 @@ import pytest
 
 import search as search_script
 import status
-from divbo import (
-    files,
-    manifest,
-    plugins,
-    provenance,
-    readers,
-    scores,
-    slurm,
-    surrogate_quality,
-    verification,
-)
-from divbo import study as studies
-from divbo.analysis import autogluon, load, surrogates
-from divbo.data import changes, normalise, prepare, sources, split
-from divbo.errors import UserError
-from divbo.report import page
-from divbo.search import earlier
-from divbo.search.journal import Journal
-from divbo.tasks import Tasks, notes
+from ensemble_search.analysis import autogluon, load, surrogates
+from ensemble_search.data import changes, fetched, normalise, prepare, sources, split
+from ensemble_search.jobs import Jobs, notes
+from ensemble_search.report import write
+from ensemble_search.results import manifest, readers, verification
+from ensemble_search.runtime import files, plugins, provenance, slurm
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.scoring import ensemble_scores, surrogate_quality
+from ensemble_search.search import takeover
+from ensemble_search.search.journal import Journal
+from ensemble_search.study import model as studies
 from test_journal import FINGERPRINT, SHAPES, record
 from test_verify import ENSEMBLE, SEARCH, SPLIT, made, study  # noqa: F401
 
@@ -54,20 +46,20 @@ def quick(monkeypatch):
 
 
 def run_search():
-    task = Tasks.load("study.yaml").search("wine", "random", 0)
-    sys.argv = ["search.py", "--task", task, "--split", str(SPLIT), "--output", str(SEARCH)]
+    job = Jobs.load("study.yaml").search("wine", "random", 0)
+    sys.argv = ["search.py", "--job", job, "--split", str(SPLIT), "--output", str(SEARCH)]
     sys.argv += ["--checkpoints", str(CHECKPOINTS)]
     search_script.main()
 
 
 def run_split():
-    frame, described = readers.dataset(DATA)
-    settings = json.loads(Tasks.load("study.yaml").split("fixed"))
+    frame, described = fetched.read(DATA)
+    settings = json.loads(Jobs.load("study.yaml").split("fixed"))
     split.write(*prepare.make_split(frame, described, settings), SPLIT)
 
 
 def run_ensemble():
-    scores.write(SEARCH, SPLIT, {"type": "best"}, 0, ENSEMBLE)
+    ensemble_scores.write(SEARCH, SPLIT, {"type": "best"}, 0, ENSEMBLE)
 
 
 def run_fetch():
@@ -76,33 +68,33 @@ def run_fetch():
 
 
 def run_report():
-    page.write(json.loads(Tasks.load("study.yaml").report()), Path("results/tiny"), Path("report"))
+    write.write(json.loads(Jobs.load("study.yaml").report()), Path("results/tiny"), Path("report"))
 
 
 def run_status():
     sys.argv = ["status.py", "--study", "study.yaml"]
     with pytest.raises(SystemExit):
         status.main()
-    root, loaded = Path("results/tiny"), Tasks.load("study.yaml").study
+    root, loaded = Path("results/tiny"), Jobs.load("study.yaml").study
     raise UserError(status.state(root, loaded, "wine", "random", 0)["problems"][0])
 
 
 def run_verify():
-    found = verification.verify(Tasks.load("study.yaml"), Path("results"), 0, 0)
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), 0, 0)
     raise UserError(found.problems[0])
 
 
 COMMANDS = {
-    "snakemake": lambda: notes(Tasks.load("study.yaml")),
+    "snakemake": lambda: notes(Jobs.load("study.yaml")),
     "status": run_status,
     "verify": run_verify,
     "split": run_split,
     "search": run_search,
     "ensemble": run_ensemble,
-    "surrogate": lambda: surrogate_quality.read(SEARCH, plugins.load("space", "divbo-small")()),
+    "surrogate": lambda: surrogate_quality.read(SEARCH, plugins.load("spaces", "divbo-small")()),
     "report": run_report,
     "manifest": lambda: manifest.make(
-        json.loads(Tasks.load("study.yaml").record()), Path("results/tiny")
+        json.loads(Jobs.load("study.yaml").record()), Path("results/tiny")
     ),
     "autogluon": lambda: autogluon.read(Path("results/tiny"), ["wine"]),
 }
@@ -120,7 +112,7 @@ def refused(command: str, path: Path, folder: Path | None = None) -> str:
 
 #: What reads a file of JSON as a whole, and a key that it needs.
 JSON = {
-    SEARCH / "search.json": ("snakemake status verify report manifest", "fingerprint"),
+    SEARCH / "search.json": ("status verify report manifest", "fingerprint"),
     SPLIT / "split.json": ("verify report", "classes"),
     ENSEMBLE / "ensemble.json": ("verify", "settings"),
     DATA / "dataset.json": ("verify split manifest", "columns"),
@@ -263,7 +255,7 @@ def test_the_remedy_works(study, folder):  # noqa: F811
     assert [after[name] for name in same] == [before[name] for name in same]
     if folder == SEARCH:
         assert json.loads(after["search.json"])["resumed_after"] == 5
-    assert verification.verify(Tasks.load("study.yaml"), Path("results"), 0, 0).problems == []
+    assert verification.verify(Jobs.load("study.yaml"), Path("results"), 0, 0).problems == []
 
 
 def test_progress(study, capsys):  # noqa: F811
@@ -279,7 +271,7 @@ def test_progress(study, capsys):  # noqa: F811
     with pytest.raises(UserError, match=f"remove '{path}'"):
         run_status()
     path.unlink()
-    assert status.state(Path("results/tiny"), Tasks.load("study.yaml").study, "wine", "random", 0)[
+    assert status.state(Path("results/tiny"), Jobs.load("study.yaml").study, "wine", "random", 0)[
         "problems"
     ] == []  # fmt: skip
 
@@ -312,11 +304,11 @@ def test_quality_of_a_surrogate(study):  # noqa: F811
         "surrogates": {**section, "held_out": 1},
     }
     COMMANDS["surrogates"] = lambda: surrogates.load(study, Path("results/tiny"))
-    for table, task in (
+    for table, job in (
         (columns, None), (columns, "[]"), (columns, NESTED.decode()), ({"tau": [1.0]}, "{}"),
         ({**columns, "tau": ["x"]}, "{}"),
     ):  # fmt: skip
-        files.write_parquet(path, table, task and {"divbo.task": task})
+        files.write_parquet(path, table, job and {"ensemble_search.job": job})
         refused("surrogates", path)
         refused("verify", path)
     del COMMANDS["surrogates"]
@@ -331,7 +323,7 @@ def test_what_was_fetched_before_is_only_a_note(tmp_path):
 
 def test_the_report_is_not_written_of_damaged_results(study):  # noqa: F811
     (ENSEMBLE / "scores.parquet").write_bytes(b"PAR1")
-    content = json.loads(Tasks.load("study.yaml").report())
+    content = json.loads(Jobs.load("study.yaml").report())
     assert len(load.load(content, Path("results/tiny")).damaged) == 1
     refused("report", ENSEMBLE / "scores.parquet")
     assert not Path("report").exists()
@@ -382,7 +374,7 @@ def test_a_damaged_fingerprint(tmp_path, capsys):
     ):
         path.write_bytes(damage)
         with Journal(tmp_path / f"new-{number}", new, SHAPES) as journal:
-            earlier.take_over(journal)
+            takeover.take_over(journal)
             assert journal.records == []
         shutil.rmtree(tmp_path / f"new-{number}")
         assert f"nothing is taken over from '{path.parent}'" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from divbo.data.changes import changed_files, content, remember
-from divbo.files import Unusable
+from ensemble_search.data.changes import changed_files, content, remember
+from ensemble_search.runtime.files import Unusable
 
 
 def described(md5: str) -> dict:

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from divbo.data import normalise
-from divbo.data.sources import Raw
-from divbo.errors import UserError
+from ensemble_search.data import normalise
+from ensemble_search.data.sources import Raw
+from ensemble_search.runtime.errors import UserError
 
 Y = ["b", "a", "b", "a", "b", "a"]
 

@@ -17,9 +17,10 @@ import pytest
 import requests
 
 import fetch as fetch_script
-from divbo import files, study
-from divbo.data import normalise, openml_client, paper_sets, sources
-from divbo.errors import UserError
+from ensemble_search.data import normalise, openml_client, paper_sets, sources
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
 from openml_server import ERROR, description, serve
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
@@ -359,9 +360,9 @@ def test_wrong_access_settings(settings, message):
 def test_progress_says_what_is_fetched(server, caplog):
     server.add(7, ARFF)
     server.fail("data", "107")
-    with caplog.at_level(logging.INFO, logger="divbo"):
+    with caplog.at_level(logging.INFO, logger="ensemble_search"):
         fetch(server=server.url)
-    said = [r.message for r in caplog.records if r.name.startswith("divbo")]
+    said = [r.message for r in caplog.records if r.name.startswith("ensemble_search")]
     assert said[0] == "OpenML data set 7: try 1 of 5"
     assert "Database connection error" in said[1]
     assert said[-1] == f"OpenML data set 7 is 'set-7', from {server.url}"
@@ -643,7 +644,7 @@ def test_a_server_that_is_no_address(address, tmp_path):
     with pytest.raises(UserError, match=r"openml\.server: .* is no address, such as https"):
         openml_client.access({"server": address})
     with pytest.raises(UserError, match=r"openml\.server: is no address, such as https"):
-        study.check({"openml": {"server": address}})
+        model.check({"openml": {"server": address}})
 
 
 def start_fetch(source, output, access, **environment):
@@ -802,7 +803,7 @@ def test_ids_that_are_none(number):
         with pytest.raises(UserError, match=rf"source\.{key}: .* is no whole number from 1 to"):
             sources.source_key({"openml": 7, key: number})
     with pytest.raises(UserError, match=r"datasets\.a"):
-        study.check({"study": "x", "datasets": {"a": {"openml": number}}})
+        model.check({"study": "x", "datasets": {"a": {"openml": number}}})
 
 
 @pytest.mark.parametrize(

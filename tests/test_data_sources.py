@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from divbo.data import normalise, sources
-from divbo.errors import LONGEST, UserError, one_line
+from ensemble_search.data import normalise, sources
+from ensemble_search.runtime.errors import LONGEST, UserError, one_line
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 
@@ -55,11 +55,11 @@ def test_keys_name_folders():
 
 
 def test_the_module_imports_nothing_heavy():
-    code = "import sys, divbo.data.sources; print(*sys.modules)"
+    code = "import sys, ensemble_search.data.sources; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=SCRIPTS
     )
-    assert "divbo.data.sources" in done.stdout.split()
+    assert "ensemble_search.data.sources" in done.stdout.split()
     assert not {"numpy", "pandas", "sklearn", "openml", "arff"} & set(done.stdout.split())
 
 

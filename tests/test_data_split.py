@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from divbo.data import normalise, prepare, split
-from divbo.data.sources import Raw
-from divbo.errors import UserError
+from ensemble_search.data import normalise, prepare, split
+from ensemble_search.data.sources import Raw
+from ensemble_search.runtime.errors import UserError
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 PAPER = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
@@ -409,9 +409,9 @@ def test_the_script_ends_with_one_line(dataset, tmp_path):
 
 
 def test_reading_inputs_imports_neither_pandas_nor_sklearn():
-    code = "import sys, divbo.data.split; print(*sys.modules)"
+    code = "import sys, ensemble_search.data.split; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=SCRIPTS
     )
-    assert "divbo.data.split" in done.stdout.split()
+    assert "ensemble_search.data.split" in done.stdout.split()
     assert not {"pandas", "sklearn", "pyarrow", "openml"} & set(done.stdout.split())

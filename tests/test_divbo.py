@@ -5,13 +5,17 @@ import pytest
 from pydantic import ValidationError
 from scipy.stats import norm, rankdata
 
-from divbo import plugins
-from divbo.acquisition import Candidates, expected_improvement, propose
-from divbo.diversity import pairwise
-from divbo.ensembles.selection import select
-from divbo.optimizers.bo import BayesianOptimization
-from divbo.optimizers.divbo import DivBO, diversity_weight, nearest, normal_samples
-from divbo.surrogates.random_forest import RandomForest
+from ensemble_search.ensembles.selection import select
+from ensemble_search.optimizers._model_based.acquisition import (
+    Candidates,
+    expected_improvement,
+    propose,
+)
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.divbo import DivBO, diversity_weight, nearest, normal_samples
+from ensemble_search.problems.diversity import pairwise
+from ensemble_search.runtime import plugins
+from ensemble_search.surrogates.random_forest import RandomForest
 from toy_space import ToySpace, history, predict, search
 
 
@@ -220,8 +224,8 @@ def test_settings_are_the_papers_but_for_random_ones_in_between():
     assert (optimizer.surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
     assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0.2)
     assert optimizer.modules == [
-        "divbo.surrogates.random_forest",
-        "divbo.surrogates.lightgbm_pairs",
+        "ensemble_search.surrogates.random_forest",
+        "ensemble_search.surrogates.lightgbm_pairs",
     ]
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from divbo import plugins, provenance, scores
-from divbo.data import normalise, prepare, sources
-from divbo.ensembles.base import Pool
-from divbo.evaluation.probabilities import align
-from divbo.search.shown import stored
-from divbo.surrogates.base import DiversitySurrogate
+from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.ensembles.base import Pool
+from ensemble_search.problems.probabilities import align
+from ensemble_search.runtime import plugins, provenance
+from ensemble_search.scoring import ensemble_scores
+from ensemble_search.search.observe import stored
+from ensemble_search.surrogates.base import DiversitySurrogate
 from test_optimizer_contract import FAST, SETTINGS
 from toy_space import LABELS, ToySpace, search
 
@@ -31,7 +32,7 @@ LINES = 30
 
 
 def versions() -> dict[str, str]:
-    libraries = plugins.load("space", "autogluon-like").libraries
+    libraries = plugins.load("spaces", "autogluon-like").libraries
     return {**provenance.versions(libraries), "processor": platform.machine()}
 
 
@@ -50,7 +51,9 @@ def searches() -> dict:
             "configurations": [dict(o.configuration) for o in past.observations],
             "errors": errors.tolist(),
             **{
-                name: scores.score(made, pool, predictions, LABELS)[0]["validation_error"].tolist()
+                name: ensemble_scores.score(made, pool, predictions, LABELS)[0][
+                    "validation_error"
+                ].tolist()
                 for name, made in ensembles.items()
             },
         }
@@ -74,7 +77,7 @@ def pipelines() -> dict:
     """Errors of real pipelines on wine, and the mean probability that they give the true class."""
     frame, description = normalise.normalise(sources.read({"sklearn": "wine"}))
     inputs, *_ = prepare.make_split(frame, description, SPLIT)
-    space = plugins.load("space", "divbo")()
+    space = plugins.load("spaces", "divbo")()
     found = {}
     for i, configuration in enumerate(space.sample(PIPELINES, np.random.default_rng(0))):
         random.seed(0)  # as the worker does

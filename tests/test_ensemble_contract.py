@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from divbo import plugins, scores
-from divbo.ensembles.base import Pool, Refit
+from ensemble_search.ensembles.base import Pool, Refit
+from ensemble_search.runtime import plugins
+from ensemble_search.scoring import ensemble_scores
 
 NAMES = plugins.available("ensembles")
 FAILED = [0, 1, 7, 8, 20, 29]
@@ -125,7 +126,9 @@ def test_the_test_set_has_no_influence(ensemble, pool):
     shape = (len(pool.errors), 50, pool.predictions.shape[2])
     results = []
     for _ in range(2):
-        table, members = scores.score(ensemble, pool, rng.random(shape), rng.integers(0, 2, 50))
+        table, members = ensemble_scores.score(
+            ensemble, pool, rng.random(shape), rng.integers(0, 2, 50)
+        )
         results.append((table["test_error"], table["validation_error"], members))
     (test, validation, members), (other_test, other_validation, other_members) = results
     assert not np.array_equal(test, other_test, equal_nan=True)

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from packaging.markers import Marker
 
-from divbo import code_version
+from ensemble_search.runtime import code_version
 
 ROOT = Path(__file__).parents[1]
 #: conda environment -> requirements and lock for pip with the same versions
-ENVIRONMENTS = {"divbo": "requirements", "autogluon": "autogluon"}
+ENVIRONMENTS = {"ensemble-search": "requirements", "autogluon": "autogluon"}
 # conda-forge's names of packages that are called otherwise on the Python package index
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "py-xgboost": "xgboost-cpu"}
 # packages that have an environment of their own
@@ -87,7 +87,7 @@ def test_no_environment_slips_in():
     ]
     assert len(rules) > 8
     for text in rules:
-        named = re.findall(r'conda:\n\s+"../envs/(\w+)\.yaml"', text)
+        named = re.findall(r'conda:\n\s+"../envs/([\w-]+)\.yaml"', text)
         assert len(named) == 1, text.split(":")[0]
         assert named[0] in ENVIRONMENTS
 
@@ -122,12 +122,12 @@ def tree(path: Path) -> ast.Module:
 
 def test_every_import_is_required_by_name_in_both_environments():
     distributions = packages_distributions()
-    required, packages = requirements(), conda("divbo")
+    required, packages = requirements(), conda("ensemble-search")
     files = (ROOT / "workflow_scripts").rglob("*.py")
     for package in set().union(*(imported(ast.walk(tree(f))) for f in files)) - ELSEWHERE:
         name = distributions[package][0].lower()
         assert name in required, f"{package} is imported, but envs/requirements.in lacks it"
-        assert name in packages, f"{package} is imported, but envs/divbo.yaml lacks it"
+        assert name in packages, f"{package} is imported, but envs/ensemble-search.yaml lacks it"
 
 
 def test_what_the_script_of_autogluon_imports_is_in_its_environment():

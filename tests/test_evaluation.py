@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from divbo.errors import UserError
-from divbo.evaluation import evaluator as evaluator_module
-from divbo.evaluation import process as process_module
-from divbo.evaluation import worker as worker_module
-from divbo.evaluation.evaluator import Evaluator, WorkerError
-from divbo.evaluation.probabilities import InvalidPredictionError, align
-from divbo.evaluation.worker import MODULES
+from ensemble_search.evaluation import evaluator as evaluator_module
+from ensemble_search.evaluation import process as process_module
+from ensemble_search.evaluation import worker as worker_module
+from ensemble_search.evaluation.evaluator import Evaluator, WorkerError
+from ensemble_search.evaluation.worker import MODULES
+from ensemble_search.problems.probabilities import InvalidPredictionError, align
+from ensemble_search.runtime.errors import UserError
 from hostile_space import HostileSpace, write_inputs
 
 TESTS = Path(__file__).parent
@@ -433,7 +433,7 @@ def test_memory_of_a_worker_counts_whole_however_many_share_it(inputs, tmp_path)
 PARENT = """
 import json, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background shell
-from divbo.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation.evaluator import Evaluator
 inputs, behaviour, first = sys.argv[1:]
 with Evaluator("hostile_space", inputs, 60, 512, 1) as evaluator:
     evaluator.evaluate({"behaviour": first} if first != "none" else {})

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from checkout import Checkout
-from divbo import study
-from divbo.errors import UserError
-from divbo.locks import lock
-from divbo.tasks import Tasks
+from ensemble_search.jobs import Jobs
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.locks import lock
+from ensemble_search.study import model
 
 ROOT = Path(__file__).parents[1]
 MAIN = {
@@ -58,17 +58,17 @@ def write(folder: Path, main: dict, ablation: dict) -> Path:
 
 def test_what_is_not_written_is_inherited(tmp_path):
     path = write(tmp_path, MAIN, {**ABLATION, "limits": {"seconds": 9}})
-    loaded = study.load(path, {"budget": {"evaluations": "8"}, "limits": {"memory_mb": 2000}})
+    loaded = model.load(path, {"budget": {"evaluations": "8"}, "limits": {"memory_mb": 2000}})
     assert (loaded.study, loaded.repeats, loaded.space) == ("ablation", 2, "divbo-small")
     assert (set(loaded.datasets), set(loaded.methods)) == ({"wine"}, {"RS-ES", "BO", "Late"})
     assert set(loaded.searches) == {"random", "bo", "spare", "late"}
     assert set(loaded.ensembles) == {"best", "es"}
     assert loaded.budget.evaluations == 8  # --config: on top, and key by key
     assert loaded.limits.model_dump() == {"seconds": 9, "memory_mb": 2000}
-    own = study.load(write(tmp_path, MAIN, {**ABLATION, "limits": {"seconds": 9}}))
+    own = model.load(write(tmp_path, MAIN, {**ABLATION, "limits": {"seconds": 9}}))
     assert own.limits.memory_mb == 4096  # written: as a whole, the default of a limit included
     (tmp_path / "main.yaml").write_text(yaml.safe_dump({**MAIN, "repeats": 5}))
-    assert study.load(path).repeats == 5
+    assert model.load(path).repeats == 5
 
 
 @pytest.mark.parametrize(
@@ -87,14 +87,14 @@ def test_what_is_not_written_is_inherited(tmp_path):
 def test_each_mistake_gets_one_line(tmp_path, main, ablation, says):
     written = {k: v for k, v in {**ABLATION, **ablation}.items() if v is not ...}
     with pytest.raises(UserError, match=says) as caught:
-        study.load(write(tmp_path, {**MAIN, **main}, written))
+        model.load(write(tmp_path, {**MAIN, **main}, written))
     assert "\n" not in str(caught.value)
 
 
 def test_schema_asks_only_for_what_is_not_inherited():
     import jsonschema
 
-    validator = jsonschema.Draft202012Validator(study.schema())
+    validator = jsonschema.Draft202012Validator(model.schema())
     assert validator.is_valid(ABLATION)
     assert validator.is_valid(MAIN)
     assert not validator.is_valid({**ABLATION, "extends": None})
@@ -103,9 +103,9 @@ def test_schema_asks_only_for_what_is_not_inherited():
 
 def shared(tmp_path, main=None, ablation=None) -> set[str]:
     """Names of the searches that the ablation shares with the main study."""
-    tasks = Tasks.load(str(write(tmp_path, main or MAIN, ablation or ABLATION)))
-    assert {dataset for dataset, _ in tasks.shared} <= {"wine"}
-    return {search for _, search in tasks.shared}
+    jobs = Jobs.load(str(write(tmp_path, main or MAIN, ablation or ABLATION)))
+    assert {dataset for dataset, _ in jobs.shared} <= {"wine"}
+    return {search for _, search in jobs.shared}
 
 
 def test_searches_with_the_same_settings_are_shared(tmp_path):
@@ -130,9 +130,9 @@ def test_searches_with_the_same_settings_are_shared(tmp_path):
     ids=str,
 )
 def test_a_study_that_does_otherwise_shares_nothing(tmp_path, change):
-    tasks = Tasks.load(str(write(tmp_path, MAIN, {**ABLATION, **change})))
-    assert tasks.shared == set()
-    assert "homes" not in tasks.report()
+    jobs = Jobs.load(str(write(tmp_path, MAIN, {**ABLATION, **change})))
+    assert jobs.shared == set()
+    assert "homes" not in jobs.report()
 
 
 def test_searches_of_other_settings_or_of_no_method_are_not_shared(tmp_path):
@@ -143,8 +143,8 @@ def test_searches_of_other_settings_or_of_no_method_are_not_shared(tmp_path):
 
 
 def test_more_repeats_than_the_extended_study_are_the_own(tmp_path):
-    tasks = Tasks.load(str(write(tmp_path, MAIN, {**ABLATION, "repeats": 3})))
-    homes = [tasks.home("wine", "bo", repeat).study.study for repeat in range(3)]
+    jobs = Jobs.load(str(write(tmp_path, MAIN, {**ABLATION, "repeats": 3})))
+    homes = [jobs.home("wine", "bo", repeat).study.study for repeat in range(3)]
     assert homes == ["main", "main", "ablation"]
 
 
@@ -164,10 +164,10 @@ def test_more_repeats_than_the_extended_study_are_the_own(tmp_path):
 def test_ablations_share_the_searches_of_the_paper_study(name, new, shared_ones, monkeypatch):
     """Data sets x searches; each has 10 repeats."""
     monkeypatch.chdir(ROOT)
-    tasks = Tasks.load(f"studies/{name}.yaml")
-    wanted = {(d, s) for d in tasks.study.datasets for s in tasks.study.used("search")}
-    assert (len(wanted - tasks.shared), len(tasks.shared)) == (new, shared_ones)
-    assert tasks.study.repeats == tasks.extended.study.repeats == 10
+    jobs = Jobs.load(f"studies/{name}.yaml")
+    wanted = {(d, s) for d in jobs.study.datasets for s in jobs.study.used("search")}
+    assert (len(wanted - jobs.shared), len(jobs.shared)) == (new, shared_ones)
+    assert jobs.study.repeats == jobs.extended.study.repeats == 10
 
 
 def rule_blocks() -> dict[str, str]:
@@ -272,13 +272,13 @@ def test_an_edit_of_the_extended_study_counts_for_both(restored):
 
 
 def test_status_and_report_find_shared_searches(both, monkeypatch):
-    from divbo.analysis.load import load
+    from ensemble_search.analysis.load import load
 
     run = both.script("status", "--study", ABLATION_FILE)
     assert "3 searches: 3 done; 18/18 evaluations" in run.stdout
     assert "Shared with the study 'main', in its folder: 2 searches" in run.stdout
     monkeypatch.chdir(both.folder)
-    told = json.loads(Tasks.load(ABLATION_FILE).report())
+    told = json.loads(Jobs.load(ABLATION_FILE).report())
     results = load(told, Path("results/ablation"))
     assert results.missing.empty
     assert set(results.manifests.search) == {"random", "bo", "late"}

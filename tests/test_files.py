@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from divbo.errors import UserError
-from divbo.files import atomic, write_json, write_npy, write_parquet
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
 
 WRITERS = {
     "a.json": (write_json, {"numbers": list(range(2000)), "name": "Müller"}),
@@ -127,7 +127,7 @@ def test_a_refused_write_names_the_file(tmp_path, name):
     """The system refuses to write past 1000 bytes, as on a full disk."""
     code = """
 import resource, sys, test_files
-from divbo.errors import run
+from ensemble_search.runtime.errors import run
 writer, obj = test_files.WRITERS[sys.argv[1]]
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 run(lambda: writer(sys.argv[2], obj))

@@ -12,10 +12,10 @@ import status
 import verify
 import why
 from checkout import Checkout
-from divbo import study, study_file
-from divbo.data.sources import source_key
-from divbo.errors import LONGEST, UserError
-from divbo.tasks import Tasks
+from ensemble_search.data.sources import source_key
+from ensemble_search.jobs import Jobs
+from ensemble_search.runtime.errors import LONGEST, UserError
+from ensemble_search.study import model, yaml_file
 
 GOOD = {
     "study": "s",
@@ -295,7 +295,7 @@ def test_a_hostile_study_gets_one_line(number, tmp_path):
     written, says = STUDIES[number]
     file = tmp_path / "study.yaml"
     file.write_bytes(written if isinstance(written, bytes) else written.encode())
-    message = refused(Tasks.load, str(file))
+    message = refused(Jobs.load, str(file))
     assert message.startswith(f"{file}: ")
     assert re.search(says, message), message
 
@@ -320,7 +320,7 @@ def test_what_is_unusual_but_right_is_read(tmp_path):
         '{"search": "random", "ensemble": "best"}}}',
     ):
         file.write_text(written, encoding="utf-8")
-        assert study.load(file).repeats == 10
+        assert model.load(file).repeats == 10
 
 
 @pytest.mark.parametrize("command", [status, verify, partial_report, why])
@@ -343,7 +343,7 @@ def test_all_commands_say_the_same(command, written, says, tmp_path, monkeypatch
     Path("study.yaml").write_bytes(written if isinstance(written, bytes) else written.encode())
     monkeypatch.setattr(sys, "argv", [command.__name__, "--study", "study.yaml"])
     message = refused(command.main)
-    assert message == refused(Tasks.load, "study.yaml")
+    assert message == refused(Jobs.load, "study.yaml")
     assert not Path("results").exists()
     assert not Path("ran").exists()
 
@@ -375,7 +375,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", denied)  # root may read all
-    assert "cannot be read: Permission denied" in refused(study.load, file)
+    assert "cannot be read: Permission denied" in refused(model.load, file)
 
 
 @pytest.mark.parametrize(
@@ -397,14 +397,14 @@ def test_hostile_studies_that_are_extended(written, says, tmp_path):
     )
     file = tmp_path / "study.yaml"
     file.write_text("study: s2\nextends: base.yaml\n")
-    assert says in refused(study.load, file)
+    assert says in refused(model.load, file)
 
 
 def test_twins_by_inheritance(tmp_path):
     (tmp_path / "base.yaml").write_text(text())
     file = tmp_path / "study.yaml"
     file.write_text("study: t\nextends: base.yaml\nsearches: {Random: {optimizer: random}}\n")
-    assert "searches.Random: differs from 'random' in case only" in refused(study.load, file)
+    assert "searches.Random: differs from 'random' in case only" in refused(model.load, file)
 
 
 ALIASES = "{a: &a [x, x], " + "".join(
@@ -459,7 +459,7 @@ def test_hostile_overrides(given, says, tmp_path):
 
     file = tmp_path / "study.yaml"
     file.write_text(text())
-    message = refused(study.load, file, parse_config([given]))
+    message = refused(model.load, file, parse_config([given]))
     assert re.search(says, message), message
 
 
@@ -473,8 +473,8 @@ def test_long_names_of_files_fit_in_a_folder(tmp_path):
 
 def test_the_extent_counts_what_is_repeated():
     shared = [1, 2]
-    assert study_file._extent({"a": shared, "b": shared}, {}) == (7, 3)
-    assert study_file._extent("x", {}) == (1, 1)
+    assert yaml_file._extent({"a": shared, "b": shared}, {}) == (7, 3)
+    assert yaml_file._extent("x", {}) == (1, 1)
 
 
 @pytest.mark.slow

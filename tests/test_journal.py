@@ -7,9 +7,9 @@ import shutil
 import numpy as np
 import pytest
 
-from divbo.errors import UserError
-from divbo.search import journal as journals
-from divbo.search.journal import Journal, Record, differences
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search import journal as journals
+from ensemble_search.search.journal import Journal, Record, differences
 
 FINGERPRINT = {"optimizer": {"optimizer": "bo", "initial": 5}, "seed": [0, 1], "data": "abc"}
 SHAPES = (4, 1), (3, 1)

@@ -13,15 +13,15 @@ from sklearn.metrics import mutual_info_score
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from divbo.learners import classifiers, preprocessors, rescalers
-from divbo.learners.kernels import KernelComponents
-from divbo.learners.operators import Data, operator
-from divbo.learners.pipeline import Pipeline
-from divbo.learners.products import CategoricalProducts, ImportantPolynomials
-from divbo.learners.samme_r import SammeR
-from divbo.learners.scores import ScoreClassifier
-from divbo.space.divbo import Divbo
-from divbo.space.divbo_small import DivboSmall
+from ensemble_search.learners import classifiers, preprocessors, rescalers
+from ensemble_search.learners.kernels import KernelComponents
+from ensemble_search.learners.operators import Data, operator
+from ensemble_search.learners.pipeline import Pipeline
+from ensemble_search.learners.products import CategoricalProducts, ImportantPolynomials
+from ensemble_search.learners.samme_r import SammeR
+from ensemble_search.learners.scores import ScoreClassifier
+from ensemble_search.spaces.divbo import Divbo
+from ensemble_search.spaces.divbo_small import DivboSmall
 
 SPACE = Divbo()
 OPERATORS = [(stage, o) for stage, operators in SPACE.stages.items() for o in operators]

@@ -1,18 +1,11 @@
 """Changed limits: which stored evaluations could have ended otherwise."""
 
-import json
-
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from divbo.files import write_json
-from divbo.limits import FIGURES, could_change, peaks, same_search, unaffected
-from divbo.search import earlier
-from divbo.search.journal import Journal, Record
-from divbo.study import check
-from divbo.tasks import Tasks
-from made_results import search_manifest
+from ensemble_search.search import takeover
+from ensemble_search.search.journal import Journal, Record
+from ensemble_search.search.limits import FIGURES, could_change, unaffected
 
 OLD = {"seconds": 10, "memory_mb": 2000}
 
@@ -57,27 +50,6 @@ def test_evaluations_count_up_to_the_first_that_could_change():
 
 
 LIMITS = st.fixed_dictionaries({"seconds": st.integers(1, 20), "memory_mb": st.integers(512, 4000)})
-NUMBERS = st.floats(0, 5000, allow_nan=False)
-EVALUATIONS = st.lists(
-    st.tuples(
-        st.sampled_from(["ok", "timeout", "memory", "crash", "invalid"]),
-        st.builds(figures, NUMBERS, NUMBERS, NUMBERS),
-    ),
-    max_size=6,
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(EVALUATIONS, LIMITS, LIMITS, st.integers(1, 3))
-def test_the_peaks_tell_what_all_evaluations_tell(evaluations, old, new, threads):
-    manifest = {"limits": old, "peaks": peaks(evaluations), "threads": threads}
-    whole = unaffected(evaluations, old, new, threads) == len(evaluations)
-    assert same_search(manifest, new) is whole
-
-
-def test_a_manifest_without_peaks_tells_nothing():
-    assert not same_search({"limits": OLD}, {**OLD, "seconds": 20})
-    assert same_search({"limits": OLD}, dict(OLD))
 
 
 def record(seconds: float) -> Record:
@@ -104,7 +76,7 @@ def fingerprint(seconds: float, data: str = "a") -> dict:
 
 def taken_over(folder, identity) -> list[float]:
     with Journal(folder, identity, ((2, 1), (2, 1))) as journal:
-        earlier.take_over(journal)
+        takeover.take_over(journal)
         return [r.cpu_seconds for r in journal.records]
 
 
@@ -121,44 +93,3 @@ def test_a_journal_takes_over_what_other_limits_would_not_have_changed(tmp_path,
     assert taken_over(tmp_path / "twenty", fingerprint(20)) == [1, 2, 7, 1]
     assert taken_over(tmp_path / "other", fingerprint(10, data="b")) == []
     assert "starts anew" in capsys.readouterr().err
-
-
-def test_what_finished_under_other_limits_is_asked_for_the_same(tmp_path, monkeypatch):
-    """A search, and the configurations of surrogates: Snakemake sees no change, so none runs."""
-    monkeypatch.chdir(tmp_path)
-    study = {
-        "study": "s",
-        "datasets": {"wine": {"sklearn": "wine"}},
-        "repeats": 1,
-        "budget": {"evaluations": 8},
-        "limits": {"seconds": 60},
-        "space": "divbo-small",
-        "searches": {"random": {"optimizer": "random"}},
-        "ensembles": {"best": {"type": "best"}},
-        "methods": {"RS": {"search": "random", "ensemble": "best"}},
-        "surrogates": {
-            "names": ["forest-kernel"],
-            "sizes": [5],
-            "configurations": 9,
-            "held_out": 4,
-        },
-    }
-
-    def told(seconds: float) -> list[str]:
-        tasks = Tasks(check(study | {"limits": {"seconds": seconds}}))
-        return [tasks.search("wine", "random", 0), tasks.configurations("wine")]
-
-    for folder, text in zip(
-        ("searches/wine/random/0", "configurations/wine"), told(60), strict=True
-    ):
-        task = json.loads(text)
-        took = {"ok": figures(cpu=5.0)}
-        write_json(
-            tmp_path / "results/s" / folder / "search.json",
-            search_manifest(
-                **task, settings=task["optimizer"], same_with=task["limits"], peaks=took
-            ),
-        )
-    assert told(60) == told(70) == told(6)
-    for text in told(4):
-        assert json.loads(text)["limits"]["seconds"] == 4

@@ -9,14 +9,14 @@ import sys
 
 import pytest
 
-from divbo import locks
-from divbo.errors import UserError
-from divbo.locks import Holder, holder, lock, reaches_all_hosts
+from ensemble_search.runtime import locks
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.locks import Holder, holder, lock, reaches_all_hosts
 
 HERE = socket.gethostname()
 HOLD = """
 import sys
-from divbo.locks import lock
+from ensemble_search.runtime.locks import lock
 held = lock(sys.argv[1], "it")
 print("held", flush=True)
 sys.stdin.read()
@@ -169,7 +169,7 @@ def test_the_mounts_of_this_host_are_understood():
 
 def test_a_journal_moved_to_another_folder_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "reaches_all_hosts", lambda path: True)
-    from divbo.search.journal import Journal
+    from ensemble_search.search.journal import Journal
     from test_journal import FINGERPRINT, SHAPES, equal, record
 
     with Journal(tmp_path / "there", FINGERPRINT, SHAPES) as journal:

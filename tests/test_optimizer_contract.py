@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from divbo import plugins
-from divbo.history import History
-from divbo.optimizers.base import Optimizer, Suggestion
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion
+from ensemble_search.runtime import plugins
 from toy_space import TinySpace, ToySpace, from_json, history, search
 
 NAMES = plugins.available("optimizers")
@@ -172,7 +171,7 @@ def test_settings(name):
 def test_importing_is_cheap(name):
     """The workflow imports every optimizer to check a study: no learner library may come along."""
     came = in_another_process("""
-from divbo import plugins
+from ensemble_search.runtime import plugins
 def function(name):
     before = set(sys.modules)
     plugins.load("optimizers", name)()

@@ -10,27 +10,28 @@ import pytest
 import yaml
 
 import made_results as made
-from divbo import code_version
-from divbo.analysis import (
+from ensemble_search.analysis import (
     datasets,
     minimum_diversity,
-    published,
     ranks,
     suggested,
     updates,
     variants,
 )
-from divbo.analysis.load import diversities, load
-from divbo.data import normalise, paper_sets, prepare, split
-from divbo.data.sources import Raw, source_key
-from divbo.diversity import diversity
-from divbo.files import Missing
-from divbo.report import curve_figures, figures, page, pages
-from divbo.report.pages.test_errors import common_ranks
+from ensemble_search.analysis.load import diversities, load
+from ensemble_search.data import normalise, paper_sets, prepare, split
+from ensemble_search.data.sources import Raw, source_key
+from ensemble_search.problems.diversity import diversity
+from ensemble_search.report import pages, write
+from ensemble_search.report.pages.test_errors import common_ranks
+from ensemble_search.report.papers import published
+from ensemble_search.report.plots import curve_figures, figures
+from ensemble_search.runtime import code_version
+from ensemble_search.runtime.files import Missing
 from test_report import Page, squeezed
 
 nan = np.nan
-SCRIPTS = Path(page.__file__).parents[2]
+SCRIPTS = Path(write.__file__).parents[2]
 
 
 # What the paper prints
@@ -185,7 +186,7 @@ def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
         return [0.4, 0.4, 0.4, 0.4 - test[method] / 10], [late, late, test[method], test[method]]
 
     made.write(tmp_path, study, errors)
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     curve = pd.read_csv(tmp_path / "report/figures/rank-curves-post-hoc.csv")
     wide = curve.pivot(index="iteration", columns="method", values="rank")
     assert wide[designs].to_numpy().tolist() == [[3, 2, 1, 4]] * 2 + [[4, 3, 2, 1]] * 2
@@ -319,7 +320,7 @@ def report(tmp_path_factory):
         return np.r_[nan, np.round(0.6 - fall[1:], 3)], np.r_[nan, fall[1:]]
 
     made.write(results, study, error)
-    page.write(study, results, results / "report")
+    write.write(study, results, results / "report")
     return study, results
 
 
@@ -431,7 +432,7 @@ def own_pages(tmp_path, monkeypatch):
 
 
 def test_a_page_that_raises_does_not_end_the_report(own_pages, tmp_path, capsys):
-    head = "from divbo.report.section import Section\nTITLE, ORDER = 'Page {0}', {0}\n"
+    head = "from ensemble_search.report.section import Section\nTITLE, ORDER = 'Page {0}', {0}\n"
     head += "def build(results, publish):\n    "
     own_pages(
         raising_page=head.format(2) + "return 1 / len(results.missing.iloc[:0])",
@@ -441,7 +442,7 @@ def test_a_page_that_raises_does_not_end_the_report(own_pages, tmp_path, capsys)
     )
     study = made.study(repeats=1)
     output = tmp_path / "report"
-    page.write(study, tmp_path / "nothing", output)
+    write.write(study, tmp_path / "nothing", output)
     index = squeezed(Page((output / "index.html").read_text(encoding="utf-8")))
     line = "Page 1 Page 2: could not be made (ZeroDivisionError: division by zero)"
     assert line in index
@@ -492,7 +493,7 @@ def test_the_page_of_the_data_sets(tmp_path):
         ["mine", "id", "the study drops it"],
         ["mine", "name", "12 of 12 values are distinct"],
     ]
-    page.write(study, results.folder, tmp_path / "report")
+    write.write(study, results.folder, tmp_path / "report")
     shown = squeezed(Page((tmp_path / "report/pages/data-sets.html").read_text(encoding="utf-8")))
     assert "1 date, 2 categorical" in shown
     assert "25.0 %" in shown

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from divbo import code_version, plugins, study
-from divbo.ensembles.base import Ensemble
-from divbo.ensembles.selection import Selection
-from divbo.errors import UserError
-from divbo.optimizers.base import Optimizer
-from divbo.optimizers.bo import BayesianOptimization
-from divbo.tasks import Tasks
+from ensemble_search.ensembles.base import Ensemble
+from ensemble_search.ensembles.selection import Selection
+from ensemble_search.jobs import Jobs
+from ensemble_search.optimizers.base import Optimizer
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.runtime import code_version, plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
 
 GOOD = """
-from divbo.optimizers.random import RandomSearch as _Random
+from ensemble_search.optimizers.random import RandomSearch as _Random
 
 class _Helper: ...
 
@@ -27,10 +28,10 @@ class Mine(_Random):
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """Write a file into a folder that counts as part of ``divbo.<kind>``."""
+    """Write a file into a folder that counts as part of ``ensemble_search.<kind>``."""
 
     def into(kind: str, name: str, text: str):
-        package = __import__(f"divbo.{kind}", fromlist=["base"])
+        package = __import__(f"ensemble_search.{kind}", fromlist=["base"])
         (tmp_path / kind).mkdir(exist_ok=True)
         (tmp_path / kind / name).write_text(text, encoding="utf-8")
         monkeypatch.setattr(plugins, "ROOT", tmp_path)
@@ -60,11 +61,11 @@ def test_a_file_is_a_plugin(write):
         ("optimizers", GOOD + "class Other(Mine): ...", "found Mine, Other"),
         ("optimizers", "class A: ...", "class A must be a subclass of Optimizer"),
         ("ensembles", "class A: ...", "class A must be a subclass of Ensemble"),
-        ("space", "class A: ...", "class A must be a subclass of Space"),
+        ("spaces", "class A: ...", "class A must be a subclass of Space"),
         ("surrogates", "class A: ...", "subclass of DiversitySurrogate or PerformanceSurrogate"),
         (
             "optimizers",
-            "from divbo.optimizers import base\nclass A(base.Optimizer): ...",
+            "from ensemble_search.optimizers import base\nclass A(base.Optimizer): ...",
             "class A must define suggest",
         ),
         ("optimizers", "x = 1\nclass A(:", "line 2: cannot be imported: SyntaxError"),
@@ -88,7 +89,7 @@ def test_a_file_name_with_a_hyphen(write):
 
 def test_the_study_names_the_file(write):
     write("ensembles", "mine_bad.py", "class A: ...")
-    write("space", "mine_space.py", "class B: ...")
+    write("spaces", "mine_space.py", "class B: ...")
     content = {
         "study": "s",
         "datasets": {"wine": {"sklearn": "wine"}},
@@ -98,9 +99,9 @@ def test_the_study_names_the_file(write):
         "space": "mine-space",
     }
     with pytest.raises(UserError) as caught:
-        study.check(content, "f")
+        model.check(content, "f")
     lines = str(caught.value).split("\nerror: ")
-    assert "f: space: space/mine_space.py: class B must be a subclass of Space" in lines
+    assert "f: space: spaces/mine_space.py: class B must be a subclass of Space" in lines
     assert "f: ensembles.e: ensembles/mine_bad.py: class A must be a subclass of Ensemble" in lines
 
 
@@ -109,7 +110,7 @@ def test_a_mistake_of_the_whole_model_names_the_settings(write):
         "ensembles",
         "mine_two.py",
         "from pydantic import model_validator\n"
-        "from divbo.ensembles.best import Best as _Best\n"
+        "from ensemble_search.ensembles.best import Best as _Best\n"
         "class A(_Best):\n"
         "    low: int = 1\n"
         "    high: int = 2\n"
@@ -136,10 +137,10 @@ def test_every_wrong_setting_gets_a_line():
 
 
 def test_settings_are_strict_but_whole_numbers_are_numbers():
-    for model, wrong in ((BayesianOptimization, {"initial": 7.0}), (Selection, {"size": "7"})):
-        assert issubclass(model, (Optimizer, Ensemble))
+    for plugin, wrong in ((BayesianOptimization, {"initial": 7.0}), (Selection, {"size": "7"})):
+        assert issubclass(plugin, (Optimizer, Ensemble))
         with pytest.raises(ValueError, match="valid integer"):
-            model.model_validate(wrong)
+            plugin.model_validate(wrong)
     assert BayesianOptimization.model_validate({"interleave": 0}).interleave == 0.0
 
 
@@ -177,16 +178,16 @@ def test_looking_up_plugins_and_code_does_not_grow_with_the_jobs(monkeypatch):
     count(code_version, "_closure")
 
     def look_ups(repeats):
-        tasks = Tasks(study.check({**content, "repeats": repeats}))
+        jobs = Jobs(model.check({**content, "repeats": repeats}))
         counts.clear()
         for _ in range(2 * repeats):
             for search, ensemble in pairs:
-                tasks.search_code(search)
-                tasks.ensemble_code(ensemble)
-                tasks.refits(ensemble)
-            tasks.surrogate_code("forest-kernel")
-            tasks.configurations_code()
-            tasks.report_code()
+                jobs.search_code(search)
+                jobs.ensemble_code(ensemble)
+                jobs.refits(ensemble)
+            jobs.surrogate_code("forest-kernel")
+            jobs.configurations_code()
+            jobs.report_code()
         return dict(counts)
 
     look_ups(1)  # what is found once in a process
@@ -195,7 +196,7 @@ def test_looking_up_plugins_and_code_does_not_grow_with_the_jobs(monkeypatch):
 
 def test_reading_a_study_is_cheap():
     """Every job on a cluster reads the study; these imports take longer than all else of it."""
-    code = "import sys; from divbo.tasks import Tasks; Tasks.load('studies/surrogates.yaml')"
+    code = "import sys; from ensemble_search.jobs import Jobs; Jobs.load('studies/surrogates.yaml')"
     heavy = {"ConfigSpace", "scipy", "sklearn", "lightgbm", "pandas", "matplotlib", "pyarrow"}
     root = Path(__file__).parents[1]
     code += "\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"

@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from divbo import plugins
-from divbo.ensembles.population import Population
-from divbo.ensembles.selection import Selection, select
-from divbo.optimizers.neural_ensemble_search import NeuralEnsembleSearch
-from divbo.population import current, forward_selection
+from ensemble_search.ensembles.greedy.forward_selection import current, forward_selection
+from ensemble_search.ensembles.population import Population
+from ensemble_search.ensembles.selection import Selection, select
+from ensemble_search.optimizers.neural_ensemble_search import NeuralEnsembleSearch
+from ensemble_search.runtime import plugins
 from test_slots import mixed_pool
 from toy_space import TinySpace, ToySpace, history, search
 
@@ -109,7 +109,7 @@ def test_random_until_there_is_a_population():
 
 
 def test_a_mutation_changes_one_hyperparameter_and_what_hangs_on_it():
-    space = plugins.load("space", "divbo")()
+    space = plugins.load("spaces", "divbo")()
     rng = np.random.default_rng(0)
     for parent in space.sample(300, rng):
         mutant, name = space.mutate(parent, rng)

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from divbo import plugins
-from divbo.acquisition import expected_improvement
-from divbo.categories import Categories
-from divbo.surrogates.one_hot_forest import OneHotForest
-from divbo.surrogates.random_forest import RandomForest, _Tree
+from ensemble_search.optimizers._model_based.acquisition import expected_improvement
+from ensemble_search.runtime import plugins
+from ensemble_search.surrogates._categories import Categories
+from ensemble_search.surrogates.one_hot_forest import OneHotForest
+from ensemble_search.surrogates.random_forest import RandomForest, _Tree
 
 
 def rng(seed: int) -> np.random.Generator:
@@ -156,7 +156,7 @@ def test_it_learns():
 
 def test_it_is_unsure_of_algorithms_that_were_never_tried():
     """On the real space: among the 50 largest expected improvements, far more than on one-hot."""
-    space = plugins.load("space", "divbo")()
+    space = plugins.load("spaces", "divbo")()
     column = space.index["algorithm"]
     shares = {RandomForest: [], OneHotForest: []}
     for seed in range(6):

@@ -17,13 +17,14 @@ import pytest
 
 import made_results as made
 import report
-from divbo import files
-from divbo.analysis import pools
-from divbo.analysis.load import load
-from divbo.errors import UserError
-from divbo.report import curve_figures, figures, page, tables
-from divbo.report.pages.significance import counts_table
-from divbo.report.tables import Cell, Table, cells
+from ensemble_search.analysis import pools
+from ensemble_search.analysis.load import load
+from ensemble_search.report import tables, write
+from ensemble_search.report.pages.significance import counts_table
+from ensemble_search.report.plots import curve_figures, figures
+from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
 
 nan = np.nan
 SCRIPT = Path(__file__).parents[1] / "workflow_scripts" / "report.py"
@@ -71,7 +72,7 @@ def whole(tmp_path_factory):
     results = tmp_path_factory.mktemp("whole")
     study = made.study()
     made.write(results, study, errors)
-    page.write(study, results, results / "report")
+    write.write(study, results, results / "report")
     return study, results
 
 
@@ -204,7 +205,7 @@ def test_half_a_study(tmp_path):
     study = made.study()
     skip = {("DivBO", "wind", r) for r in range(3)} | {("RS", "quake", 1)}
     made.write(tmp_path, study, errors, skip)
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "2 of 6 combinations of data set and repeat" in text
     assert "on 1 of 2 data sets" in text
@@ -221,7 +222,7 @@ def test_half_a_study(tmp_path):
 
 def test_an_empty_study_says_what_to_run(tmp_path):
     study = made.study()
-    page.write(study, tmp_path / "nothing", tmp_path / "report")
+    write.write(study, tmp_path / "nothing", tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "There are no results to compare yet." in text
     assert "snakemake --cores all --configfile studies/made.yaml" in text
@@ -231,7 +232,7 @@ def test_searches_without_ensembles_are_reported(tmp_path):
     study = made.study(("RS",), ("quake",), repeats=1)
     more = {"message": "broke & <b>fell</b>", "made_with": made.made_with(study, "search-rs")}
     made.write_search(tmp_path, "quake", "search-rs", 0, [nan, 0.2], **more)
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "No method has finished a run yet (finished searches: 1)." in text
     assert "broke & <b>fell</b>" in text
@@ -240,7 +241,7 @@ def test_searches_without_ensembles_are_reported(tmp_path):
 def test_one_method_one_repeat_no_failure(tmp_path):
     study = made.study(("RS",), ("quake",), repeats=1)
     made.write(tmp_path, study, lambda m, d, r: ([0.3] * 8, [0.2] * 8))
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "Only RS has results, so there is nothing to compare" in text
     assert "No evaluation failed." in text
@@ -253,7 +254,7 @@ def test_every_evaluation_failed(tmp_path):
     made.write(
         tmp_path, study, lambda m, d, r: (failed, failed) if m == "RS" else ([0.3] * 8, [0.2] * 8)
     )
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "2 finished runs never had a model" in text
     data = pd.read_csv(tmp_path / "report/tables/test-error.csv").set_index("method")
@@ -263,7 +264,7 @@ def test_every_evaluation_failed(tmp_path):
 def test_the_reference_without_results_is_replaced_openly(tmp_path):
     study = made.study(("DivBO", "RS", "RS-ES"), ("quake",), repeats=2)
     made.write(tmp_path, study, errors, {("DivBO", "quake", 0), ("DivBO", "quake", 1)})
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     page_ = Page((tmp_path / "report/pages/significance.html").read_text(encoding="utf-8"))
     assert "DivBO, the reference method, has no results" in squeezed(page_)
     text = squeezed(read(tmp_path / "report"))
@@ -275,7 +276,7 @@ def test_names_cannot_inject_markup(tmp_path):
     study = made.study((evil, "$x_1$ & 100%"), (evil, "a b"), repeats=1)
     study["study"] = evil
     made.write(tmp_path, study, errors)
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     html = read(tmp_path / "report")
     assert html.all("script") == []
     assert evil in html.text
@@ -344,7 +345,7 @@ def test_a_bad_study_gets_one_line(text, message, tmp_path):
 
 def broken_page(monkeypatch, action):
     """Let one page, rank curves, do something else."""
-    from divbo.report.pages import rank_curves
+    from ensemble_search.report.pages import rank_curves
 
     monkeypatch.setattr(rank_curves, "build", lambda results, publish: action())
 
@@ -369,7 +370,7 @@ MACHINE = [
 def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatch, error):
     broken_page(monkeypatch, raising(error))
     with pytest.raises(type(error)) as caught:
-        page.write(*whole, tmp_path)
+        write.write(*whole, tmp_path)
     assert caught.value is error
     assert not (tmp_path / "index.html").exists()
 
@@ -386,7 +387,7 @@ def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monke
 
 def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, monkeypatch, capsys):
     broken_page(monkeypatch, raising(FileNotFoundError(errno.ENOENT, "no such file", "x" * 999)))
-    (unmade,) = page.write(*whole, tmp_path)
+    (unmade,) = write.write(*whole, tmp_path)
     assert unmade.title == "Figures 3 and 4c: ranks over iterations"
     assert len(unmade.error) < 400
     assert "Traceback" in capsys.readouterr().err
@@ -478,7 +479,7 @@ def test_error_axis_does_not_go_far_below_zero():
 def test_sentences_about_what_is_left_out_are_apart(tmp_path):
     study = made.study(datasets=("quake",), repeats=1)
     made.write(tmp_path, study, lambda m, d, r: ([0.3] * 8, [0.3] * 8), {("DivBO", "quake", 0)})
-    page.write(study, tmp_path, tmp_path / "report")
+    write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "there: DivBO. What is missing" in text
     assert "(1 data set, 1 run a method)" in text

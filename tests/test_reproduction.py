@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 import reproduce
-from divbo import files, manifest, reproduction
-from divbo.errors import UserError
-from divbo.study import Study
-from divbo.tasks import Tasks
+from ensemble_search.jobs import Jobs
+from ensemble_search.results import manifest, reproduction
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study.model import Study
 
 ROOT = Path(__file__).parents[1]
 
@@ -42,17 +43,17 @@ def test_shared_searches_are_looked_for_where_they_lie():
 )
 def test_every_study_comes_back_whole_from_its_manifest(file, tmp_path):
     """After defaults, on top of no other study, through JSON and YAML: the same searches."""
-    tasks = Tasks.load(str(file))
-    made = {"study": {**json.loads(tasks.record())["study"], "openml": {}}}
+    jobs = Jobs.load(str(file))
+    made = {"study": {**json.loads(jobs.record())["study"], "openml": {}}}
     study, _ = reproduction.study(made, ROOT, tmp_path)
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
-    again = Tasks.load(str(tmp_path / "study.yaml"))
+    again = Jobs.load(str(tmp_path / "study.yaml"))
     assert manifest.study_hash(json.loads(again.record())["study"]) == manifest.study_hash(
         made["study"]
     )
-    for dataset in tasks.study.datasets:
-        for search in tasks.study.used("search"):
-            assert again.search(dataset, search, 1) == tasks.search(dataset, search, 1)
+    for dataset in jobs.study.datasets:
+        for search in jobs.study.used("search"):
+            assert again.search(dataset, search, 1) == jobs.search(dataset, search, 1)
 
 
 def test_data_files_are_those_of_the_original_folder(tmp_path):

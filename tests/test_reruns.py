@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 import why  # noqa: E402
 from checkout import PARTS, install  # noqa: E402
-from divbo.study import check  # noqa: E402
-from divbo.tasks import Tasks  # noqa: E402
+from ensemble_search.jobs import Jobs  # noqa: E402
+from ensemble_search.study.model import check  # noqa: E402
 
 START, END = "<!-- reruns: start -->", "<!-- reruns: end -->"
 DATASETS = ("flowers", "wine")
@@ -187,23 +187,6 @@ def slowest(c: Checkout) -> dict[tuple[str, str], pd.DataFrame]:
     }
 
 
-def less_time_than_one_search_took(c: Checkout) -> None:
-    """A limit that at least one evaluation of some search went beyond."""
-    peaks = sorted({f.cpu_seconds.max() for f in slowest(c).values()})
-    c.study["limits"]["seconds"] = float(peaks[-2] + peaks[-1]) / 2 if len(peaks) > 1 else 1e-3
-
-
-def searches_beyond_the_limit(c: Checkout) -> set[str]:
-    limit = c.study["limits"]["seconds"]
-    beyond = {
-        pair
-        for pair, frame in slowest(c).items()
-        if ((frame.cpu_seconds > limit) | (frame.fit_seconds > 2 * limit)).any()
-    }
-    assert beyond
-    return LAST.union(*(follow([s], datasets=[d]) for d, s in beyond))
-
-
 def new_method(c: Checkout) -> None:
     c.study["methods"]["RS-ES"] = {"search": "random", "ensemble": "selection-5"}
 
@@ -253,50 +236,50 @@ ROWS = [
         "one optimizer's module (`random.py`)",
         "its searches and what follows from them",
         follow(["random"]),
-        lambda c: c.code("divbo/optimizers/random.py"),
+        lambda c: c.code("ensemble_search/optimizers/random.py"),
     ),
     Row(
         "a module that two optimizers share (`acquisition.py`)",
         "the searches of both and what follows",
         follow(["bo", "divbo"]),
-        lambda c: c.code("divbo/acquisition.py"),
+        lambda c: c.code("ensemble_search/optimizers/_model_based/acquisition.py"),
     ),
     Row(
         "a surrogate's module (`forest_kernel.py`)",
         "the searches and the evaluations that use it",
         follow(["divbo"]),
-        lambda c: c.code("divbo/surrogates/forest_kernel.py"),
+        lambda c: c.code("ensemble_search/surrogates/forest_kernel.py"),
     ),
     Row(
         "the space's module",
         "all searches and what follows",
         follow(SEARCHES),
-        lambda c: c.code("divbo/space/divbo_small.py"),
+        lambda c: c.code("ensemble_search/spaces/divbo_small.py"),
     ),
     Row(
         "a module of the learners",
         "all searches and what follows",
         follow(SEARCHES),
-        lambda c: c.code("divbo/learners/classifiers.py"),
+        lambda c: c.code("ensemble_search/learners/classifiers.py"),
     ),
     Row(
         "an ensemble's module (`best.py`)",
         "its jobs",
         follow(ensembles=["best"]),
-        lambda c: c.code("divbo/ensembles/best.py"),
+        lambda c: c.code("ensemble_search/ensembles/best.py"),
     ),
     Row(
         "ensemble selection (`selection.py`)",
         "its jobs, and DivBO's searches, which use it",
         follow(["divbo"], ["selection-5"]),
-        lambda c: c.code("divbo/ensembles/selection.py"),
+        lambda c: c.code("ensemble_search/ensembles/selection.py"),
     ),
-    Row("an analysis", "the report", LAST, lambda c: c.code("divbo/analysis/ranks.py")),
+    Row("an analysis", "the report", LAST, lambda c: c.code("ensemble_search/analysis/ranks.py")),
     Row(
         "a template or style of the report",
         "the report",
         LAST,
-        lambda c: c.code("divbo/report/style.css", "\nbody {margin: 0}\n"),
+        lambda c: c.code("ensemble_search/report/style.css", "\nbody {margin: 0}\n"),
     ),
     Row(
         "a setting of one search",
@@ -363,18 +346,10 @@ ROWS = [
         section("budget", evaluations=7),
     ),
     Row(
-        "`limits` raised, none of the evaluations had run into them",
-        "the report",
-        LAST,
+        "`limits`",
+        "every search, from the first evaluation that could end otherwise",
+        follow(SEARCHES),
         section("limits", seconds=70, memory_mb=5000),
-        says="6 finished searches are the same under them, and stay",
-    ),
-    Row(
-        "`limits` lowered, or raised after time-outs",
-        "the searches that it could have changed (they are named), from the first such evaluation",
-        searches_beyond_the_limit,
-        less_time_than_one_search_took,
-        says="could have ended otherwise",
     ),
     Row(
         "a data file, or `version:`, `md5:` of one from OpenML",
@@ -448,7 +423,7 @@ def test_another_version_at_openml_is_fetched_again():
     """What Snakemake compares of a data set holds its pins."""
 
     def told(**pins):
-        return Tasks(check(STUDY | {"datasets": {"quake": {"openml": 772, **pins}}})).source(
+        return Jobs(check(STUDY | {"datasets": {"quake": {"openml": 772, **pins}}})).source(
             "openml-772"
         )
 
@@ -480,7 +455,7 @@ def test_lowered_limits_evaluate_again_from_the_first_affected_evaluation(finish
 def test_why_says_it_in_words(finished, tmp_path):
     checkout = copy_of(finished, tmp_path / "study")
     checkout.study["searches"]["bo"] = {"optimizer": "bo", "initial": 4}
-    checkout.code("divbo/ensembles/best.py")
+    checkout.code("ensemble_search/ensembles/best.py")
     checkout.write()
     lines = checkout.run(
         sys.executable, "workflow_scripts/why.py", "--study", "study.yaml"

@@ -18,9 +18,9 @@ import yaml
 
 import reproduce
 from checkout import install
-from divbo import reproduction
-from divbo.errors import UserError
-from divbo.files import sha256
+from ensemble_search.results import reproduction
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import sha256
 
 ROOT = Path(__file__).parents[1]
 STUDY = {
@@ -53,7 +53,7 @@ KEYS = {
         "suggest_seconds",
         "cpu_seconds",
     ),
-    *("peaks", "files", "commit", "dirty"),
+    *("files", "commit", "dirty"),
 }
 #: Folders of diaries, and pages that show times and dates; their tables are compared.
 DIARIES = {"logs", "benchmarks", "checkpoints", "pages", ".lock", ".snakemake_timestamp"}

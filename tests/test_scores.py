@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from divbo import scores
-from divbo.ensembles.base import Members, expand
-from divbo.ensembles.selection import Selection
-from divbo.errors import UserError
-from divbo.files import atomic, write_npy, write_parquet
+from ensemble_search.ensembles.base import Members, expand
+from ensemble_search.ensembles.selection import Selection
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import atomic, write_npy, write_parquet
+from ensemble_search.scoring import ensemble_scores
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 BEST, SELECTION = {"type": "best"}, {"type": "selection", "size": 25}
@@ -63,7 +63,7 @@ def read(output):
 def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
     """Every number of the table recomputed from the members' table and the stored arrays."""
     search, split = make(tmp_path, n_classes=n_classes, seed=5)
-    scores.write(search, split, settings, 3, tmp_path / "out")
+    ensemble_scores.write(search, split, settings, 3, tmp_path / "out")
     table, members = read(tmp_path / "out")
     columns = ["iteration", "validation_error", "test_error", "members", "cost"]
     assert table.columns.tolist() == columns
@@ -99,7 +99,7 @@ def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
 
 def test_best_is_the_running_minimum_of_the_observed_errors(tmp_path):
     search, split = make(tmp_path)
-    scores.write(search, split, BEST, 0, tmp_path / "out")
+    ensemble_scores.write(search, split, BEST, 0, tmp_path / "out")
     table, members = read(tmp_path / "out")
     observed = pd.read_parquet(search / "observations.parquet")["error"]
     assert table["validation_error"].tolist() == pytest.approx(
@@ -120,7 +120,7 @@ def test_errors_by_hand(tmp_path):
     write_npy(split / "test_labels.npy", np.array([0, 1]))
     with atomic(split / "inputs.npz") as path:
         np.savez(path, y_validation=np.array([1, 1, 0]), classes=np.array(["no", "yes"]))
-    scores.write(search, split, {"type": "selection", "size": 2}, 0, tmp_path / "out")
+    ensemble_scores.write(search, split, {"type": "selection", "size": 2}, 0, tmp_path / "out")
     table, members = read(tmp_path / "out")
     # Sums of the second and either one: 1.125 1.25 0.75 is always right, 0.75 2 0 errs once.
     assert table["validation_error"].tolist() == pytest.approx([2 / 3, 0])
@@ -139,13 +139,15 @@ def test_errors_are_taken_only_where_the_ensemble_changed(tmp_path, monkeypatch)
     calls = []
     predict = Members.predict
     monkeypatch.setattr(Members, "predict", lambda self, p: calls.append(self) or predict(self, p))
-    _, members = scores.score(Selection(size=SELECTION["size"]), *scores.load(search, split, 0))
+    _, members = ensemble_scores.score(
+        Selection(size=SELECTION["size"]), *ensemble_scores.load(search, split, 0)
+    )
     assert len(calls) == 2 * len(np.unique(members["iteration"])) < 60
 
 
 def test_a_search_without_any_success(tmp_path):
     search, split = make(tmp_path, n=3, failed=(0, 1, 2))
-    scores.write(search, split, SELECTION, 0, tmp_path / "out")
+    ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
     table, members = read(tmp_path / "out")
     assert table["validation_error"].isna().all() and table["test_error"].isna().all()
     assert table["members"].tolist() == [0, 0, 0]
@@ -165,7 +167,7 @@ def run_script(*arguments):
 
 def test_script_writes_the_same_bytes_as_the_library(tmp_path):
     search, split = make(tmp_path, n_classes=3)
-    scores.write(search, split, SELECTION, 7, tmp_path / "library")
+    ensemble_scores.write(search, split, SELECTION, 7, tmp_path / "library")
     done = run_script(
         "--search", search, "--split", split, "--settings", json.dumps(SELECTION),
         "--seed", 7, "--output", tmp_path / "script",
@@ -183,10 +185,10 @@ def test_scores_say_what_they_were_made_with(tmp_path):
     import pyarrow.parquet as pq
 
     search, split = make(tmp_path)
-    scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
+    ensemble_scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
     metadata = pq.read_schema(tmp_path / "out/scores.parquet").metadata
     expected = {"type": "selection", "size": 3, "use_best": False, "ties": "random"}
-    assert json.loads(metadata[b"divbo.settings"]) == expected
+    assert json.loads(metadata[b"ensemble_search.settings"]) == expected
 
 
 def test_script_ends_with_one_line(tmp_path):
@@ -208,9 +210,9 @@ def test_nothing_heavy_is_imported(tmp_path):
     code = """
 import sys
 from pathlib import Path
-from divbo import scores
+from ensemble_search.scoring import ensemble_scores
 search, split, output = map(Path, sys.argv[1:])
-scores.write(search, split, {"type": "selection"}, 0, output)
+ensemble_scores.write(search, split, {"type": "selection"}, 0, output)
 names = {"pandas", "sklearn", "lightgbm", "ConfigSpace", "matplotlib", "scipy", "pyarrow.dataset"}
 print(sorted(names & set(sys.modules)), "pyarrow" in sys.modules)
 """
@@ -238,7 +240,7 @@ print(sorted(names & set(sys.modules)), "pyarrow" in sys.modules)
 )
 def test_wrong_settings(tmp_path, settings, message):
     with pytest.raises(UserError) as caught:
-        scores.write(tmp_path, tmp_path, settings, 0, tmp_path / "out")
+        ensemble_scores.write(tmp_path, tmp_path, settings, 0, tmp_path / "out")
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
@@ -324,7 +326,7 @@ def test_files_that_do_not_belong_together(tmp_path, name, harm, message):
     search, split = make(tmp_path)
     harm(tmp_path / name)
     with pytest.raises(UserError) as caught:
-        scores.write(search, split, SELECTION, 0, tmp_path / "out")
+        ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
     text = str(caught.value)
     assert message in text and "\n" not in text
     assert str(tmp_path) in text  # it names the file or its folder
@@ -338,15 +340,15 @@ def test_member_without_test_predictions(tmp_path):
     array[0, 2] = np.nan
     write_npy(path, array)
     with pytest.raises(UserError, match="test predictions of evaluation 1 are not numbers"):
-        scores.write(search, split, BEST, 0, tmp_path / "out")
+        ensemble_scores.write(search, split, BEST, 0, tmp_path / "out")
 
 
 def test_search_and_split_are_only_read(tmp_path):
     """The search's files may lie on a read-only disk, and pieces of them are never loaded."""
     search, split = make(tmp_path)
     shutil.copytree(tmp_path, tmp_path / "copy")
-    scores.write(search, split, SELECTION, 0, tmp_path / "out")
+    ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
     for file in (tmp_path / "copy").rglob("*.*"):
         assert (tmp_path / file.relative_to(tmp_path / "copy")).read_bytes() == file.read_bytes()
-    pool, test_predictions, _ = scores.load(search, split, 0)
+    pool, test_predictions, _ = ensemble_scores.load(search, split, 0)
     assert isinstance(pool.predictions, np.memmap) and isinstance(test_predictions, np.memmap)

@@ -13,14 +13,14 @@ import pytest
 
 import hostile_space
 import instant_search
-from divbo import plugins
-from divbo.evaluation.evaluator import Evaluation, Evaluator
-from divbo.history import History, Observation
-from divbo.provenance import moment
-from divbo.search.budget import Budget
-from divbo.search.journal import Journal, Record
-from divbo.search.loop import run
-from divbo.search.shown import error_rate, generator, observation, stored
+from ensemble_search.evaluation.evaluator import Evaluation, Evaluator
+from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.provenance import moment
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Journal, Record
+from ensemble_search.search.loop import run
+from ensemble_search.search.observe import error_rate, generator, observation, stored
 
 TESTS = Path(__file__).parent
 SECONDS = ("suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
@@ -134,7 +134,8 @@ def test_search_json_counts_all_attempts(tmp_path):
     instant_search.make_split(tmp_path / "split")
     code = (
         "import sys; from pathlib import Path; import instant_search; instant_search.install()\n"
-        "instant_search.job(Path(sys.argv[1]), Path(sys.argv[2]), 'random', int(sys.argv[3]))"
+        "folder, split = map(Path, sys.argv[1:3])\n"
+        "instant_search.run_search(folder, split, 'random', int(sys.argv[3]))"
     )
     paths = os.pathsep.join([str(TESTS.parent / "workflow_scripts"), str(TESTS)])
     made = []

@@ -13,13 +13,13 @@ import pytest
 from scipy import stats
 
 import made_results
-import search as search_script
-from divbo import plugins
-from divbo.errors import UserError
-from divbo.files import read_json, write_json, write_npy
-from divbo.history import OK
-from divbo.search.journal import Record
-from divbo.search.shown import error_rate
+from ensemble_search.evaluation.status import OK
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import read_json, write_json, write_npy
+from ensemble_search.search import run
+from ensemble_search.search.journal import Record
+from ensemble_search.search.observe import error_rate
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -29,8 +29,8 @@ import peers  # noqa: E402
 import search_quality as quality  # noqa: E402
 import unseen_algorithms  # noqa: E402
 
-SPACE = plugins.load("space", "divbo")()
-SMALL = plugins.load("space", "divbo-small")()
+SPACE = plugins.load("spaces", "divbo")()
+SMALL = plugins.load("spaces", "divbo-small")()
 FAST = {
     "divbo": {"surrogate": "forest-kernel"},
     "rising-bandit": {"budget": 40},
@@ -185,7 +185,7 @@ def write_table(results: Path, repeat: int, size: int = 30, data: str = "0") -> 
         )
     folder = results / "searches" / "made" / "random" / str(repeat)
     shapes = tuple((len(y), 1) for y in labels.values())
-    search_script.write(folder, records, search_script.column_types(SMALL), shapes)
+    run.write(folder, records, run.column_types(SMALL), shapes)
     manifest = made_results.search_manifest(
         dataset="made",
         search="random",

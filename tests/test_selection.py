@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from divbo.ensembles.base import RESOLUTION, Members, Pool, expand
-from divbo.ensembles.selection import Selection, Ties, log_losses, paths, select
-from divbo.votes import make_votes
+from ensemble_search.ensembles.base import RESOLUTION, Members, Pool, expand
+from ensemble_search.ensembles.greedy.error_counts import make_votes
+from ensemble_search.ensembles.selection import Selection, Ties, log_losses, paths, select
 
 
 def exact_errors(chosen, predictions, labels):

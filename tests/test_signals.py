@@ -14,14 +14,14 @@ import psutil
 import pytest
 
 import hostile_space
-from divbo.data.split import load_inputs
+from ensemble_search.data.split import load_inputs
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = ROOT / "workflow_scripts"
 GUARD = 300  # seconds, only so that a failure ends
 HEAD = """
 import atexit, ctypes, os, sys
-from divbo.errors import run
+from ensemble_search.runtime.errors import run
 def tell(word):
     os.write(1, word.encode())
 def wait():
@@ -124,7 +124,7 @@ def test_a_script_ends_with_the_process_that_started_it():
     child = f"{HEAD}\ndef main():\n    {BODIES['in a call to the system']}\nrun(main)\n"
     parent = (
         "import os, subprocess, sys\n"
-        "os.environ['DIVBO_PARENT'] = str(os.getpid())\n"
+        "os.environ['ENSEMBLE_SEARCH_PARENT'] = str(os.getpid())\n"
         "subprocess.run([sys.executable, '-c', sys.argv[1]])\n"
     )
     process = subprocess.Popen(
@@ -144,12 +144,12 @@ def test_a_script_ends_with_the_process_that_started_it():
 def test_a_script_whose_parent_has_ended_before_it_began():
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    process = start("pass", DIVBO_PARENT=str(ended.pid))
+    process = start("pass", ENSEMBLE_SEARCH_PARENT=str(ended.pid))
     status, log = end(process)
     assert status == 2
     assert log == (
         f"error: the workflow that started this job (process {ended.pid}) has ended; "
-        "by hand: without DIVBO_PARENT\n"
+        "by hand: without ENSEMBLE_SEARCH_PARENT\n"
     )
 
 
@@ -162,7 +162,7 @@ def test_every_script_ends_that_way():
 
 
 def test_every_job_is_a_child_of_its_workflow():
-    """The variables PYTHON and AUTOGLUON_PYTHON hold the exec and DIVBO_PARENT."""
+    """The variables PYTHON and AUTOGLUON_PYTHON hold the exec and ENSEMBLE_SEARCH_PARENT."""
     commands = 0
     for rules in sorted((ROOT / "rules").glob("*.smk")):
         blocks = rules.read_text(encoding="utf-8").split("    shell:")[1:]
@@ -196,7 +196,7 @@ def command(tmp_path):
         }
         folders = ["--checkpoints", tmp_path / "checkpoints", "--output", tmp_path / "output"]
         script = SCRIPTS / "search.py"
-        return [sys.executable, script, "--task", json.dumps(task), "--split", split, *folders]
+        return [sys.executable, script, "--job", json.dumps(task), "--split", split, *folders]
 
     return make
 

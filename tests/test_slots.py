@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import divbo.slots
-from divbo.ensembles.base import Members, Pool
-from divbo.ensembles.slots import Slots
-from divbo.optimizers.bo import BayesianOptimization
-from divbo.optimizers.ensemble_optimization import EnsembleOptimization
-from divbo.slots import fillings, next_errors
+import ensemble_search.ensembles.greedy.round_robin
+from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.ensembles.greedy.round_robin import fillings, next_errors
+from ensemble_search.ensembles.slots import Slots
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.ensemble_optimization import EnsembleOptimization
 from toy_space import ToySpace, history
 
 # Probabilities of class 1 of four models on four samples whose labels are all 1.
@@ -37,7 +37,7 @@ def test_slots_by_hand(monkeypatch):
     """
     found = set()
     for seed in range(20):
-        monkeypatch.setattr(divbo.slots, "SEED", seed)
+        monkeypatch.setattr(ensemble_search.ensembles.greedy.round_robin, "SEED", seed)
         found.add(tuple(map(tuple, fillings(BY_HAND, LABELS, 2))))
         # Next is slot 0 again; model 3 with 1 gives (.75 .475 .45 .65), 2 errors.
         np.testing.assert_allclose(next_errors(BY_HAND, LABELS, 2), [0.25, 0.5, 0.25, 0.5])

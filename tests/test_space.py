@@ -23,11 +23,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from divbo import plugins
-from divbo.errors import UserError
-from divbo.space.base import Space
-from divbo.space.divbo import Divbo
-from divbo.space.divbo_small import DivboSmall
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces.base import Space
+from ensemble_search.spaces.divbo import Divbo
+from ensemble_search.spaces.divbo_small import DivboSmall
 
 # Tables 6 and 7 of the paper: hyperparameters of every operator.
 TABLE_6 = {
@@ -629,9 +629,9 @@ def test_the_small_space_is_a_part_of_the_large_one(space):
 
 
 def test_spaces_are_found_by_name():
-    assert plugins.load("space", "divbo") is Divbo
-    assert plugins.load("space", "divbo-small") is DivboSmall
-    assert plugins.available("space") == ["autogluon-like", "divbo", "divbo-small"]
+    assert plugins.load("spaces", "divbo") is Divbo
+    assert plugins.load("spaces", "divbo-small") is DivboSmall
+    assert plugins.available("spaces") == ["autogluon-like", "divbo", "divbo-small"]
 
 
 def test_thousands_of_configurations_take_a_moment(space):

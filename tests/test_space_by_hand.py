@@ -36,10 +36,10 @@ from sklearn.preprocessing import KernelCenterer, PolynomialFeatures
 from sklearn.utils import all_estimators
 from threadpoolctl import threadpool_limits
 
-from divbo.evaluation.probabilities import align
-from divbo.space.autogluon_like import AutogluonLike
-from divbo.space.divbo import Divbo
-from divbo.space.divbo_small import DivboSmall
+from ensemble_search.problems.probabilities import align
+from ensemble_search.spaces.autogluon_like import AutogluonLike
+from ensemble_search.spaces.divbo import Divbo
+from ensemble_search.spaces.divbo_small import DivboSmall
 
 ROOT = Path(__file__).parents[1]
 SPACES = {"divbo": Divbo(), "divbo-small": DivboSmall(), "autogluon-like": AutogluonLike()}
@@ -596,7 +596,7 @@ def test_kernel_pca_of_many_rows(monkeypatch):
         return np.linspace(0.1, 1, last - first + 1), matrix[:, first : last + 1].copy()
 
     monkeypatch.setattr(scipy.linalg, "eigh", eigh)
-    monkeypatch.setattr("divbo.learners.kernels.eigh", eigh)
+    monkeypatch.setattr("ensemble_search.learners.kernels.eigh", eigh)
     fixed = LINEAR | {"preprocessor": "kernel_pca", "kernel_pca:n_components": 10}
     (configuration,) = SPACES["divbo"].sample(1, np.random.default_rng(1), fixed)
     assert compare("divbo", configuration, "large")
@@ -707,11 +707,11 @@ def test_stored_predictions(tmp_path, source, space, evaluations):
     shares = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
     script(tmp_path, "fetch", source=json.dumps(source), output="data")
     script(tmp_path, "split", dataset="data", output="split", settings=json.dumps(shares))
-    task = {"dataset": "d", "search": "s", "repeat": 0, "seed": 1, "space": space}
-    task |= {"budget": {"evaluations": evaluations}, "optimizer": {"optimizer": "random"}}
-    task |= {"limits": {"seconds": 60, "memory_mb": 4096}}
+    job = {"dataset": "d", "search": "s", "repeat": 0, "seed": 1, "space": space}
+    job |= {"budget": {"evaluations": evaluations}, "optimizer": {"optimizer": "random"}}
+    job |= {"limits": {"seconds": 60, "memory_mb": 4096}}
     places = {"split": "split", "checkpoints": "checkpoints", "output": "search"}
-    script(tmp_path, "search", task=json.dumps(task), **places)
+    script(tmp_path, "search", job=json.dumps(job), **places)
 
     with np.load(tmp_path / "split/inputs.npz", allow_pickle=False) as arrays:
         inputs = dict(arrays)

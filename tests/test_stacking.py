@@ -10,13 +10,14 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 import hostile_space
-from divbo import plugins, refits, scores
-from divbo.data.split import load_inputs
-from divbo.ensembles.stacking import MODEL, Stacking, _Stack
-from divbo.errors import UserError
-from divbo.evaluation.evaluator import Evaluation
-from divbo.files import write_npy, write_parquet
-from divbo.refits import Refitting, fold_inputs, held_out
+from ensemble_search.data.split import load_inputs
+from ensemble_search.ensembles.stacking import MODEL, Stacking, _Stack
+from ensemble_search.evaluation.evaluator import Evaluation
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import write_npy, write_parquet
+from ensemble_search.scoring import cross_fitting, ensemble_scores
+from ensemble_search.scoring.cross_fitting import Refitting, fold_inputs, held_out
 from hostile_space import HostileSpace
 
 TESTS = Path(__file__).parent
@@ -38,10 +39,11 @@ def hostile():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(TESTS))
         real = plugins.module_name
-        name = lambda kind, name: "hostile_space" if kind == "space" else real(kind, name)  # noqa: E731
+        name = lambda kind, name: "hostile_space" if kind == "spaces" else real(kind, name)  # noqa: E731
         patch.setattr(plugins, "module_name", name)
-        patch.setattr(refits, "code_version", lambda *modules: "1")
-        patch.setattr(refits, "Guard", lambda *modules: type("Guard", (), {"check": lambda s: 0})())
+        patch.setattr(cross_fitting, "code_version", lambda *modules: "1")
+        guard = type("Guard", (), {"check": lambda self: None})
+        patch.setattr(cross_fitting, "Guard", lambda *modules: guard())
         yield
 
 
@@ -97,14 +99,14 @@ class Here:
 @pytest.fixture
 def evaluated(monkeypatch):
     """The configurations that were evaluated in this process."""
-    monkeypatch.setattr(refits, "Evaluator", Here)
+    monkeypatch.setattr(cross_fitting, "Evaluator", Here)
     monkeypatch.setattr(Here, "asked", [])
     return Here.asked
 
 
 def enabled(folder, made, **changes):
     search, split, _ = made
-    pool, _, _ = scores.load(search, split, seed=4)
+    pool, _, _ = ensemble_scores.load(search, split, seed=4)
     return refitting(folder, **changes).enable(pool, search, split)
 
 
@@ -185,7 +187,7 @@ def test_fits_are_not_used_after_a_change(tmp_path, evaluated, monkeypatch):
     assert (count(), count()) == (2, 0)
     assert count(limits={**LIMITS, "seconds": 30}) == 2
     assert count() == 0  # and those of before are there again
-    monkeypatch.setattr(refits, "code_version", lambda *modules: "2")
+    monkeypatch.setattr(cross_fitting, "code_version", lambda *modules: "2")
     assert count() == 2
     path = made[1] / "inputs.npz"
     arrays = dict(np.load(path))
@@ -217,14 +219,14 @@ with pytest.MonkeyPatch.context() as patch:
     patch.setattr(test_stacking.refits, "Evaluator", test_stacking.Here)
     patch.setattr(test_stacking.Here, "asked", [])
     folder = Path(sys.argv[1])
-    append, left = test_stacking.refits.Journal.append, [int(sys.argv[2])]
+    append, left = test_stacking.cross_fitting.Journal.append, [int(sys.argv[2])]
     def die(self, record):
         append(self, record)
         left[0] -= 1
         if not left[0]:
             import os, signal
             os.kill(os.getpid(), signal.SIGKILL)
-    test_stacking.refits.Journal.append = die
+    test_stacking.cross_fitting.Journal.append = die
     made = folder / "search", folder / "split", None
     test_stacking.enabled(folder / "kept", made).refit([0, 1], 3)
 """
@@ -272,7 +274,7 @@ def test_second_level_is_lightgbm_on_predictions_side_by_side(n_classes):
         values[0, :, -1] *= n_classes if part != "out_of_fold" else 1
     parts["out_of_fold"][0, :, -1] += labels
     made = tuple(
-        refits.Refit(*(parts[p][i] for p in sizes), predict_seconds=0.5 + i) for i in (0, 1)
+        cross_fitting.Refit(*(parts[p][i] for p in sizes), predict_seconds=0.5 + i) for i in (0, 1)
     )
     stack = _Stack(np.array([3, 8]), np.full(2, 0.5), made, labels, 0)
     found = stack.labels(None, None)
@@ -291,8 +293,8 @@ def test_scores_of_a_search(tmp_path, evaluated):
     search, split, inputs = make(tmp_path)
     given = {"space": "divbo-small", "limits": LIMITS, "threads": 1, "folder": tmp_path / "kept"}
     with pytest.raises(UserError, match="'stacking' fits pipelines anew: give --refits"):
-        scores.write(search, split, SETTINGS, 4, tmp_path / "out")
-    scores.write(search, split, SETTINGS, 4, tmp_path / "out", given)
+        ensemble_scores.write(search, split, SETTINGS, 4, tmp_path / "out")
+    ensemble_scores.write(search, split, SETTINGS, 4, tmp_path / "out", given)
     table = pd.read_parquet(tmp_path / "out/scores.parquet")
     assert table["members"].tolist() == [1, 2, 2, 2, 2]
     # The stored predictions are all alike, so what is right comes from the fits.
@@ -311,10 +313,12 @@ def test_scores_of_a_search(tmp_path, evaluated):
 
 
 def test_other_ensembles_do_not_depend_on_the_code_of_evaluations():
-    from divbo import code_version
+    from ensemble_search.runtime import code_version
 
     others = [n for n in plugins.available("ensembles") if n != "stacking"]
-    modules = [f"divbo.ensembles.{n.replace('-', '_')}" for n in others]
+    modules = [f"ensemble_search.ensembles.{n.replace('-', '_')}" for n in others]
     found = code_version.files("ensemble", *modules)
-    assert not [f for f in found if "evaluation" in f or "refits" in f or "space" in f]
-    assert "divbo/evaluation/worker.py" in code_version.files("divbo.refits")
+    assert not [f for f in found if "evaluation" in f or "cross_fitting" in f or "space" in f]
+    assert "ensemble_search/evaluation/worker.py" in code_version.files(
+        "ensemble_search.scoring.cross_fitting"
+    )

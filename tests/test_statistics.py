@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from divbo.analysis import effects, friedman, overfitting, pools, ranks, variants
+from ensemble_search.analysis import effects, friedman, overfitting, pools, ranks, variants
 
 nan = np.nan
 

@@ -15,12 +15,14 @@ import pytest
 
 import made_results
 import status
-from divbo import job_logs, provenance, slurm, study
-from divbo.locks import lock
-from divbo.search.budget import Budget
-from divbo.search.journal import Record
-from divbo.search.progress import Progress
-from divbo.tasks import Tasks
+from ensemble_search.jobs import Jobs
+from ensemble_search.results import job_logs
+from ensemble_search.runtime import provenance, slurm
+from ensemble_search.runtime.locks import lock
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Record
+from ensemble_search.search.progress import Progress
+from ensemble_search.study import model
 
 
 def test_work_left_is_guessed_from_the_same_data_set():
@@ -33,7 +35,7 @@ def test_work_left_is_guessed_from_the_same_data_set():
     assert status.seconds_left(states) == pytest.approx(10 * 2 + 5 * 10 + 3 * 70 / 15)
 
 
-TASK = {"dataset": "wine", "search": "random", "repeat": 0}
+JOB = {"dataset": "wine", "search": "random", "repeat": 0}
 
 
 def made_record(**seconds):
@@ -44,7 +46,7 @@ def made_record(**seconds):
 
 @pytest.fixture
 def loaded():
-    return study.check(
+    return model.check(
         {
             "study": "s",
             "datasets": {"wine": {"sklearn": "wine"}},
@@ -145,9 +147,9 @@ def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path,
 
 def test_a_budget_in_seconds(tmp_path, loaded):
     """12 s of suggesting and fitting gave 8 s of fitting: 52 more seconds of it take 78 s."""
-    loaded = loaded.model_copy(update={"budget": study.Budget(seconds=60)})
+    loaded = loaded.model_copy(update={"budget": model.Budget(seconds=60)})
     records = [made_record(fit_seconds=s, suggest_seconds=2.0) for s in (5.0, 3.0)]
-    Progress(tmp_path / "checkpoints/wine/random/0", TASK, Budget(seconds=60), [])(records)
+    Progress(tmp_path / "checkpoints/wine/random/0", JOB, Budget(seconds=60), [])(records)
     found = status.state(tmp_path, loaded, "wine", "random", 0)
     assert status.row(found)[4:] == ("2 in 8/60 s", "0.2500", "", "78 s")
     assert status.total([found]).startswith("1 searches: 1 stopped; 8/60 seconds of fitting; about")
@@ -201,7 +203,7 @@ def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, 
 
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     own = tmp_path / "own"
-    scripts = own / "workflow_scripts/divbo"
+    scripts = own / "workflow_scripts/ensemble_search/runtime"
     scripts.mkdir(parents=True)
     shutil.copy(provenance.__file__, scripts)
     (own / "Snakefile").touch()
@@ -254,7 +256,7 @@ def stacked(tmp_path, monkeypatch, loaded):
     content["ensembles"]["stacking"] = {"type": "stacking"}
     content["methods"]["RS-S"] = {"search": "random", "ensemble": "stacking"}
     content["repeats"] = 1
-    return Tasks(study.check(content))
+    return Jobs(model.check(content))
 
 
 def test_fits_of_ensembles_are_not_done_before_they_are(stacked):
@@ -285,7 +287,7 @@ def test_fits_of_ensembles_are_not_done_before_they_are(stacked):
 
 def test_status_says_what_is_left_after_the_searches(stacked, capsys, monkeypatch):
     finish(Path("results/s"), stacked.study)
-    monkeypatch.setattr(Tasks, "load", lambda *_: stacked)
+    monkeypatch.setattr(Jobs, "load", lambda *_: stacked)
     monkeypatch.setattr(sys, "argv", ["status.py"])
     log = Path("results/s/logs/ensemble/wine/random/stacking/0.log")
     log.parent.mkdir(parents=True)
@@ -313,7 +315,7 @@ def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}
     content["autogluon"] = {"seconds": 60}
-    jobs = list(status.jobs_after_searches(Tasks(study.check(content))))
+    jobs = list(status.jobs_after_searches(Jobs(model.check(content))))
     kinds = [job.kind for job in jobs if job.kind != "ensembles"]
     assert kinds == [
         "sets of configurations",

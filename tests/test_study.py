@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from divbo import study
-from divbo.data import sources
-from divbo.errors import UserError
-from divbo.tasks import Tasks
+from ensemble_search.data import sources
+from ensemble_search.jobs import Jobs
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
 
 ROOT = Path(__file__).parents[1]
 GOOD = {
@@ -44,7 +44,7 @@ def changed(path: str, value) -> dict:
 
 
 def test_defaults_are_written_out():
-    checked = study.check(GOOD)
+    checked = model.check(GOOD)
     assert checked.budget.evaluations == 250
     assert checked.limits.seconds == 300
     assert checked.ensembles["es"] == {
@@ -55,7 +55,7 @@ def test_defaults_are_written_out():
     }
     assert checked.searches["bo"]["initial"] == 5
     explicit = changed("searches/bo/initial", 5)
-    assert Tasks(study.check(explicit)).search("wine", "bo", 0) == Tasks(checked).search(
+    assert Jobs(model.check(explicit)).search("wine", "bo", 0) == Jobs(checked).search(
         "wine", "bo", 0
     )
 
@@ -141,7 +141,7 @@ def test_defaults_are_written_out():
 )
 def test_each_mistake_gets_one_line(path, value, key, says):
     with pytest.raises(UserError) as caught:
-        study.check(changed(path, value), "study.yaml")
+        model.check(changed(path, value), "study.yaml")
     message = str(caught.value)
     assert message.startswith(f"study.yaml: {key}:"), message
     assert says in message
@@ -157,14 +157,14 @@ def test_names_that_are_no_folder_names(section, name):
     else:
         content[section][name] = next(iter(content[section].values()))
     with pytest.raises(UserError, match="is no name for a folder"):
-        study.check(content)
+        model.check(content)
 
 
 def test_every_mistake_is_named_at_once():
     content = changed("repeats", 0)
     content["methodes"] = {}
     with pytest.raises(UserError) as caught:
-        study.check(content, "f")
+        model.check(content, "f")
     assert str(caught.value).count("\nerror: f: ") == 1
 
 
@@ -172,18 +172,18 @@ def test_target_of_a_csv_file(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("a,lable\n1,x\n", encoding="utf-8")
     with pytest.raises(UserError, match="has no column 'label'; did you mean 'lable'"):
-        study.check(changed("datasets/x", {"file": str(file), "target": "label"}))
-    study.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+        model.check(changed("datasets/x", {"file": str(file), "target": "label"}))
+    model.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
 
 
 def test_columns_of_a_file(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("first,second,label\n1,2,a\n")
     source = {"file": str(file), "target": "label"}
-    study.check(changed("datasets/x", {**source, "columns": {"drop": ["second"]}}))
+    model.check(changed("datasets/x", {**source, "columns": {"drop": ["second"]}}))
     columns = {"drop": ["secnd", "first"], "numeric": ["label"]}
     with pytest.raises(UserError) as caught:
-        study.check(changed("datasets/x", {**source, "columns": columns}))
+        model.check(changed("datasets/x", {**source, "columns": columns}))
     assert str(caught.value).splitlines() == [
         "study: datasets.x.columns.drop: there is no column 'secnd'; did you mean 'second'?",
         "error: study: datasets.x.columns.numeric: 'label' is the target; remove it here",
@@ -193,7 +193,7 @@ def test_columns_of_a_file(tmp_path):
 def test_columns_are_part_of_what_a_data_set_is():
     def key(**columns):
         content = changed("datasets/wine", {"sklearn": "wine", "columns": columns})
-        return Tasks(study.check(content)).source_key("wine")
+        return Jobs(model.check(content)).source_key("wine")
 
     assert key() == key(drop=[]) == "sklearn-wine"
     keys = [key(drop=["a", "b"]), key(drop=["a"]), key(date=["a"]), key(drop=["a"], date=["b"])]
@@ -201,13 +201,13 @@ def test_columns_are_part_of_what_a_data_set_is():
     assert all(k.startswith("sklearn-wine-") for k in keys)
     assert key(drop=["b", "a"], numeric=[]) == keys[0]
     both = {"a": {"openml": 44, "columns": {"drop": ["x"]}}, "b": {"openml": 44}}
-    study.check(changed("datasets", both))
+    model.check(changed("datasets", both))
 
 
 def test_a_csv_header_is_read_as_the_file_is(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("\ufeffa, y\n1, u\n", encoding="utf-8")
-    study.check(changed("datasets/x", {"file": str(file), "target": "y"}))
+    model.check(changed("datasets/x", {"file": str(file), "target": "y"}))
     assert list(sources.read({"file": str(file), "target": "y"}).frame) == ["a", "y"]
 
 
@@ -215,7 +215,7 @@ def test_a_huge_csv_header(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("a" * 200_000 + ",y\n1,u\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"^study: datasets\.x\.file: .* field larger") as caught:
-        study.check(changed("datasets/x", {"file": str(file), "target": "y"}))
+        model.check(changed("datasets/x", {"file": str(file), "target": "y"}))
     assert "\n" not in str(caught.value)
 
 
@@ -230,26 +230,26 @@ def test_targets_of_other_files(tmp_path, ending):
     else:
         pd.DataFrame({"a b": [1], "lable": ["u"]}, index=pd.Index([3])).to_parquet(file)
     for target in ("a b", "lable"):
-        study.check(changed("datasets/x", {"file": str(file), "target": target}))
+        model.check(changed("datasets/x", {"file": str(file), "target": target}))
     for target, hint in (("label", "did you mean 'lable'?"), ("row", "known: a b, lable")):
         with pytest.raises(UserError, match=re.escape(f"no column '{target}'; {hint}")):
-            study.check(changed("datasets/x", {"file": str(file), "target": target}))
+            model.check(changed("datasets/x", {"file": str(file), "target": target}))
     file.write_bytes(b"broken")
     with pytest.raises(UserError, match=r"^study: datasets\.x\.file: .*cannot be read as "):
-        study.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+        model.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
 
 
 def test_the_cache_may_be_below_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "cache").mkdir()
-    loaded = study.check(changed("openml", {"cache": "~/cache"}))
+    loaded = model.check(changed("openml", {"cache": "~/cache"}))
     assert loaded.openml.cache == str(tmp_path / "cache")
 
 
 def test_one_source_with_two_pins():
     content = changed("datasets", {"a": {"openml": 44}, "b": {"openml": 44, "version": 1}})
     with pytest.raises(UserError, match=r"datasets\.b: the same source as 'a', pinned otherwise"):
-        study.check(content)
+        model.check(content)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_files_that_are_no_study(tmp_path, text, says):
     file = tmp_path / "s.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError) as caught:
-        study.load(file)
+        model.load(file)
     assert says in str(caught.value)
     assert str(caught.value).startswith(f"{file}: ")
     assert all(line.startswith(f"error: {file}") for line in str(caught.value).split("\n")[1:])
@@ -284,16 +284,16 @@ def test_files_that_are_no_study(tmp_path, text, says):
 
 def test_missing_file_and_binary_file(tmp_path):
     with pytest.raises(UserError, match="cannot be read: No such file"):
-        study.load(tmp_path / "no.yaml")
+        model.load(tmp_path / "no.yaml")
     (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="not UTF-8"):
-        study.load(tmp_path / "b.yaml")
+        model.load(tmp_path / "b.yaml")
 
 
 def test_overrides_replace_key_by_key(tmp_path):
     file = tmp_path / "s.yaml"
     file.write_text(yaml.safe_dump({**GOOD, "limits": {"seconds": 5, "memory_mb": 1000}}))
-    loaded = study.load(file, {"repeats": 2, "limits": {"seconds": 7}})
+    loaded = model.load(file, {"repeats": 2, "limits": {"seconds": 7}})
     assert (loaded.repeats, loaded.limits.seconds, loaded.limits.memory_mb) == (2, 7, 1000)
 
 
@@ -309,7 +309,7 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
         "openml={server: null}",
         "ensembles={es: {type: selection, use_best: true}}",
     ]
-    loaded = study.load(file, parse_config(given))
+    loaded = model.load(file, parse_config(given))
     assert (loaded.repeats, loaded.budget.evaluations, loaded.limits.seconds) == (3, 50, 7.5)
     assert loaded.openml.server is None
     assert loaded.ensembles["es"] == {
@@ -318,20 +318,20 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
         "use_best": True,
         "ties": "random",
     }
-    seconds = study.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
-    assert Tasks(seconds).search("wine", "bo", 0).count('"budget": {"seconds": 60.0}') == 1
+    seconds = model.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
+    assert Jobs(seconds).search("wine", "bo", 0).count('"budget": {"seconds": 60.0}') == 1
     with pytest.raises(UserError, match=r"budget\.evaluations: .* found '2024-01-01'"):
-        study.load(file, parse_config(["budget={evaluations: 2024-01-01}"]))
+        model.load(file, parse_config(["budget={evaluations: 2024-01-01}"]))
 
 
 @pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])
 def test_studies_of_the_repository_are_valid(file, monkeypatch):
     monkeypatch.chdir(ROOT)
-    study.load(file)
+    model.load(file)
 
 
 def test_the_paper_study():
-    loaded = study.load(ROOT / "config.yaml")
+    loaded = model.load(ROOT / "config.yaml")
     assert len(loaded.datasets) == 15
     assert (loaded.repeats, loaded.budget.evaluations) == (10, 250)
     assert (loaded.searches["divbo"]["beta"], loaded.searches["divbo"]["tau"]) == (0.05, 0.2)
@@ -345,13 +345,13 @@ def test_the_paper_study():
 
 def test_schema_is_up_to_date():
     stored = json.loads((ROOT / "schemas/study.schema.json").read_text(encoding="utf-8"))
-    assert stored == study.schema(), "run: make schema"
+    assert stored == model.schema(), "run: make schema"
 
 
 def test_schema_agrees_with_the_model():
     import jsonschema
 
-    validator = jsonschema.Draft202012Validator(study.schema())
+    validator = jsonschema.Draft202012Validator(model.schema())
     assert validator.is_valid(GOOD)
     for path, value in [
         ("repaets", 3),
@@ -364,12 +364,12 @@ def test_schema_agrees_with_the_model():
 
 
 def test_slices_change_only_with_their_part_of_the_study():
-    before = Tasks(study.check(GOOD))
+    before = Jobs(model.check(GOOD))
     more = copy.deepcopy(GOOD)
     more["datasets"]["iris"] = {"sklearn": "iris"}
     more["searches"]["bo2"] = {"optimizer": "bo", "initial": 7}
     more["repeats"] = 11
-    after = Tasks(study.check(more))
+    after = Jobs(model.check(more))
     assert before.search("wine", "bo", 3) == after.search("wine", "bo", 3)
     assert before.ensemble("es") == after.ensemble("es")
     assert before.split("fixed") == after.split("fixed")
@@ -379,12 +379,12 @@ def test_slices_change_only_with_their_part_of_the_study():
 
 def test_slices_of_surrogates_change_only_with_their_part_of_the_study():
     """Another surrogate, repeat or data set leaves the others; a size is a surrogate's own."""
-    before = Tasks(study.check(changed("surrogates", SURROGATES)))
-    assert Tasks(study.check(GOOD)).search("wine", "bo", 3) == before.search("wine", "bo", 3)
+    before = Jobs(model.check(changed("surrogates", SURROGATES)))
+    assert Jobs(model.check(GOOD)).search("wine", "bo", 3) == before.search("wine", "bo", 3)
     more = SURROGATES | {"names": ["random-forest", "forest-kernel"], "repeats": 12}
-    after = Tasks(study.check(changed("surrogates", more)))
+    after = Jobs(model.check(changed("surrogates", more)))
     assert before.surrogate("forest-kernel", 3) == after.surrogate("forest-kernel", 3)
     assert before.configurations("wine") == after.configurations("wine")
-    sizes = Tasks(study.check(changed("surrogates", SURROGATES | {"sizes": [25, 100]})))
+    sizes = Jobs(model.check(changed("surrogates", SURROGATES | {"sizes": [25, 100]})))
     assert before.surrogate("forest-kernel", 3) != sizes.surrogate("forest-kernel", 3)
     assert before.configurations("wine") == sizes.configurations("wine")

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-import search
-from divbo import plugins
-from divbo.errors import UserError
-from divbo.search.budget import Budget
-from divbo.search.journal import Record
-from divbo.surrogate_quality import Evaluated, assess, compare, read
-from divbo.surrogates.base import DiversitySurrogate, PerformanceSurrogate
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.scoring.surrogate_quality import Evaluated, assess, compare, read
+from ensemble_search.search import run
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Record
+from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 
 
 def tau_b(x, y) -> float:
@@ -174,7 +174,7 @@ def test_a_row_depends_on_no_other_job_or_size(name):
 
 def test_reads_what_a_search_writes(tmp_path):
     """The successful configurations, whatever is inactive in them, and their predictions."""
-    space = plugins.load("space", "divbo-small")()
+    space = plugins.load("spaces", "divbo-small")()
     configurations = space.sample(12, np.random.default_rng(0))
     probabilities = np.random.default_rng(1).random((12, 30, 1), dtype=np.float32)
     records = []
@@ -196,7 +196,7 @@ def test_reads_what_a_search_writes(tmp_path):
                 test=probabilities[i] if ok else None,
             )
         )
-    search.write(tmp_path, records, search.column_types(space), ((30, 1), (30, 1)))
+    run.write(tmp_path, records, run.column_types(space), ((30, 1), (30, 1)))
     evaluated = read(tmp_path, space)
     kept = [i for i in range(12) if i % 5 != 2]
     vectors = space.encode([configurations[i] for i in kept]).astype(np.float32)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm
 
-from divbo import plugins
-from divbo.diversity import diversity, pairwise
-from divbo.pair_trees import PairTrees
-from divbo.pairs import Pairs
-from divbo.surrogates import lightgbm_pairs, xgboost_pairs
-from divbo.surrogates.base import DiversitySurrogate, one_hot
-from divbo.surrogates.forest_kernel import ForestKernel
-from divbo.surrogates.lightgbm_pairs import LightGBMPairs
-from divbo.surrogates.lightgbm_single import LightGBMSingle, normal_scores
-from divbo.surrogates.random_forest_pairs import RandomForestPairs
+from ensemble_search.problems.diversity import diversity, pairwise
+from ensemble_search.runtime import plugins
+from ensemble_search.surrogates import lightgbm_pairs, xgboost_pairs
+from ensemble_search.surrogates._pairs.rows import Pairs
+from ensemble_search.surrogates._pairs.trees import PairTrees
+from ensemble_search.surrogates.base import DiversitySurrogate, one_hot
+from ensemble_search.surrogates.forest_kernel import ForestKernel
+from ensemble_search.surrogates.lightgbm_pairs import LightGBMPairs
+from ensemble_search.surrogates.lightgbm_single import LightGBMSingle, normal_scores
+from ensemble_search.surrogates.random_forest_pairs import RandomForestPairs
 
 CATEGORIES = np.array([4, 0, 0, 0, 0, 0, 0])  # of made()
 DIVERSITY = [

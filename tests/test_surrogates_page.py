@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import made_results as made
-from divbo import files
-from divbo.analysis import surrogates
-from divbo.analysis.load import load
-from divbo.report import made as pages
+from ensemble_search.analysis import surrogates
+from ensemble_search.analysis.load import load
+from ensemble_search.report import build as pages
+from ensemble_search.runtime import files
 
 SECTION = {
     "names": ["lightgbm-pairs", "random-forest"],
@@ -40,8 +40,8 @@ def write(results, surrogate: str, repeat: int, **other) -> None:
             row |= {"protocol": protocol, "pairs": 50, "tau": tau - 0.1 * (protocol == "held-out")}
             row |= {"within_1": 0.4 + 0.2 * repeat, "within_2": 0.8, "absolute_error": 0.06}
             rows.append(row | {"spread": 0.02, "predict_cpu_seconds": 0.1})
-    task = {"surrogate": surrogate, "repeat": repeat, "sizes": [25, 250], "held_out": 50}
-    metadata = {"divbo.task": json.dumps(task | {"seed": 0, "space": "divbo"} | other)}
+    job = {"surrogate": surrogate, "repeat": repeat, "sizes": [25, 250], "held_out": 50}
+    metadata = {"ensemble_search.job": json.dumps(job | {"seed": 0, "space": "divbo"} | other)}
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     files.write_parquet(
         results / f"surrogates/quake/{surrogate}/{repeat}/quality.parquet", columns, metadata
@@ -85,7 +85,7 @@ def test_files_of_other_settings_and_lost_ones_are_listed(results):
 
 
 def test_page(results, tmp_path):
-    page = pages.make("divbo.report.pages.surrogates", load(STUDY, results), tmp_path)
+    page = pages.make("ensemble_search.report.pages.surrogates", load(STUDY, results), tmp_path)
     assert (page.error, page.reason) == ("", "")
     csv = pd.read_csv(tmp_path / "tables/surrogates-tau.csv")
     at = csv.set_index(["protocol", "surrogate", "observations"])["mean"]
@@ -105,5 +105,7 @@ def test_page(results, tmp_path):
 def test_page_without_evaluations(tmp_path):
     for section, reason in ((None, "evaluates no surrogates"), (SECTION, "has finished")):
         study = made.study() | {"surrogates": section}
-        page = pages.make("divbo.report.pages.surrogates", load(study, tmp_path), tmp_path)
+        page = pages.make(
+            "ensemble_search.report.pages.surrogates", load(study, tmp_path), tmp_path
+        )
         assert reason in page.reason

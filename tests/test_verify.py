@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 import search as search_script
-from divbo import scores, verification
-from divbo.data import normalise, prepare, sources, split
-from divbo.files import checksums, write_json
-from divbo.tasks import Tasks
+from ensemble_search.data import normalise, prepare, sources, split
+from ensemble_search.jobs import Jobs
+from ensemble_search.results import verification
+from ensemble_search.runtime.files import checksums, write_json
+from ensemble_search.scoring import ensemble_scores
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 STUDY = {
@@ -41,15 +42,15 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         Path("study.yaml").write_text(yaml.safe_dump(STUDY), encoding="utf-8")
-        tasks = Tasks.load("study.yaml")
+        jobs = Jobs.load("study.yaml")
         frame, described = normalise.normalise(sources.read({"sklearn": "wine"}, {}))
-        normalise.write(frame, described, Path("results/data") / tasks.source_key("wine"))
-        split.write(*prepare.make_split(frame, described, json.loads(tasks.split("fixed"))), SPLIT)
-        arguments = ["--task", tasks.search("wine", "random", 0), "--split", str(SPLIT)]
+        normalise.write(frame, described, Path("results/data") / jobs.source_key("wine"))
+        split.write(*prepare.make_split(frame, described, json.loads(jobs.split("fixed"))), SPLIT)
+        arguments = ["--job", jobs.search("wine", "random", 0), "--split", str(SPLIT)]
         arguments += ["--checkpoints", "results/tiny/checkpoints/wine/random/0"]
         patch.setattr(sys, "argv", ["search.py", *arguments, "--output", str(SEARCH)])
         search_script.main()
-        scores.write(SEARCH, SPLIT, {"type": "best"}, 0, ENSEMBLE)
+        ensemble_scores.write(SEARCH, SPLIT, {"type": "best"}, 0, ENSEMBLE)
     return folder
 
 
@@ -61,14 +62,14 @@ def study(made, tmp_path, monkeypatch):
 
 
 def problems(sample: int = 0) -> list[str]:
-    found = verification.verify(Tasks.load("study.yaml"), Path("results"), sample, 0).problems
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), sample, 0).problems
     assert not any("\n" in line for line in found)
     return found
 
 
 def test_an_untouched_study_has_no_problem_and_gives_the_same_numbers(study):
     before = {p: p.read_bytes() for p in Path("results").rglob("*") if p.is_file()}
-    found = verification.verify(Tasks.load("study.yaml"), Path("results"), 2, 0)
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), 2, 0)
     assert found.problems == []
     assert (found.folders, found.same, found.rounded) == (4, 2, 0)
     assert before == {p: p.read_bytes() for p in Path("results").rglob("*") if p.is_file()}
@@ -127,7 +128,7 @@ def test_results_that_do_not_belong_together_are_found(study):
 def test_rounding_is_no_problem(study):
     forge(lambda p: p * np.float32(1 - 1e-6))
     shutil.rmtree(ENSEMBLE)
-    found = verification.verify(Tasks.load("study.yaml"), Path("results"), 1, 0)
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), 1, 0)
     assert (found.problems, found.same, found.rounded) == ([], 0, 1)
 
 

@@ -188,8 +188,8 @@ def test_second_workflow_is_refused(checkout):
 UNSTEADY = """
 from pathlib import Path
 
-from divbo.errors import UserError
-from divbo.optimizers.random import RandomSearch as _RandomSearch
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.optimizers.random import RandomSearch as _RandomSearch
 
 class Unsteady(_RandomSearch):
     for_good: bool = False
@@ -203,7 +203,7 @@ class Unsteady(_RandomSearch):
 
 
 def test_a_run_that_failed_ends_with_what_failed_and_why(checkout):
-    plugin = checkout.folder / "workflow_scripts/divbo/optimizers/unsteady.py"
+    plugin = checkout.folder / "workflow_scripts/ensemble_search/optimizers/unsteady.py"
     plugin.write_text(UNSTEADY, encoding="utf-8")
     unsteady = {"once": {"optimizer": "unsteady"}}
     unsteady["often"] = {**unsteady["once"], "for_good": True}
@@ -262,7 +262,7 @@ def test_status_of_a_finished_study(finished):
 
 def test_a_report_with_a_page_that_could_not_be_made_is_not_done(copied):
     """The other pages are there to be read, and the end of the run says which is not."""
-    page = copied.folder / "workflow_scripts/divbo/report/pages/broken.py"
+    page = copied.folder / "workflow_scripts/ensemble_search/report/pages/broken.py"
     page.write_text('TITLE, ORDER = "Broken", 1\n\n\ndef build(results, publish):\n    1 / 0\n')
     folder = copied.folder / "results/tiny"
     text = copied.snakemake("--quiet", "rules", fails=True)
@@ -291,7 +291,7 @@ def test_another_split_for_every_repeat(checkout):
 
 
 def test_an_edit_of_the_evaluator_evaluates_again(copied):
-    path = copied.folder / "workflow_scripts/divbo/evaluation/evaluator.py"
+    path = copied.folder / "workflow_scripts/ensemble_search/evaluation/evaluator.py"
     path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
     copied.snakemake("--until", "search")
     log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()

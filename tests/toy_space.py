@@ -5,8 +5,8 @@ import json
 import numpy as np
 from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Float, Integer
 
-from divbo.history import History, Observation
-from divbo.space.base import Space
+from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.spaces.base import Space
 
 SAMPLES = 60
 LABELS = (np.linspace(0, 1, SAMPLES) > 0.4).astype(int)

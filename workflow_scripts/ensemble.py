@@ -4,7 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from divbo import errors, scores
+from ensemble_search.runtime import errors
+from ensemble_search.scoring import ensemble_scores
 
 
 def main() -> None:
@@ -42,7 +43,9 @@ def main() -> None:
         if options.checkpoints is None:
             raise errors.UserError("--refits needs --checkpoints, a folder where fits are kept")
         refits = {**refits, "threads": options.threads, "folder": options.checkpoints}
-    scores.write(options.search, options.split, settings, options.seed, options.output, refits)
+    ensemble_scores.write(
+        options.search, options.split, settings, options.seed, options.output, refits
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from divbo.errors import one_line, run
+from ensemble_search.runtime.errors import one_line, run
 
 
 def main() -> None:
@@ -21,11 +21,11 @@ def main() -> None:
 
     # The client warns through the root logger about matters that are nobody's concern here.
     logging.getLogger().addHandler(logging.NullHandler())
-    progress = logging.getLogger("divbo")
+    progress = logging.getLogger("ensemble_search")
     progress.addHandler(logging.StreamHandler())
     progress.setLevel(logging.INFO)
 
-    from divbo.data import changes, normalise, sources
+    from ensemble_search.data import changes, normalise, sources
 
     frame, description = normalise.normalise(
         sources.read(arguments.source, arguments.openml, arguments.output),

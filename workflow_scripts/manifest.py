@@ -10,7 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
-from divbo import errors, files, manifest
+from ensemble_search.results import manifest
+from ensemble_search.runtime import errors, files
 
 
 def main() -> None:

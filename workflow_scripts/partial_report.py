@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from divbo import errors
-from divbo.tasks import Tasks
+from ensemble_search.jobs import Jobs
+from ensemble_search.runtime import errors
 
 
 def main() -> None:
@@ -18,13 +18,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     arguments = parser.parse_args()
-    tasks = Tasks.load(arguments.study)
-    results = Path("results") / tasks.study.study
+    jobs = Jobs.load(arguments.study)
+    results = Path("results") / jobs.study.study
     output = results / "partial-report"
     for folder in ("pages", "tables", "figures"):  # files of what the study no longer has
         shutil.rmtree(output / folder, ignore_errors=True)
     script = Path(__file__).with_name("report.py")
-    command = [sys.executable, script, "--study", tasks.report()]
+    command = [sys.executable, script, "--study", jobs.report()]
     ended = subprocess.run([*command, "--results", results, "--output", output], check=False)
     if ended.returncode:
         sys.exit(ended.returncode)

@@ -14,7 +14,7 @@ import json
 import shutil
 from pathlib import Path
 
-from divbo import errors
+from ensemble_search.runtime import errors
 
 
 def main() -> None:
@@ -31,10 +31,10 @@ def main() -> None:
     arguments = parser.parse_args()
 
     study = parse(arguments.study)
-    from divbo.report import page
+    from ensemble_search.report import write
 
     folder = arguments.output
-    unmade = page.write(study, arguments.results, folder)
+    unmade = write.write(study, arguments.results, folder)
     if unmade and arguments.incomplete:
         if arguments.incomplete.exists():
             shutil.rmtree(arguments.incomplete)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import yaml
 
-from divbo import errors, files, manifest, reproduction
-from divbo.data.sources import source_key
-from divbo.errors import UserError
+from ensemble_search.data.sources import source_key
+from ensemble_search.results import manifest, reproduction
+from ensemble_search.runtime import errors, files
+from ensemble_search.runtime.errors import UserError
 
 SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from divbo import errors, files
-from divbo.data.split import Inputs, checked_inputs
+from ensemble_search.data.split import Inputs, checked_inputs
+from ensemble_search.runtime import errors, files
 
 LABEL = "class"
 NOT_INSTALLED = "AutoGluon is not installed; run `make autogluon`, or Snakemake with --sdm conda"

@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from divbo.errors import UserError, run
+from ensemble_search.runtime.errors import UserError, run
 
 
 def main() -> None:
@@ -18,12 +18,11 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    from divbo import readers
-    from divbo.data import prepare, split
+    from ensemble_search.data import fetched, prepare, split
 
     if not (arguments.dataset / "dataset.json").is_file():
         raise UserError(f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote")
-    frame, described = readers.dataset(arguments.dataset)
+    frame, described = fetched.read(arguments.dataset)
     made = prepare.make_split(frame, described, arguments.settings)
     split.write(*made, arguments.output)
     for column, reason in made[-1]["dropped"].items():

@@ -12,13 +12,13 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from divbo import errors, job_logs, locks, readers, slurm
-from divbo.analysis import outdated
-from divbo.errors import UserError
-from divbo.files import Missing
-from divbo.search.progress import amount, duration
-from divbo.study import Study
-from divbo.tasks import Tasks
+from ensemble_search.jobs import Jobs
+from ensemble_search.results import job_logs, layout, outdated, readers
+from ensemble_search.runtime import errors, locks, slurm
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import Missing
+from ensemble_search.search.progress import amount, duration
+from ensemble_search.study.model import Study
 
 HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
 #: A search on another host counts as running this long after its last evaluation, in seconds.
@@ -34,9 +34,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     arguments = parser.parse_args()
-    tasks = Tasks.load(arguments.study)
-    loaded = tasks.study
-    homes = {name: tasks.home(*name).study.study for name in searches(loaded)}
+    jobs = Jobs.load(arguments.study)
+    loaded = jobs.study
+    homes = {name: jobs.home(*name).study.study for name in searches(loaded)}
     queue = {job.comment: job.state for job in slurm.queue() or ()}
     states = [
         state(Path("results") / home, loaded, *name, queue.get(slurm.search_comment(home, *name)))
@@ -48,7 +48,7 @@ def main() -> None:
         print("  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip())
     print(f"\n{total(states)}")
     unfinished = {(s["dataset"], s["search"], s["repeat"]) for s in states if s["state"] != "done"}
-    found = [(job, job_state(job, unfinished, queue)) for job in jobs_after_searches(tasks)]
+    found = [(job, job_state(job, unfinished, queue)) for job in jobs_after_searches(jobs)]
     for kind in dict.fromkeys(job.kind for job, _ in found):
         print(summary(kind, [state for job, state in found if job.kind == kind]))
     failures = [
@@ -101,48 +101,38 @@ class AfterSearches(NamedTuple):
     checkpoints: Path | None = None
 
 
-def jobs_after_searches(tasks: Tasks) -> Iterator[AfterSearches]:
+def jobs_after_searches(jobs: Jobs) -> Iterator[AfterSearches]:
     """List the jobs of a study that are no searches: ensembles, surrogates, AutoGluon."""
-    study, root = tasks.study, Path("results") / tasks.study.study
+    study, root = jobs.study, Path("results") / jobs.study.study
+
+    def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
+        return AfterSearches(
+            kind,
+            rule,
+            tuple(fields.values()),
+            layout.path(root, pattern, **fields) / file,
+            layout.path(root, layout.log(log or rule, pattern), **fields),
+            checkpoints and layout.path(root, checkpoints, **fields),
+        )
+
     pairs = dict.fromkeys((m.search, m.ensemble) for m in study.methods.values())
     for dataset, (search, ensemble), repeat in product(study.datasets, pairs, range(study.repeats)):
-        part = Path(dataset, search, ensemble, str(repeat))
-        yield AfterSearches(
-            "ensembles",
-            "fitted_ensemble" if tasks.refits(ensemble) else "ensemble",
-            (dataset, search, ensemble, repeat),
-            root / "ensembles" / part / "scores.parquet",
-            root / "logs/ensemble" / part.with_name(f"{repeat}.log"),
-            root / "checkpoints" / dataset / search / str(repeat) / ensemble,
-        )
+        run = {"dataset": dataset, "search": search, "ensemble": ensemble, "repeat": repeat}
+        rule = "fitted_ensemble" if jobs.refits(ensemble) else "ensemble"
+        places = layout.ENSEMBLE, "scores.parquet", layout.FITS, "ensemble"
+        yield job("ensembles", rule, *places, **run)
     if section := study.surrogates:
         datasets = section.datasets or list(study.datasets)
         for dataset in datasets:
-            yield AfterSearches(
-                "sets of configurations",
-                "configurations",
-                (dataset,),
-                root / "configurations" / dataset / "search.json",
-                root / "logs/configurations" / f"{dataset}.log",
-                root / "checkpoints" / dataset / "configurations/all",
-            )
+            places = layout.CONFIGURATIONS, "search.json", layout.CONFIGURATIONS_CHECKPOINTS
+            yield job("sets of configurations", "configurations", *places, dataset=dataset)
         for dataset, name, repeat in product(datasets, section.names, range(section.repeats)):
-            part = Path(dataset, name, str(repeat))
-            yield AfterSearches(
-                "evaluations of surrogates",
-                "surrogate",
-                (dataset, name, repeat),
-                root / "surrogates" / part / "quality.parquet",
-                root / "logs/surrogate" / part.with_name(f"{repeat}.log"),
-            )
+            run = {"dataset": dataset, "surrogate": name, "repeat": repeat}
+            places = layout.SURROGATE, "quality.parquet"
+            yield job("evaluations of surrogates", "surrogate", *places, **run)
     for dataset in study.datasets if study.autogluon else ():
-        yield AfterSearches(
-            "runs of AutoGluon",
-            "autogluon",
-            (dataset,),
-            root / "autogluon" / dataset / "scores.json",
-            root / "logs/autogluon" / f"{dataset}.log",
-        )
+        places = layout.AUTOGLUON, "scores.json"
+        yield job("runs of AutoGluon", "autogluon", *places, dataset=dataset)
 
 
 def job_state(
@@ -209,13 +199,13 @@ def state(
         ``state`` is one of :data:`STATES`; ``failed`` comes with ``reason`` and ``log``.
         ``problems``: files that are damaged, one line each with the remedy.
     """
-    part = Path(dataset) / search / str(repeat)
+    run = {"dataset": dataset, "search": search, "repeat": repeat}
+    checkpoints = layout.path(root, layout.CHECKPOINTS, **run)
     ((unit, budget),) = loaded.budget.model_dump(exclude_none=True).items()
-    result = {"dataset": dataset, "search": search, "repeat": repeat, "unit": unit}
-    result["budget"] = budget
+    result = {**run, "unit": unit, "budget": budget}
     problems: list[str] = []
-    progress = _read(readers.progress, root / "checkpoints" / part, problems)
-    manifest = _read(readers.search, root / "searches" / part, problems)
+    progress = _read(readers.progress, checkpoints, problems)
+    manifest = _read(readers.search, layout.path(root, layout.SEARCH, **run), problems)
     result["problems"] = problems
     nothing = known = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
     if progress:
@@ -232,8 +222,8 @@ def state(
         return {**manifest, **result, "done": budget, "failed": failed,
                 "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
-    running = any(_held(p, updated) for p in (root / "checkpoints" / part).glob("*/lock"))
-    log = root / "logs" / "search" / f"{part}.log"
+    running = any(_held(p, updated) for p in checkpoints.glob("*/lock"))
+    log = layout.path(root, layout.log("search", layout.SEARCH), **run)
     if running:
         return {**known, "state": "running"}
     if reason := job_logs.reason(log):

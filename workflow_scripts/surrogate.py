@@ -2,7 +2,7 @@
 
 By hand, with the arguments that `snakemake -n -p` prints:
 
-    python workflow_scripts/surrogate.py --task '{"surrogate": "forest-kernel", ...}' \
+    python workflow_scripts/surrogate.py --job '{"surrogate": "forest-kernel", ...}' \
         --configurations results/mine/configurations/quake --output quality.parquet
 """
 
@@ -12,39 +12,40 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from divbo import errors, files, plugins, surrogate_quality
-from divbo.errors import UserError
+from ensemble_search.runtime import errors, files, plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.scoring import surrogate_quality
 
-TASK = ("surrogate", "space", "sizes", "held_out", "seed", "repeat")
+JOB = ("surrogate", "space", "sizes", "held_out", "seed", "repeat")
 
 
 def main() -> None:
-    """Write one row a size and protocol; the file's metadata hold the task."""
+    """Write one row a size and protocol; the file's metadata hold the job."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--task", type=json.loads, required=True, help=f"JSON: {', '.join(TASK)}")
+    parser.add_argument("--job", type=json.loads, required=True, help=f"JSON: {', '.join(JOB)}")
     parser.add_argument(
         "--configurations", type=Path, required=True, help="folder of a finished search"
     )
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")
     arguments = parser.parse_args()
-    task = arguments.task
-    if missing := [key for key in TASK if key not in task]:
-        raise UserError(f"--task: key '{missing[0]}' is missing; needed: {', '.join(TASK)}")
+    job = arguments.job
+    if missing := [key for key in JOB if key not in job]:
+        raise UserError(f"--job: key '{missing[0]}' is missing; needed: {', '.join(JOB)}")
 
-    surrogate = plugins.load("surrogates", task["surrogate"])()
-    space = plugins.load("space", task["space"])()
+    surrogate = plugins.load("surrogates", job["surrogate"])()
+    space = plugins.load("spaces", job["space"])()
     evaluated = surrogate_quality.read(arguments.configurations, space)
-    needed, found = max(task["sizes"]) + task["held_out"], len(evaluated.errors)
+    needed, found = max(job["sizes"]) + job["held_out"], len(evaluated.errors)
     if needed > found:
         raise UserError(
             f"'{arguments.configurations}' has {found} configurations that could be fitted; "
             f"sizes and held_out need {needed}"
         )
-    seed = (task["seed"], task["repeat"])
+    seed = (job["seed"], job["repeat"])
     with threadpool_limits(1):
-        rows = surrogate_quality.assess(surrogate, evaluated, task["sizes"], task["held_out"], seed)
+        rows = surrogate_quality.assess(surrogate, evaluated, job["sizes"], job["held_out"], seed)
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    files.write_parquet(arguments.output, columns, {"divbo.task": json.dumps(task)})
+    files.write_parquet(arguments.output, columns, {"ensemble_search.job": json.dumps(job)})
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from divbo import errors
-from divbo.errors import UserError
-from divbo.tasks import Tasks
+from ensemble_search.jobs import Jobs
+from ensemble_search.runtime import errors
+from ensemble_search.runtime.errors import UserError
 
 
 def main() -> None:
@@ -23,13 +23,13 @@ def main() -> None:
     arguments = parser.parse_args()
     if min(arguments.sample, arguments.seed) < 0:
         raise UserError("--sample and --seed must be 0 or more")
-    tasks = Tasks.load(arguments.study)
+    jobs = Jobs.load(arguments.study)
 
-    from divbo import verification
-    from divbo.evaluation.evaluator import WorkerError
+    from ensemble_search.evaluation.evaluator import WorkerError
+    from ensemble_search.results import verification
 
     try:
-        found = verification.verify(tasks, Path("results"), arguments.sample, arguments.seed)
+        found = verification.verify(jobs, Path("results"), arguments.sample, arguments.seed)
     except WorkerError as error:
         raise UserError(str(error)) from error
     for line in found.problems:

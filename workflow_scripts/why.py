@@ -14,9 +14,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from divbo import errors, study_file
-from divbo.errors import UserError
-from divbo.search.journal import differences
+from ensemble_search.runtime import errors
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.journal import differences
+from ensemble_search.study import yaml_file
 
 #: Examples that are named of each reason.
 EXAMPLES = 4
@@ -45,7 +46,7 @@ def main() -> None:
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
-    study_file.read_yaml(Path(arguments.study))  # what is no study at all, in our words
+    yaml_file.read_yaml(Path(arguments.study))  # what is no study at all, in our words
     for line in report(jobs(dry_run(arguments.study, arguments.options))):
         print(line)
 

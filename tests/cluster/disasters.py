@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checkout import STUDY, Checkout
-from divbo import slurm
+from ensemble_search.runtime import slurm
 from slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
 
 SPACE = Path(__file__).with_name("gated.py")
@@ -160,7 +160,7 @@ def local(folder: Path) -> dict[str, bytes]:
     folder.mkdir()
     study = Checkout(folder)
     study.write(SMALL)
-    (folder / "workflow_scripts/divbo/space/gated.py").write_bytes(SPACE.read_bytes())
+    (folder / "workflow_scripts/ensemble_search/spaces/gated.py").write_bytes(SPACE.read_bytes())
     study.snakemake()
     return study.results()
 

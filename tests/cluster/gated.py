@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from divbo.space.divbo_small import DivboSmall
+from ensemble_search.spaces.divbo_small import DivboSmall
 
 _FREE = 3  # evaluations before the first that is held
 

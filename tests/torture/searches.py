@@ -108,7 +108,7 @@ def fork(folder, split, name, before, after=lambda: None, budget=None, log=None)
             log = log or folder.parent / f"{folder.name}.log"
             os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), 2)
             before()
-            instant_search.job(folder, split, name, budget or BUDGETS[name])
+            instant_search.run_search(folder, split, name, budget or BUDGETS[name])
             after()
             status = 0
         except SystemExit as error:

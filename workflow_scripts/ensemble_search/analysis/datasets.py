@@ -1,0 +1,98 @@
+"""What the data sets are: sizes, classes, kinds of columns, and what became of the columns."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ensemble_search.data import fetched
+from ensemble_search.data.sources import source_key
+from ensemble_search.results import layout, readers
+
+KINDS = ("numeric", "date", "boolean", "categorical")
+
+
+def table(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
+    """Describe the data sets, one row each.
+
+    Parameters
+    ----------
+    study
+        As ``Results`` has it.
+    results
+        Folder of the study's results; ``dataset.json`` is in ``data`` beside it.
+
+    Returns
+    -------
+    table
+        Columns ``dataset``, ``rows``, ``features`` (as fetched), ``prepared`` (after the base
+        preparation of the first split), ``classes``, ``smallest_class`` (share of the rows), one
+        for each kind of column, ``missing`` (share of the values), ``left_out`` (columns of the
+        source that no search sees). Data sets that are not fetched yet are left out; what is only
+        known after the split is NaN before it.
+    """
+    rows = []
+    for dataset, described, split in _described(study, results):
+        kinds = Counter(described["columns"].values())
+        classes, n = described["classes"], described["rows"]
+        rows.append(
+            {
+                "dataset": dataset,
+                "rows": n,
+                "features": described["features"],
+                "prepared": split.get("features", float("nan")),
+                "classes": len(classes),
+                "smallest_class": min(classes.values()) / n,
+                **{kind: kinds[kind] for kind in KINDS},
+                "missing": described["missing"] / (n * described["features"]),
+                "left_out": len(_gone(described, split)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def gone(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
+    """List the columns of the sources that no search sees: ``dataset``, ``column``, ``why``.
+
+    What is made of one column and dropped alone (rare categories, parts of dates) is counted in a
+    row of its data set.
+    """
+    rows = []
+    for dataset, described, split in _described(study, results):
+        rows += [(dataset, *item) for item in _gone(described, split).items()]
+        parts = [c for c in split.get("dropped", {}) if c not in described["columns"]]
+        if parts:
+            why = Counter(split["dropped"][part] for part in parts).most_common(1)[0][0]
+            what = (
+                "categories and parts of dates" if len(parts) > 1 else "category or part of a date"
+            )
+            rows.append((dataset, f"{len(parts)} {what}", why))
+    return pd.DataFrame(rows, columns=["dataset", "column", "why"])
+
+
+def notes(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
+    """List what the fetch noted: ``dataset``, ``note``."""
+    rows = [
+        (name, note) for name, found, _ in _described(study, results) for note in found["notes"]
+    ]
+    return pd.DataFrame(rows, columns=["dataset", "note"])
+
+
+def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, str]:
+    dropped = split.get("dropped", {}).items()
+    here = {column: why for column, why in dropped if column in described["columns"]}
+    return {**described.get("left_out", {}), **here}
+
+
+def _described(study: Mapping[str, Any], results: Path):
+    """Yield each fetched data set with its ``dataset.json`` and ``split.json`` (empty if none)."""
+    searches = [method["search"] for method in study["methods"].values()]
+    for dataset, source in study.get("sources", {}).items():
+        folder = results.parent / "data" / source_key(source)
+        if not (folder / "dataset.json").is_file():
+            continue
+        split = layout.split_folder(results, study, dataset, searches[0], 0)
+        made = readers.split(split) if (split / "split.json").is_file() else {}
+        yield dataset, fetched.description(folder), made

@@ -1,0 +1,90 @@
+"""Failed evaluations by cause."""
+
+import re
+
+import pandas as pd
+
+from ensemble_search.evaluation.status import OK, STATUSES
+
+FAILED = tuple(s for s in STATUSES if s != OK)
+#: Addresses and numbers, with their unit of memory; not digits that end a name, as in float64.
+_NUMBER = re.compile(
+    r"0x[0-9a-fA-F]+|(?<![A-Za-z\d])[-+]?(?:(?:\d[\d,]*)?\.?\d+\.?(?:[eE][-+]?\d+)?|nan\b|inf\b)"
+    r"(?:\s?[KMGT]?i?B\b)?"
+)
+#: Numbers in a row, as of arrays and their shapes, however many.
+_NUMBERS = re.compile(r"(?:[\[(]+\s*)?#(?:[\s,;x×()\[\].…]*#)*(?:[\s,.…]*[\])]+)?")
+#: Messages are stored up to a length; where that cuts them depends on the digits before.
+_TOLD_APART = 150
+
+
+def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Count evaluations by status within each value of ``column`` (such as ``dataset``).
+
+    Returns
+    -------
+    table
+        Index: values of the column, most failures first where they are not in the study's order.
+        ``evaluations``, one column a status that failed, ``failed``, and ``share``.
+    """
+    known = observations.dropna(subset=column)
+    table = pd.crosstab(known[column], known["status"])
+    table = table.reindex(index=known[column].unique())
+    evaluations = table.sum(axis=1)
+    table = table.reindex(columns=FAILED, fill_value=0)
+    table.insert(0, "evaluations", evaluations)
+    table["failed"] = table[list(FAILED)].sum(axis=1)
+    table["share"] = table["failed"] / table["evaluations"]
+    table.columns.name = None
+    return table
+
+
+def causes(observations: pd.DataFrame) -> pd.DataFrame:
+    """Count failures by status, error type and :func:`cause`, with a message of each.
+
+    Returns
+    -------
+    table
+        Columns ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (how many
+        are concerned), ``message`` (the commonest of the cause); most failures first.
+    """
+    columns = ["status", "error_type", "failures", "datasets", "algorithms", "message"]
+    failed = observations[observations["status"] != OK]
+    if failed.empty:
+        return pd.DataFrame(columns=columns)
+    failed = failed.assign(
+        error_type=failed["error_type"].fillna("").replace("", "–"),
+        message=failed["message"].fillna(""),
+    )
+    failed["cause"] = failed["message"].map({m: cause(m) for m in failed["message"].unique()})
+    groups = failed.groupby(["status", "error_type", "cause"])
+    table = groups.agg(
+        failures=("status", "size"),
+        datasets=("dataset", "nunique"),
+        algorithms=("algorithm", "nunique"),
+        message=("message", _commonest),
+    ).reset_index()
+    order = ["failures", "status", "error_type", "cause"]
+    ascending = [False, True, True, True]
+    return table.sort_values(order, ascending=ascending, ignore_index=True)[columns]
+
+
+def cause(message: str) -> str:
+    """Reduce a message to what messages of the same cause share.
+
+    Numbers, addresses, arrays and their shapes become ``#``.
+    """
+    return _NUMBERS.sub("#", _NUMBER.sub("#", message))[:_TOLD_APART].rstrip()
+
+
+def _commonest(messages: pd.Series) -> str:
+    counts = messages.value_counts()
+    return min(counts.index[counts == counts.max()])
+
+
+def without_model(scores: pd.DataFrame) -> pd.DataFrame:
+    """Runs that never had a model: ``method``, ``dataset``, ``repeat``."""
+    keys = ["method", "dataset", "repeat"]
+    last = scores[scores["iteration"] == scores["iteration"].max()]
+    lost = last.loc[last["test_error"].isna() | last["validation_error"].isna(), keys]
+    return lost.reset_index(drop=True)

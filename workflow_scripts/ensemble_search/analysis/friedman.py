@@ -1,0 +1,107 @@
+"""Do the methods differ at all over the data sets, and which of them (Friedman, Nemenyi)?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import ranks
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Friedman's test of equal average ranks, with Nemenyi's critical difference.
+
+    Attributes
+    ----------
+    ranks
+        Average rank by method, lowest first.
+    datasets
+        Number of data sets.
+    statistic, p
+        Friedman's chi-square, corrected for ties, with k - 1 degrees of freedom.
+    f_statistic, f_p
+        The F form of Iman and Davenport (1980), less conservative; statistic infinite and p 0
+        where all data sets rank the methods alike.
+    difference
+        Average ranks that are further apart differ at ``alpha`` (Nemenyi, two-sided).
+    alpha
+        Level of significance.
+    """
+
+    ranks: pd.Series
+    datasets: int
+    statistic: float
+    p: float
+    f_statistic: float
+    f_p: float
+    difference: float
+    alpha: float
+
+    def groups(self) -> list[list[str]]:
+        """Methods that the critical difference does not separate: the largest such runs of two
+        and more neighbours in the order of the ranks.
+        """
+        values = self.ranks.to_numpy()
+        names = list(self.ranks.index)
+        found, end = [], 0
+        for first in range(len(values)):
+            near = values <= values[first] + self.difference + 1e-12
+            last = int(np.flatnonzero(near)[-1])
+            if last > first and last > end:
+                found.append(names[first : last + 1])
+                end = last
+        return found
+
+
+def friedman(errors: pd.DataFrame, alpha: float = ALPHA) -> Friedman:
+    """Test whether the methods' average ranks differ (Demsar, JMLR 7, 2006, Section 3.2.2).
+
+    Parameters
+    ----------
+    errors
+        Mean errors, shape (data sets, methods): at least 2 data sets and 3 methods.
+    alpha
+        Level of the critical difference.
+
+    Raises
+    ------
+    ValueError
+        With fewer data sets or methods.
+    """
+    from scipy import stats
+
+    n, k = errors.shape
+    if n < 2 or k < 3:
+        raise ValueError(f"Friedman's test needs 2 data sets and 3 methods, not {n} and {k}")
+    placed = ranks.rank(errors.to_numpy())
+    average = pd.Series(placed.mean(axis=0), errors.columns).sort_values(kind="stable")
+    between = np.square(placed.sum(axis=0) - n * (k + 1) / 2).sum()
+    within = k * placed.var(axis=1).sum()  # smaller where a data set has ties
+    statistic = float((k - 1) * between / within) if within else 0.0
+    rest = n * (k - 1) - statistic  # 0 where all data sets rank the methods alike
+    f_statistic = (n - 1) * statistic / rest if rest > 1e-9 else np.inf
+    return Friedman(
+        ranks=average,
+        datasets=n,
+        statistic=statistic,
+        p=float(stats.chi2.sf(statistic, k - 1)),
+        f_statistic=f_statistic,
+        f_p=float(stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))),
+        difference=critical_difference(k, n, alpha),
+        alpha=alpha,
+    )
+
+
+def critical_difference(methods: int, datasets: int, alpha: float = ALPHA) -> float:
+    """Nemenyi's critical difference of average ranks, q sqrt(k (k + 1) / (6 N)).
+
+    q is the quantile of the studentized range for k methods and infinite degrees of freedom,
+    over sqrt(2) (Demsar, JMLR 7, 2006, Table 5).
+    """
+    from scipy import stats
+
+    q = stats.studentized_range.ppf(1 - alpha, methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))

@@ -1,0 +1,421 @@
+"""Read what exists of a study below its results folder, and list what does not."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ensemble_search.results import layout, outdated, readers
+from ensemble_search.runtime.files import Missing, Unusable, check
+
+if TYPE_CHECKING:
+    from ensemble_search.analysis.ranks import Comparison
+
+OBSERVATIONS = (
+    "iteration",
+    "status",
+    "error",
+    "suggest_seconds",
+    "fit_seconds",
+    "cpu_seconds",
+    "error_type",
+    "message",
+)
+ALGORITHM = "config.algorithm"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a study has produced so far, as tidy frames.
+
+    Attributes
+    ----------
+    study
+        The study: names, settings.
+    scores
+        One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
+        of the ensemble built after that iteration (fractions; NaN before the first success), and
+        ``members`` and ``cost`` (seconds in which they predict validation and test rows). Only
+        runs that have reached the budget, made with the study's settings. With a budget in seconds
+        shorter runs repeat their last row until the longest one's end.
+    observations
+        One row an evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
+        ``error``, seconds, ``error_type``, ``message``, ``algorithm``.
+    manifests
+        One row a search with what ``search.json`` holds (dictionaries stay dictionaries).
+    datasets
+        One row a data set: ``rows`` of its three parts, ``classes``, ``majority_error``: test error
+        of always predicting the most frequent training class. NaN where ``split.json`` is missing.
+    missing
+        One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
+        ``repeat``, ``file`` (below the results folder), ``reason``.
+    damaged
+        What of it is there, but cannot be read: one line each, with the remedy.
+    expected
+        How many files of each stage the study consists of.
+    folder
+        The study's results folder.
+    """
+
+    study: dict[str, Any]
+    scores: pd.DataFrame
+    observations: pd.DataFrame
+    manifests: pd.DataFrame
+    datasets: pd.DataFrame
+    missing: pd.DataFrame
+    damaged: list[str]
+    expected: dict[str, int]
+    folder: Path
+    _read: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods, in the order of the study."""
+        return list(self.study["methods"])
+
+    @property
+    def reference(self) -> str:
+        """The method that the others are compared with."""
+        named = (self.study.get("report") or {}).get("reference")
+        return named or ("DivBO" if "DivBO" in self.methods else self.methods[-1])
+
+    @cached_property
+    def compared(self) -> "Comparison":
+        """The runs that all compared methods have finished."""
+        from ensemble_search.analysis import ranks
+
+        return ranks.comparison(self.scores, self.methods)
+
+    @property
+    def resampled(self) -> bool:
+        """Whether every repeat has a split of its own."""
+        return layout.resampled(self.study)
+
+    def random_errors(self) -> dict[str, np.ndarray]:
+        """Read the validation errors of the random configurations that surrogates are judged on.
+
+        Returns
+        -------
+        errors
+            By data set, those that could be fitted; without data sets that have none.
+        """
+        found = {}
+        for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
+            folder = layout.path(self.folder, layout.CONFIGURATIONS, dataset=dataset)
+            try:
+                table = self.once(readers.observations, folder, ("error",))
+            except Missing:
+                continue
+            found[dataset] = table["error"].to_pandas().dropna().to_numpy(float)
+        return found
+
+    def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
+        """Map the stored class probabilities of a search from their file.
+
+        Parameters
+        ----------
+        dataset, search, repeat
+            The search.
+        part
+            ``validation`` or ``test``.
+
+        Returns
+        -------
+        predictions
+            float32, of shape (n_evaluations, n_samples, n_columns) with one column for two
+            classes; row t belongs to iteration t + 1; NaN for failed evaluations; read-only.
+
+        Raises
+        ------
+        Missing
+            If the file is not there.
+        Unusable
+            If it is damaged.
+        """
+        folder = layout.search_folder(self.folder, self.study, dataset, search, repeat)
+        rows = self.once(readers.search, folder)["evaluations"]
+        return self.once(readers.predictions, folder, part, rows)
+
+    def members(self, dataset: str, search: str, ensemble: str, repeat: int) -> pd.DataFrame:
+        """Read the members of an ensemble at every iteration at which it changed.
+
+        Returns
+        -------
+        members
+            Columns ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
+
+        Raises
+        ------
+        Missing
+            If the file is not there.
+        Unusable
+            If it is damaged.
+        """
+        run = {"dataset": dataset, "search": search, "repeat": repeat}
+        folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
+        return self.once(readers.members, folder).to_pandas()
+
+    def diversities(
+        self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]
+    ) -> np.ndarray:
+        """Diversity of evaluations on the validation part (DivBO paper, Eq. 3).
+
+        Parameters
+        ----------
+        dataset, search, repeat
+            The search.
+        rows, columns
+            Iterations (from 1) of evaluations.
+
+        Returns
+        -------
+        diversities
+            In [0, 1], of shape (len(rows), len(columns)); NaN where an evaluation failed.
+
+        Raises
+        ------
+        Missing
+            If the predictions are not there.
+        Unusable
+            If they are damaged.
+        """
+        predictions = self.predictions(dataset, search, repeat, "validation")
+        return diversities(predictions, np.asarray(rows, int) - 1, np.asarray(columns, int) - 1)
+
+    def once(self, read: Callable, *what: Any) -> Any:
+        """Read a file at its first use: ``read(*what)``."""
+        key = read, *what
+        if key not in self._read:
+            self._read[key] = read(*what)
+        return self._read[key]
+
+
+class Outdated(Exception):
+    """A file that holds something else than the study asks for, with the reason."""
+
+
+def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Diversity of every pair (row, column) of stored predictions (DivBO paper, Eq. 3).
+
+    Mean over the samples of the Euclidean distance of two probability vectors, over sqrt(2); for
+    two classes, stored as one column, that is the mean absolute difference.
+
+    Parameters
+    ----------
+    predictions
+        Of shape (n, n_samples, n_columns).
+    rows, columns
+        Positions among the n.
+
+    Returns
+    -------
+    diversities
+        float64, of shape (len(rows), len(columns)).
+    """
+    result = np.empty((len(rows), len(columns)))
+    others = np.asarray(predictions[columns])
+    for place, row in enumerate(rows):
+        difference = others - predictions[row]
+        if difference.shape[-1] == 1:
+            result[place] = np.abs(difference[..., 0]).mean(axis=1, dtype=float)
+        else:
+            distance = np.sqrt(np.square(difference).sum(axis=-1))
+            result[place] = distance.mean(axis=1, dtype=float) / np.sqrt(2)
+    return result
+
+
+def load(study: Mapping[str, Any], results: Path) -> Results:
+    """Read everything a study has below ``results``; whatever is missing is listed, not refused.
+
+    So is what is damaged; ``write.write`` refuses it.
+
+    Parameters
+    ----------
+    study
+        ``study``, ``datasets``, ``searches``, ``ensembles``, ``methods``, ``repeats``, ``budget``.
+    results
+        Folder of the study, ``results/<study>``.
+    """
+    study = dict(study)
+    study["datasets"] = list(study["datasets"])
+    results = Path(results)
+    missing: list[dict[str, Any]] = []
+    damaged: list[str] = []
+    expected = dict.fromkeys(("split", "search", "ensemble"), 0)
+
+    def attempt(read, path: Path, **where):
+        expected[where["stage"]] += 1
+        try:
+            if not path.exists():
+                raise Missing(path, "it does not exist")
+            return read(path.parent)
+        except Outdated as error:
+            reason = str(error)
+        except Missing:
+            reason = "not there"
+        except Unusable as error:
+            reason = f"unreadable: {error.reason}"
+            damaged.append(str(error))
+        file = Path(os.path.relpath(path, results)).as_posix()
+        missing.append({**where, "file": file, "reason": reason})
+        return None
+
+    datasets = _datasets(study, results, attempt)
+    observations, manifests = _searches(study, results, attempt)
+    scores = _scores(study, results, attempt, manifests)
+    columns = ["stage", "dataset", "search", "ensemble", "repeat", "file", "reason"]
+    lost = pd.DataFrame(missing, columns=columns)
+    lost["repeat"] = lost["repeat"].astype("Int64")
+    return Results(
+        study, scores, observations, manifests, datasets, lost, damaged, expected, results
+    )
+
+
+def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
+    repeats = range(study["repeats"]) if layout.resampled(study) else [None]
+    rows = []
+    for dataset in study["datasets"]:
+        found = []
+        for repeat in repeats:
+            first = _used(study, "search")[0]
+            folder = layout.split_folder(results, study, dataset, first, repeat or 0)
+            where = {"stage": "split", "dataset": dataset, "repeat": repeat}
+            summary = attempt(
+                lambda folder: split_summary(readers.split(folder)), folder / "split.json", **where
+            )
+            found += [summary] if summary else []
+        mean = pd.DataFrame(found).mean(numeric_only=True) if found else {}
+        rows.append({"dataset": dataset, **mean})
+    columns = ["dataset", "train", "validation", "test", "classes", "majority_error"]
+    return pd.DataFrame(rows).reindex(columns=columns)
+
+
+def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
+    """Sizes of the parts, classes, and majority-class error on the test part of a split."""
+    table = pd.DataFrame(split["classes"])[["train", "validation", "test"]]
+    rows = table.sum()
+    majority = table["train"].to_numpy().argmax()
+    error = 1 - table["test"].iloc[majority] / rows["test"]
+    return {**rows, "classes": len(table), "majority_error": error}
+
+
+def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFrame, pd.DataFrame]:
+    budget = study["budget"].get("evaluations")  # None, if it is in seconds: whole runs
+    tables, manifests = [], []
+    for dataset in study["datasets"]:
+        for search in _used(study, "search"):
+            for repeat in range(study["repeats"]):
+                where = {"dataset": dataset, "search": search, "repeat": repeat}
+                folder = layout.search_folder(results, study, dataset, search, repeat)
+                manifest = attempt(
+                    partial(_manifest, study, search),
+                    folder / "search.json",
+                    stage="search",
+                    **where,
+                )
+                read = partial(_observations, manifest) if manifest else _of_no_search
+                frame = attempt(read, folder / "observations.parquet", stage="search", **where)
+                if frame is not None:
+                    frame = frame.slice(0, budget)
+                    tables.append(_tagged(frame, where))
+                if manifest is not None:
+                    manifests.append({**manifest, **where})
+    columns = ["dataset", "search", "repeat", *OBSERVATIONS, "algorithm"]
+    return _joined(tables, columns), pd.DataFrame(manifests)
+
+
+def _manifest(study: dict[str, Any], search: str, folder: Path) -> dict[str, Any]:
+    manifest = readers.search(folder)
+    if reason := outdated.search(manifest, study, search):
+        raise Outdated(reason)
+    return manifest
+
+
+def _of_no_search(folder: Path) -> None:
+    raise Outdated("its search is not usable")
+
+
+def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFrame) -> pd.DataFrame:
+    whole = study["budget"].get("evaluations")
+    columns = ["dataset", "search", "repeat", "evaluations"]
+    rows = manifests.reindex(columns=columns).itertuples(index=False, name=None)
+    usable = {tuple(key): evaluations for *key, evaluations in rows}
+
+    def read(ensemble: str, budget: int, folder: Path) -> pa.Table:
+        table, written = readers.scores(folder)
+        if written and (reason := outdated.ensemble(written, study, ensemble)):
+            raise Outdated(reason)
+        if table.num_rows < budget:
+            raise Outdated(f"{table.num_rows} of {budget} iterations")
+        return table.slice(0, budget).replace_schema_metadata()
+
+    tables = []
+    cache: dict[tuple[str, str, str, int], pa.Table | None] = {}
+    for dataset in study["datasets"]:
+        for method, parts in study["methods"].items():
+            for repeat in range(study["repeats"]):
+                search, ensemble = parts["search"], parts["ensemble"]
+                key = (dataset, search, ensemble, repeat)
+                if key not in cache:
+                    where = dict(zip(("dataset", "search", "ensemble", "repeat"), key, strict=True))
+                    folder = layout.path(results, layout.ENSEMBLE, **where)
+                    evaluations = usable.get((dataset, search, repeat))
+                    reader = partial(read, ensemble, whole or evaluations)
+                    if evaluations is None:
+                        reader = _of_no_search
+                    cache[key] = attempt(
+                        reader, folder / "scores.parquet", stage="ensemble", **where
+                    )
+                if cache[key] is not None:
+                    where = {"method": method, "dataset": dataset, "repeat": repeat}
+                    tables.append(_tagged(cache[key], where))
+    if whole is None and tables:
+        longest = max(table.num_rows for table in tables)
+        tables = [_padded(table, longest) for table in tables]
+    frame = _joined(tables, ["method", "dataset", "repeat", *readers.SCORES])
+    names = {"method": list(study["methods"]), "dataset": study["datasets"]}
+    for column, categories in names.items():
+        frame[column] = pd.Categorical(frame[column], categories)
+    return frame
+
+
+def _padded(table: pa.Table, rows: int) -> pa.Table:
+    """Repeat the last row, with iterations that count on, until there are so many rows."""
+    indices = pa.array([min(i, table.num_rows - 1) for i in range(rows)])
+    iterations = pa.array(range(1, rows + 1), pa.int64())
+    place = table.schema.get_field_index("iteration")
+    return table.take(indices).set_column(place, "iteration", iterations)
+
+
+def _observations(manifest: dict[str, Any], folder: Path) -> pa.Table:
+    check(folder / "search.json", ["observations.parquet"])
+    rows = manifest["evaluations"]
+    table = readers.observations(folder, OBSERVATIONS, others=ALGORITHM, rows=rows)
+    columns = {name: table[name] for name in OBSERVATIONS}
+    empty = pa.nulls(table.num_rows, pa.string())
+    columns["algorithm"] = table[ALGORITHM] if ALGORITHM in table.column_names else empty
+    return pa.table(columns)
+
+
+def _tagged(table: pa.Table, where: Mapping[str, Any]) -> pa.Table:
+    """Put constant columns in front of a table."""
+    for place, (name, value) in enumerate(where.items()):
+        table = table.add_column(place, name, pa.repeat(value, table.num_rows))
+    return table
+
+
+def _joined(tables: list[pa.Table], columns: list[str]) -> pd.DataFrame:
+    if not tables:
+        return pd.DataFrame(columns=columns)
+    frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+    return frame[columns].astype({"iteration": int, "repeat": int})
+
+
+def _used(study: Mapping[str, Any], kind: str) -> list[str]:
+    return list(dict.fromkeys(m[kind] for m in study["methods"].values()))

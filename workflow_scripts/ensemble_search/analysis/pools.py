@@ -1,0 +1,145 @@
+"""How different the members of a final ensemble are from one another (Figure 6)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.ensembles.base import expand
+from ensemble_search.results import layout
+from ensemble_search.runtime.files import Missing, check, read_npz
+
+
+@dataclass(frozen=True)
+class FinalPool:
+    """The members of an ensemble after the last iteration.
+
+    Attributes
+    ----------
+    members
+        Iterations at which the unique members were evaluated, ascending.
+    diversities
+        Of every pair on the validation part (DivBO paper, Eq. 3), shape (members, members).
+    disagreement
+        :func:`disagreement` of the members on the validation part.
+    """
+
+    members: list[int]
+    diversities: np.ndarray
+    disagreement: float
+
+
+def read(results: Results, method: str, dataset: str, repeat: int) -> FinalPool:
+    """Read the final ensemble of a finished run.
+
+    Raises
+    ------
+    Missing
+        If its members, predictions or validation labels are not there.
+    Unusable
+        If one of these is damaged.
+    """
+    parts = results.study["methods"][method]
+    changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+    changes = changes[changes["iteration"] <= results.scores["iteration"].max()]
+    last = changes[changes["iteration"] == changes["iteration"].max()]
+    members = sorted({int(m) for m in last["member"]})
+    run = dataset, parts["search"], repeat
+    predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
+    return FinalPool(
+        members,
+        results.diversities(*run, members, members),
+        disagreement(correct(predictions, labels(results, *run))),
+    )
+
+
+def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarray:
+    """Read the validation labels of a search's split, int, of shape (n_validation,).
+
+    Raises
+    ------
+    Missing
+        If the file is not there.
+    Unusable
+        If it is damaged, or not that of the split.
+    """
+    folder = layout.split_folder(results.folder, results.study, dataset, search, repeat)
+    return results.once(_labels, folder)
+
+
+def _labels(split: Path) -> np.ndarray:
+    check(split / "split.json", ["inputs.npz"])
+    return read_npz(split / "inputs.npz", ["y_validation"])["y_validation"]
+
+
+def table(results: Results, compared: Comparison) -> pd.DataFrame:
+    """Measure the final ensemble of every run.
+
+    Returns
+    -------
+    table
+        One row a run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
+        ``disagreement`` and ``diversity``: means over pairs, NaN for a single member. All three
+        are NaN where a file is missing.
+    """
+    runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
+    rows = []
+    for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
+        try:
+            pool = read(results, run.method, run.dataset, run.repeat)
+            values = len(pool.members), pool.disagreement, mean_of_pairs(pool.diversities)
+        except Missing:
+            values = np.nan, np.nan, np.nan
+        rows.append((run.dataset, run.method, run.repeat, *values))
+    columns = ["dataset", "method", "repeat", "members", "disagreement", "diversity"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def mean_of_pairs(matrix: np.ndarray) -> float:
+    """Mean over the pairs of different members of a symmetric matrix; NaN for fewer than two."""
+    n = len(matrix)
+    return float(matrix[np.triu_indices(n, 1)].mean()) if n > 1 else np.nan
+
+
+def correct(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Whether each member alone is right.
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities as they are stored, of shape (n_members, n_samples, n_columns).
+    labels
+        True labels, int, of shape (n_samples,).
+
+    Returns
+    -------
+    correct
+        bool, of shape (n_members, n_samples); the first of tied classes is taken.
+    """
+    return expand(np.asarray(predictions)).argmax(axis=-1) == labels
+
+
+def disagreement(correct: np.ndarray) -> float:
+    """Mean over pairs of the share of samples on which exactly one of the two is right.
+
+    The disagreement measure of Kuncheva and Whitaker (2003), which the caption of Figure 6 gives;
+    for two classes it is the share of samples whose predicted labels differ.
+
+    Parameters
+    ----------
+    correct
+        bool, of shape (n_members, n_samples).
+
+    Returns
+    -------
+    disagreement
+        In [0, 1]; NaN for fewer than two members.
+    """
+    n, samples = correct.shape
+    if n < 2:
+        return np.nan
+    right = correct.sum(axis=0)  # a sample that r of n get right splits r (n - r) pairs
+    return float((right * (n - right)).sum() / (samples * n * (n - 1) / 2))

@@ -1,0 +1,216 @@
+"""Which runs can be compared fairly, and how the methods rank there (Specification F.7)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+#: Errors are shares of a few thousand samples: differences below this are rounding, hence ties.
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs on which methods are compared: all of them have finished there.
+
+    Attributes
+    ----------
+    scores
+        Rows of :attr:`Results.scores` on those runs, for those methods.
+    methods
+        Methods that are compared, in the order of the study.
+    left_out
+        Methods with no result at all, or with none where the others have one.
+    datasets
+        Data sets with at least one run, in the order of the study.
+    runs
+        Number of (data set, repeat) pairs.
+    """
+
+    scores: pd.DataFrame
+    methods: list[str]
+    left_out: list[str]
+    datasets: list[str]
+    runs: int
+
+
+def comparison(scores: pd.DataFrame, methods: list[str]) -> Comparison:
+    """Keep the (data set, repeat) pairs that all compared methods have.
+
+    A method without any result is left out; if no pair is common to the others, those with the
+    fewest runs are left out, one by one, until there is one.
+    """
+    runs = {
+        m: set(zip(g["dataset"], g["repeat"], strict=True))
+        for m, g in scores.loc[
+            ~scores.duplicated(["method", "dataset", "repeat"]), ["method", "dataset", "repeat"]
+        ].groupby("method", observed=True, sort=False)
+    }
+    compared = [m for m in methods if runs.get(m)]
+    while compared:
+        common = set.intersection(*(runs[m] for m in compared))
+        if common:
+            break
+        fewest = min(len(runs[m]) for m in compared)
+        compared.remove([m for m in compared if len(runs[m]) == fewest][-1])
+    left_out = [m for m in methods if m not in compared]
+    if not compared:
+        return Comparison(scores.iloc[:0], [], left_out, [], 0)
+    pairs = pd.MultiIndex.from_frame(scores[["dataset", "repeat"]].astype({"dataset": str}))
+    keep = pairs.isin(common) & scores["method"].isin(compared)
+    present = {d for d, _ in common}
+    datasets = [d for d in scores["dataset"].cat.categories if d in present]
+    return Comparison(scores[keep], compared, left_out, datasets, len(common))
+
+
+def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFrame:
+    """Errors at the last iteration, shape (runs, methods), index (dataset, repeat).
+
+    ``validation_error`` is the best observed so far (Specification E.4). A run that never had a
+    model counts as an error of 1.
+    """
+    frame = compared.scores
+    if frame.empty:
+        index = pd.MultiIndex.from_arrays([[], []], names=["dataset", "repeat"])
+        return pd.DataFrame(index=index, columns=compared.methods, dtype=float)
+    keys = ["dataset", "repeat", "method"]
+    groups = frame.groupby(keys, observed=True, sort=False)[column]
+    values = groups.min() if column == "validation_error" else groups.last(skipna=False)
+    wide = values.unstack("method")[compared.methods].fillna(1.0).reset_index()
+    wide["dataset"] = pd.Categorical(wide["dataset"].astype(str), compared.datasets)
+    wide = wide.sort_values(["dataset", "repeat"]).astype({"dataset": str})
+    wide.columns.name = None
+    return wide.set_index(["dataset", "repeat"])
+
+
+def spreads(final: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation over repeats of final errors.
+
+    Parameters
+    ----------
+    final
+        Of :func:`final_errors`.
+
+    Returns
+    -------
+    errors
+        Columns ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1; NaN for one repeat),
+        ``repeats``; in the order of the study.
+    """
+    groups = final.groupby(level="dataset", sort=False)
+    frame = pd.concat({"mean": groups.mean(), "std": groups.std()}, axis=1)
+    frame = frame.stack(level=1, future_stack=True).rename_axis(["dataset", "method"]).reset_index()
+    return frame.assign(repeats=frame["dataset"].map(groups.size()))
+
+
+def means(final: pd.DataFrame) -> pd.DataFrame:
+    """Mean error over repeats, shape (data sets, methods)."""
+    return final.groupby(level="dataset", sort=False).mean()
+
+
+def rank(errors: np.ndarray) -> np.ndarray:
+    """Rank along the last axis, 1 = lowest error; ties share their average, NaN comes last."""
+    errors = np.asarray(errors, dtype=float)
+    return rankdata(np.where(np.isnan(errors), np.inf, errors.round(DIGITS)), axis=-1)
+
+
+def mean_error_ranks(final: pd.DataFrame) -> pd.DataFrame:
+    """Ranks of the mean errors on each data set, as in Table 1; shape (data sets, methods)."""
+    errors = means(final)
+    return pd.DataFrame(rank(errors.to_numpy()), index=errors.index, columns=errors.columns)
+
+
+def lowest(errors: pd.DataFrame) -> pd.Series:
+    """Count by method the data sets on which its mean error is the lowest; ties count for all.
+
+    ``errors`` are mean errors, shape (data sets, methods).
+    """
+    rounded = errors.round(DIGITS)
+    return rounded.eq(rounded.min(axis=1), axis=0).sum()
+
+
+def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
+    """Average rank at every iteration, ranked within each run (Figures 3 and 4c).
+
+    Returns
+    -------
+    curves
+        Columns ``iteration``, ``method``, ``rank``; at every iteration the ranks of k methods
+        sum to k (k + 1) / 2.
+    """
+    from ensemble_search.analysis.curves import deliverable
+
+    frame = deliverable(compared.scores, column)
+    wide = frame.pivot(index=["dataset", "repeat", "iteration"], columns="method", values="value")
+    wide = wide[compared.methods]
+    ranks = pd.DataFrame(rank(wide.to_numpy()), wide.index, compared.methods)
+    mean = ranks.groupby(level="iteration").mean()
+    return mean.rename_axis(columns="method").stack().rename("rank").reset_index()
+
+
+def leads_from(curves: pd.DataFrame, method: str) -> int | None:
+    """Return the iteration from which on a method's average rank is the lowest, to the end.
+
+    ``curves`` as of :func:`rank_curves`; None if it is not the lowest, alone, at the end.
+    """
+    wide = curves.pivot(index="iteration", columns="method", values="rank").round(9)
+    ahead = wide[method] < wide.drop(columns=method).min(axis=1)
+    behind = ahead.index[~ahead]
+    if not ahead.iloc[-1]:
+        return None
+    return int(ahead.index[0] if behind.empty else ahead.index[ahead.index > behind[-1]][0])
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Resampled average ranks.
+
+    Attributes
+    ----------
+    unit
+        ``data sets`` (and repeats within them), ``repeats`` (of these data sets), or an empty
+        string if there are too few of both to resample; then the rest is NaN.
+    low, high
+        95 % percentile interval of the average rank, by method.
+    first
+        Share of the resamples in which the method had the lowest average rank (ties shared).
+    """
+
+    unit: str
+    low: pd.Series
+    high: pd.Series
+    first: pd.Series
+
+
+def bootstrap_ranks(final: pd.DataFrame, resamples: int = 2000, seed: int = 0) -> Bootstrap:
+    """Bootstrap the average rank of mean errors.
+
+    From 6 data sets on, data sets are drawn with replacement and repeats within each; with fewer,
+    only repeats are drawn, and only if each data set has at least 5. Methods stay paired.
+    """
+    methods = final.columns
+    groups = [g.to_numpy() for _, g in final.groupby(level="dataset", sort=False)]
+    sizes = np.array([len(g) for g in groups])
+    n = len(groups)
+    unit = "data sets" if n >= 6 else "repeats" if n and sizes.min() >= 5 else ""
+    if not unit or len(methods) < 2:
+        nothing = pd.Series(np.nan, methods)
+        return Bootstrap("", nothing, nothing, nothing)
+    values = np.zeros((n, sizes.max(), len(methods)))
+    for d, group in enumerate(groups):
+        values[d, : len(group)] = group
+    rng = np.random.default_rng(seed)
+    total = np.zeros((resamples, len(methods)))
+    slots = np.arange(sizes.max())
+    for place in range(n):
+        d = rng.integers(n, size=resamples) if unit == "data sets" else np.full(resamples, place)
+        draws = (rng.random((resamples, len(slots))) * sizes[d, None]).astype(int)
+        weight = (slots < sizes[d, None])[..., None]
+        mean = (values[d[:, None], draws] * weight).sum(1) / sizes[d, None]
+        total += rank(mean)
+    average = (total / n).round(DIGITS)
+    low, high = np.quantile(average, [0.025, 0.975], axis=0)
+    best = average == average.min(axis=1, keepdims=True)
+    first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    return Bootstrap(unit, *(pd.Series(v, methods) for v in (low, high, first)))

@@ -1,0 +1,68 @@
+"""Where the time of the searches went."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.search import progress
+
+
+def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFrame:
+    """Sum up the time of each search over all its runs.
+
+    Parameters
+    ----------
+    observations, manifests
+        As in ``Results``.
+
+    Returns
+    -------
+    times
+        Index: searches. ``runs``; mean seconds a run, wall clock, ``fit`` (fitting and predicting),
+        ``suggest`` and ``rest`` of the jobs (starting workers, reading, writing; NaN where older
+        results do not say); ``outside``: share of the three that is not fitting; ``hours``: all
+        three, of all runs; ``cpu_hours``: CPU time of all evaluations.
+    """
+    columns = ["runs", "fit", "suggest", "rest", "outside", "hours", "cpu_hours"]
+    if observations.empty:
+        return pd.DataFrame(columns=columns)
+    seconds = ["fit_seconds", "suggest_seconds", "cpu_seconds"]
+    groups = observations.groupby("search", sort=False)
+    table = groups[seconds].sum()
+    table["runs"] = (
+        observations[["search", "dataset", "repeat"]].drop_duplicates().groupby("search").size()
+    )
+    table["fit"] = table["fit_seconds"] / table["runs"]
+    table["suggest"] = table["suggest_seconds"] / table["runs"]
+    rest = _rest(manifests).groupby("search").sum(min_count=1, skipna=False).reindex(table.index)
+    table["rest"] = rest / table["runs"]
+    total = table["fit_seconds"] + table["suggest_seconds"] + rest
+    table["outside"] = 1 - table["fit_seconds"] / total.where(total > 0)
+    table["hours"] = total.fillna(table["fit_seconds"] + table["suggest_seconds"]) / 3600
+    table["cpu_hours"] = table["cpu_seconds"] / 3600
+    return table[columns]
+
+
+def _rest(manifests: pd.DataFrame) -> pd.Series:
+    """Seconds of every job that went neither into fitting nor into suggesting, by search."""
+    names = ["search", "rest_seconds", "job_seconds", "wall_seconds", "resumed_after"]
+    table = manifests.reindex(columns=names).set_index("search").astype(float)
+    # Older results know the seconds of the last attempt only, here of the first and last.
+    only = (table["job_seconds"] - table["wall_seconds"]).where(table["resumed_after"] == 0)
+    return table["rest_seconds"].fillna(only)
+
+
+def suggest_curves(observations: pd.DataFrame) -> pd.DataFrame:
+    """Median seconds to suggest at every iteration: ``search``, ``iteration``, ``seconds``."""
+    if observations.empty:
+        return pd.DataFrame(columns=["search", "iteration", "seconds"])
+    groups = observations.groupby(["search", "iteration"], sort=False)["suggest_seconds"]
+    return groups.median().rename("seconds").reset_index()
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as :func:`progress.duration`, but digits below 10 s, and – for NaN."""
+    if not np.isfinite(seconds):
+        return "–"
+    if seconds < 10:
+        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
+    return progress.duration(seconds)

@@ -1,0 +1,231 @@
+"""What a reader asks first, answered from the numbers: who wins, by how much, how sure is it."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis.ranks import Bootstrap, Comparison
+from ensemble_search.analysis.wilcoxon import ALPHA
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer in words, and the table behind it.
+
+    Attributes
+    ----------
+    headline
+        One sentence.
+    sentences
+        What it rests on, and what it does not show.
+    summary
+        One row a method, best rank first: ``rank``, ``low``, ``high`` (95 % interval), ``first``
+        (share of resamples in first place), ``error`` (mean test error), and, against the leader,
+        ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data sets).
+    bootstrap
+        What was resampled.
+    leader
+        The method with the lowest average rank; None where there is nothing to compare.
+    """
+
+    headline: str
+    sentences: list[str]
+    summary: pd.DataFrame
+    bootstrap: Bootstrap
+    leader: str | None
+
+
+def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
+    """Say which method has the lowest test error, by how much, and how sure that is.
+
+    Parameters
+    ----------
+    compared
+        Runs that all methods have.
+    reference
+        The method of interest, named before the results were seen.
+    resampled
+        Whether every repeat has a split of its own.
+    """
+    final = ranks.final_errors(compared)
+    boot = ranks.bootstrap_ranks(final)
+    summary = _summary(final, boot)
+    if not compared.methods:
+        return Verdict("There are no results to compare yet.", [], summary, boot, None)
+    if len(compared.methods) == 1:
+        only = compared.methods[0]
+        text = (
+            f"Only {only} has results, so there is nothing to compare: its mean test error is "
+            f"{percent(summary['error'].iloc[0])} over {_scope(compared)}."
+        )
+        return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
+    if (final >= 1).all(axis=None):
+        text = "No method ever had a model: every evaluation failed. See Failures."
+        return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
+    best = summary["rank"].round(9)
+    leaders = list(summary.index[best == best.min()])
+    if len(leaders) > 1:
+        text = (
+            f"{_and(leaders)} share the lowest average rank in test error, "
+            f"{best.min():.2f} of {len(compared.methods)}."
+        )
+        sentences = [_power(final), _reach(compared, resampled)]
+        return Verdict(text, [s for s in sentences if s], summary, boot, None)
+    leader, runner = summary.index[:2]
+    sure, evidence = _sure(final, summary, leader, runner)
+    scope = f"{len(compared.methods)} methods"
+    if compared.left_out:
+        scope += f" compared so far, {len(compared.left_out)} left out"
+    headline = (
+        f"{leader} ranks best in test error (average rank {best[leader]:.2f} of {scope}); {sure}."
+    )
+    sentences = [_margin(summary, leader, runner), evidence, _interval(summary, boot, leader)]
+    if reference in compared.methods and reference not in (leader, runner):
+        sentences.append(_about(final, summary, leader, reference))
+    sentences += [_power(final), _reach(compared, resampled)]
+    return Verdict(headline, [s for s in sentences if s], summary, boot, leader)
+
+
+def _summary(final: pd.DataFrame, boot: Bootstrap) -> pd.DataFrame:
+    errors = ranks.means(final)
+    columns = {"rank": ranks.mean_error_ranks(final).mean(), "low": boot.low, "high": boot.high}
+    table = pd.DataFrame({**columns, "first": boot.first, "error": errors.mean()})
+    table = table.reindex(final.columns).sort_values("rank", kind="stable")
+    tests = ["difference", "lower", "equal", "higher", "p", "p_holm"]
+    if len(table) < 2 or errors.empty:
+        return table.reindex(columns=[*table.columns, *tests])
+    return table.join(wilcoxon.over_datasets(errors, table.index[0]))
+
+
+def _margin(summary: pd.DataFrame, leader: str, runner: str) -> str:
+    row = summary.loc[runner]
+    n = int(row["lower"] + row["equal"] + row["higher"])
+    size = abs(row["difference"])
+    direction = "below" if row["difference"] >= 0 else "above"
+    where = (
+        f"on average over {n} data sets: lower on {row['lower']:.0f}, equal on "
+        f"{row['equal']:.0f}, higher on {row['higher']:.0f}"
+        if n > 1
+        else "on the one data set compared"
+    )
+    return (
+        f"Next is {runner} with rank {row['rank']:.2f}. {leader}'s mean test error "
+        f"({percent(summary.loc[leader, 'error'])}) is {points(size)} {direction} "
+        f"that of {runner} ({percent(row['error'])}), {where}."
+    )
+
+
+def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) -> tuple[str, str]:
+    """Judge the lead over the runner-up: over data sets if there are enough, else over repeats."""
+    n = final.index.get_level_values("dataset").nunique()
+    pairs = final.groupby(level="dataset").size()
+    if wilcoxon.smallest_p(n) <= ALPHA:
+        others = summary.index[1:]
+        p = summary.loc[runner, "p_holm"]
+        beaten = int((summary.loc[others, "p_holm"] <= ALPHA).sum())
+        secure = p <= ALPHA
+        claim = "is statistically secure" if secure else "is not statistically secure"
+        return (
+            f"its lead over {runner}, the next, {claim}",
+            f"Paired over the {n} data sets (Wilcoxon signed-rank, Holm-adjusted for "
+            f"{len(others)} comparisons) {leader} differs significantly from {beaten} of the "
+            f"{len(others)} other methods; against {runner} p = {p_value(p)}. The leader was "
+            "picked after seeing the results, so these values flatter it.",
+        )
+    possible = pairs.map(wilcoxon.smallest_p) <= ALPHA
+    if not possible.any():
+        return "there are too few data sets and repeats to say whether that is more than chance", ""
+    tests = wilcoxon.compare(final[[leader, runner]], leader)
+    count = tests["outcome"].value_counts().reindex(["better", "same", "worse"], fill_value=0)
+    if count["better"] and not count["worse"]:
+        secure = f"its lead over {runner} is significant on {count['better']} of {n} data sets"
+    elif count["better"]:
+        secure = f"against {runner}, the next, the picture is mixed"
+    else:
+        secure = f"its lead over {runner}, the next, is not statistically secure"
+    return secure.replace("1 of 1 data sets", "the one data set"), (
+        f"With {_n(n, 'data set')} only repeats can be tested: over them (Wilcoxon signed-rank, "
+        f"p ≤ {ALPHA}) {leader} is better than {runner} on {count['better']}, worse on "
+        f"{count['worse']}, and not distinguishable on {count['same']}."
+    )
+
+
+def _interval(summary: pd.DataFrame, boot: Bootstrap, leader: str) -> str:
+    if not boot.unit:
+        return ""
+    row = summary.loc[leader]
+    what = "data sets and repeats" if boot.unit == "data sets" else "repeats of these data sets"
+    return (
+        f"When {what} are resampled (2000 times), {leader}'s average rank stays between "
+        f"{row['low']:.2f} and {row['high']:.2f} in 95 % of the cases, and it comes first in "
+        f"{100 * row['first']:.0f} %."
+    )
+
+
+def _about(final: pd.DataFrame, summary: pd.DataFrame, leader: str, reference: str) -> str:
+    place = list(summary.index).index(reference) + 1
+    row = summary.loc[reference]
+    return (
+        f"{reference}, the reference method, has average rank {row['rank']:.2f} (place {place} of "
+        f"{len(summary)}); its mean test error is {points(abs(row['difference']))} "
+        f"{'above' if row['difference'] >= 0 else 'below'} that of {leader}."
+    )
+
+
+def _power(final: pd.DataFrame) -> str:
+    """Warn where the smallest possible p-value is too large for any finding."""
+    pairs = final.groupby(level="dataset").size()
+    n, repeats = len(pairs), int(pairs.max())
+    limits = []
+    if wilcoxon.smallest_p(n) > ALPHA:
+        limits.append((n, "data set"))
+    if wilcoxon.smallest_p(repeats) > ALPHA:
+        limits.append((repeats, "repeat"))
+    if not limits:
+        return ""
+    parts = [f"with {_n(k, what)} it is {wilcoxon.smallest_p(k):g}" for k, what in limits]
+    what = " or ".join(f"over {what}s" for _, what in limits)
+    return (
+        "The smallest p-value that a signed-rank test can give with n pairs is 2/2ⁿ: "
+        f"{' and '.join(parts)}. So nothing can be significant at {ALPHA} {what}, "
+        "however large the difference; that takes 6."
+    )
+
+
+def _reach(compared: Comparison, resampled: bool) -> str:
+    if resampled:
+        return "Every repeat has its own split, so the spread over repeats includes that of data."
+    return (
+        "All repeats of a data set share one fixed split and differ in the search's seed only: the "
+        "spread and the tests over repeats speak of the randomness of the search, not of how the "
+        "result would be on other data or another split."
+    )
+
+
+def _scope(compared: Comparison) -> str:
+    n = len(compared.datasets)
+    return f"{_n(n, 'data set')} and {_n(compared.runs, 'run')}"
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _and(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def percent(error: float) -> str:
+    """Write an error for a reader: ``12.34 %``."""
+    return f"{100 * error:.2f} %"
+
+
+def points(difference: float) -> str:
+    """Write a difference of errors for a reader: ``0.21 percentage points``."""
+    return f"{100 * difference:.2f} percentage points"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value for a reader: two digits, ``< 0.0001`` below that."""
+    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"

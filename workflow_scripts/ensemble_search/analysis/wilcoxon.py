@@ -1,0 +1,158 @@
+"""Paired tests: over the repeats of a data set (Table 2), and over data sets."""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ensemble_search.analysis.ranks import DIGITS
+
+ALPHA = 0.05
+
+
+def smallest_p(pairs: int) -> float:
+    """Smallest two-sided p-value that the signed-rank test can give with so many pairs."""
+    return min(1.0, 2.0 / 2**pairs)
+
+
+def signed_rank(x: np.ndarray, y: np.ndarray) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test of paired errors (Specification F.8).
+
+    Zero differences are dropped (``zero_method="wilcox"``); 1 if all are zero; the distribution is
+    exact where scipy's ``method="auto"`` finds it possible.
+    """
+    difference = np.round(np.asarray(x, float) - np.asarray(y, float), DIGITS)
+    if not difference.any():
+        return 1.0
+    if len(difference) <= 13:
+        return _exact(difference[difference != 0])
+    return float(stats.wilcoxon(difference, zero_method="wilcox", method="auto").pvalue)
+
+
+def _exact(difference: np.ndarray) -> float:
+    """Exact p-value over all signs, ties included: scipy's, without its slow enumeration.
+
+    Doubled, ranks with ties averaged are whole numbers, so the distribution of their signed sum is
+    a product of polynomials.
+    """
+    ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)
+    ways = np.ones(1)
+    for r in ranks:
+        longer = np.append(ways, np.zeros(r))
+        longer[r:] += ways
+        ways = longer
+    positive = ranks[difference > 0].sum()
+    tail = min(ways[: positive + 1].sum(), ways[positive:].sum())
+    return float(min(1.0, 2 * tail / 2.0 ** len(ranks)))
+
+
+def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.DataFrame:
+    """Test every method against the reference on each data set, over the paired repeats.
+
+    Parameters
+    ----------
+    final
+        Errors, index (dataset, repeat), one column a method.
+    reference
+        Column that the others are compared with.
+    alpha
+        Level of significance.
+
+    Returns
+    -------
+    tests
+        Columns ``dataset``, ``method``, ``pairs``, ``difference`` (mean error of the method minus
+        that of the reference), ``p``, and ``outcome`` of the method as seen from the reference:
+        ``better`` (the reference has the lower mean and p <= alpha), ``same`` or ``worse``.
+    """
+    rows = []
+    for dataset, group in final.groupby(level="dataset", sort=False):
+        for method in final.columns.drop(reference):
+            p = signed_rank(group[method], group[reference])
+            difference = (group[method] - group[reference]).mean()
+            outcome = "same" if p > alpha else "better" if difference > 0 else "worse"
+            rows.append((dataset, method, len(group), difference, p, outcome))
+    columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> pd.DataFrame:
+    """Test every method's repeats against one number a data set, that of a single run.
+
+    The number is taken as known: how another run of its system would differ is not in the test.
+    The one-sample signed-rank test also supposes that the errors of the repeats lie symmetrically
+    about their median, which pairing gives for free and a constant does not.
+
+    Parameters
+    ----------
+    final
+        Errors, index (dataset, repeat), one column a method.
+    values
+        Error of the single run by data set; data sets without one are left out.
+    alpha
+        Level of significance.
+
+    Returns
+    -------
+    tests
+        Columns as of :func:`compare`, but ``difference`` is the mean error of the method minus the
+        number, and ``outcome`` is seen from the method: ``better`` if its mean is lower and
+        p <= alpha.
+    """
+    rows = []
+    for dataset, group in final.groupby(level="dataset", sort=False):
+        value = values.get(dataset, np.nan)
+        for method in final.columns if np.isfinite(value) else ():
+            p = signed_rank(group[method], np.full(len(group), value))
+            difference = (group[method] - value).mean()
+            outcome = "same" if p > alpha else "better" if difference < 0 else "worse"
+            rows.append((dataset, method, len(group), difference, p, outcome))
+    columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def counts(tests: pd.DataFrame) -> pd.DataFrame:
+    """Count data sets on which the reference is better, same or worse; one row a method."""
+    outcomes = ["better", "same", "worse"]
+    table = tests.groupby(["method", "outcome"], sort=False).size().unstack(fill_value=0)
+    return table.reindex(index=tests["method"].unique(), columns=outcomes, fill_value=0)
+
+
+def over_datasets(errors: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Compare one method with each other one, paired over data sets.
+
+    Parameters
+    ----------
+    errors
+        Mean errors, shape (data sets, methods).
+    method
+        The method that the others are compared with.
+
+    Returns
+    -------
+    tests
+        Index: the other methods; ``difference`` (mean of theirs minus the method's), ``lower``,
+        ``equal`` and ``higher``: data sets on which the method's error is so; ``p`` of the
+        signed-rank test over data sets; ``p_holm``: adjusted for all comparisons (Holm).
+    """
+    others = errors.columns.drop(method)
+    difference = errors[others].sub(errors[method], axis=0).round(DIGITS)
+    p = [signed_rank(errors[m], errors[method]) for m in others]
+    table = {
+        "difference": difference.mean(),
+        "lower": (difference > 0).sum(),
+        "equal": (difference == 0).sum(),
+        "higher": (difference < 0).sum(),
+        "p": pd.Series(p, others, dtype=float),
+        "p_holm": pd.Series(holm(p), others, dtype=float),
+    }
+    return pd.DataFrame(table, index=others)
+
+
+def holm(p: list[float]) -> np.ndarray:
+    """Adjust p-values for multiple comparisons by Holm's step-down method."""
+    p = np.asarray(p, dtype=float)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted

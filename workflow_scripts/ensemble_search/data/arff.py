@@ -1,0 +1,235 @@
+"""ARFF files, read with a line for whatever is wrong in them, in one pass and linear time.
+
+Attributes are numeric (``numeric``, ``real``, ``integer``), nominal (``{a, b}``) or ``string``;
+rows are dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spaces, commas, quotes
+or braces are quoted by ``'`` or ``"``, with ``\\`` before a quote inside.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUMERIC = {"numeric", "real", "integer"}
+QUOTED = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*\'"""
+VALUE = re.compile(rf"""\s*({QUOTED}|[^,\s"'{{}}]*)\s*(,|$)""")
+ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
+ENTRY = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,\s"'{{}}]+)\s*(,|$)""")
+ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
+ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
+SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
+NAMED = 60  # characters of a value that a message shows
+
+
+class Unreadable(ValueError):
+    """What is wrong in a file, in which line, and what would be right."""
+
+
+def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
+    """Read the header, down to and including ``@data``.
+
+    Parameters
+    ----------
+    lines
+        Numbers and lines, of which the header's are used up.
+
+    Returns
+    -------
+    attributes
+        Name -> ``numeric`` or ``string``, or the list of its values (nominal), in order.
+
+    Raises
+    ------
+    Unreadable
+        If a line is none of an ARFF header, or ``@data`` is missing.
+    """
+    found: dict[str, list[str] | str] = {}
+    for number, line in _content(lines):
+        keyword = line.split(None, 1)[0].lower()
+        if keyword == "@data":
+            if not found:
+                raise Unreadable(f"line {number}: there is no @attribute before @data")
+            return found
+        if keyword == "@relation":
+            continue
+        if keyword != "@attribute":
+            raise Unreadable(
+                f"line {number}: {_shown(line)} begins with none of @relation, @attribute, @data "
+                "and % (a comment)"
+            )
+        name, kind = _attribute(number, line)
+        if name in found:
+            raise Unreadable(
+                f"line {number}: a second attribute is called {_shown(name)}; rename one"
+            )
+        found[name] = kind
+    raise Unreadable("there is no line @data; the values stand below it")
+
+
+def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
+    """Read header and rows; see ``sources.read_arff`` for the types.
+
+    Raises
+    ------
+    Unreadable
+        As :func:`attributes`, or if a row does not fit the header.
+    """
+    import pandas as pd
+
+    kinds = attributes(lines)
+    converters = [_converter(kind) for kind in kinds.values()]
+    rows = []
+    for number, line in _content(lines):
+        values = _sparse(number, line, kinds) if line[0] == "{" else _values(number, line)
+        if len(values) != len(kinds):
+            comma = " (it ends in a comma)" if line.endswith(",") else ""
+            raise Unreadable(
+                f"line {number}: has {len(values)} values, the header has {len(kinds)} "
+                f"attributes{comma}"
+            )
+        try:
+            rows.append(
+                [
+                    None if value is None else convert(value)
+                    for convert, value in zip(converters, values, strict=True)
+                ]
+            )
+        except (ValueError, KeyError):
+            raise Unreadable(f"line {number}: {_misfit(kinds, values)}") from None
+    columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
+    series = []
+    for (name, kind), values in zip(kinds.items(), columns, strict=True):
+        if isinstance(kind, list):
+            series.append(pd.Series(pd.Categorical(values), name=name))
+        else:
+            dtype = "float64" if kind == "numeric" else "str"
+            series.append(pd.Series(values, name=name, dtype=dtype))
+    return pd.concat(series, axis=1)
+
+
+def _content(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Leave out comments and empty lines."""
+    for number, line in lines:
+        text = line.strip()
+        if text and text[0] != "%":
+            yield number, text
+
+
+def _attribute(number: int, line: str) -> tuple[str, list[str] | str]:
+    match = ATTRIBUTE.fullmatch(line)
+    if match is None:
+        raise Unreadable(f"line {number}: {_shown(line)} is no '@attribute name type'")
+    name, kind = _unquoted(match[1]), match[2]
+    what = f"line {number}: attribute {_shown(name)}"
+    if kind.startswith("{"):
+        if not kind.endswith("}"):
+            raise Unreadable(f"{what}: '{{' is not closed by '}}' at the end of the line")
+        values = [v for v in _values(number, kind[1:-1]) if v is not None]
+        if not values:
+            raise Unreadable(f"{what}: {_shown(kind)} declares no value")
+        return name, values
+    if kind.lower() in NUMERIC:
+        return name, "numeric"
+    if kind.lower() == "string":
+        return name, "string"
+    said = f"type {_shown(kind)} cannot be read" if kind else "has no type"
+    raise Unreadable(
+        f"{what}: {said}; attributes must be numeric, nominal (values in braces) or string"
+    )
+
+
+def _converter(kind: list[str] | str) -> Any:
+    """Return what makes a value of its text: KeyError or ValueError if it does not fit."""
+    if isinstance(kind, list):
+        return {value: value for value in kind}.__getitem__
+    return _number if kind == "numeric" else str
+
+
+def _number(text: str) -> float:
+    if "_" in text:  # Python's own
+        raise ValueError(text)
+    return float(text)
+
+
+def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:
+    """Say which value does not fit its attribute."""
+    for (name, kind), value in zip(kinds.items(), values, strict=True):
+        what, missing = f"{_shown(value or '')} of attribute {_shown(name)}", "a missing value is ?"
+        try:
+            if value is not None:
+                _converter(kind)(value)
+        except ValueError:
+            return f"{what} is no number; {missing}"
+        except KeyError:
+            return f"{what} is not among the values that it declares; add it there; {missing}"
+    raise AssertionError(values)
+
+
+def _values(number: int, line: str) -> list[str | None]:
+    """Split at commas; ``?`` and empty ones are None."""
+    if not SPECIAL.search(line):
+        return [None if v in ("?", "") else v for v in map(str.strip, line.split(","))]
+    found, place = [], 0
+    while True:
+        match = VALUE.match(line, place)
+        if match is None:
+            raise Unreadable(
+                f"line {number}: {_shown(line[place:])} cannot be split into values; those with "
+                "spaces, quotes or braces must be quoted"
+            )
+        found.append(_value(match[1]))
+        place = match.end()
+        if not match[2]:
+            return found
+
+
+def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> list[str | None]:
+    """Fill a sparse row up: zero of a number, the first value of a nominal attribute."""
+    values = [kind[0] if isinstance(kind, list) else "0" for kind in kinds.values()]
+    text, place = line[1:-1].rstrip(), 0
+    if not line.endswith("}"):
+        raise Unreadable(f"line {number}: '{{' is not closed by '}}' at the end of the line")
+    seen = set()
+    while place < len(text):
+        match = ENTRY.match(text, place)
+        if match is None or (match[3] and match.end() == len(text)):
+            raise Unreadable(
+                f"line {number}: {_shown(text[place:])} of a sparse row is no 'index value'"
+            )
+        index = int(match[1]) if len(match[1]) < 10 else len(values)
+        if index >= len(values):
+            raise Unreadable(
+                f"line {number}: index {_shown(match[1])} of a sparse row; the last attribute has "
+                f"{len(values) - 1}"
+            )
+        if index in seen:
+            raise Unreadable(f"line {number}: index {index} stands twice in a sparse row")
+        seen.add(index)
+        values[index] = _value(match[2])
+        place = match.end()
+    return values
+
+
+def _value(text: str) -> str | None:
+    return None if text in ("?", "") else _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    if text[:1] not in ("'", '"') or len(text) < 2:
+        return text
+    return ESCAPE.sub(_escaped, text[1:-1]) if "\\" in text else text[1:-1]
+
+
+def _escaped(match: re.Match) -> str:
+    code = match[1]
+    if code[0] == "u" and len(code) == 5:
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8))
+    return ESCAPES.get(code, code)
+
+
+def _shown(text: str) -> str:
+    return f"'{text[:NAMED]}...'" if len(text) > NAMED else f"'{text}'"

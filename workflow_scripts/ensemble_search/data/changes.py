@@ -1,0 +1,106 @@
+"""Say loudly that data are not what the results were made from."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ensemble_search.data import fetched
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import one_line
+
+#: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
+MEMORY = "fetched.json"
+
+
+def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:
+    """Find the local files whose content is not that of their fetched copies.
+
+    Parameters
+    ----------
+    sources
+        Folder below ``folder`` -> source, as in ``sources.read``.
+    folder
+        ``results/data``.
+
+    Returns
+    -------
+    lines
+        One line a changed file, for people.
+    """
+    lines = []
+    for key, source in sources.items():
+        if "file" not in source:
+            continue
+        with suppress(OSError, files.Missing):
+            path, known = Path(source["file"]), _fetched(folder / key)
+            if content(path, folder / key) != known:
+                lines.append(
+                    one_line(
+                        f"'{path}' has changed since its data were read: everything made from it "
+                        "is made again"
+                    )
+                )
+    return lines
+
+
+def content(path: Path, folder: Path) -> str:
+    """Return the MD5 of a local file; of one that is older than its fetched copy, the copy's.
+
+    Parameters
+    ----------
+    path
+        The file.
+    folder
+        Its folder below ``results/data``, which need not be there.
+
+    Returns
+    -------
+    md5
+        32 hexadecimal digits; empty if the file cannot be read, which the fetch says in words.
+    """
+    try:
+        with suppress(OSError, files.Unusable):
+            if path.stat().st_mtime_ns <= (folder / "dataset.json").stat().st_mtime_ns:
+                return _fetched(folder)
+        return files.md5(path)
+    except (OSError, ValueError):
+        return ""
+
+
+def _fetched(folder: Path) -> str | None:
+    """MD5 of the file that a copy was fetched from."""
+    return fetched.description(folder)["md5"]
+
+
+def remember(output: Path, description: Mapping[str, Any]) -> str | None:
+    """Note what was fetched, and say how it differs from what was fetched here before.
+
+    Parameters
+    ----------
+    output
+        Folder of the data set below ``results/data``.
+    description
+        Content of its ``dataset.json``.
+
+    Returns
+    -------
+    line
+        None if it is the same, or the first time.
+    """
+    keys = ("checksum", "version", "rows", "features")
+    now = {key: description.get(key) for key in keys}
+    before = None
+    with suppress(files.Unusable):  # only a note: it is written again
+        before = files.read_json(output / MEMORY)
+    if before == now:
+        return None
+    files.write_json(output / MEMORY, now)
+    if before is None or before.get("checksum") in (None, now["checksum"]):
+        return None
+    facts = [f"{k} {before.get(k)} -> {now[k]}" for k in keys[1:] if before.get(k) != now[k]]
+    told = f" ({', '.join(facts)})" if facts else ""
+    return (
+        f"the data of '{description['name']}' are not those of the last time{told}: everything "
+        "made from them is made again"
+    )

@@ -1,0 +1,222 @@
+"""One form for every data set: typed columns, the target last, and a word on what was done."""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.data import prepare, roles
+from ensemble_search.data.kinds import Column, text
+from ensemble_search.data.sources import Raw
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import reading, write_json, write_parquet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SMALLEST_CLASS = 3  # one row each for training, validation and test
+# More distinct numbers than these are taken for a regression target.
+MAX_FRACTIONS, MAX_INTEGERS = 10, 100
+
+
+def normalise(
+    raw: Raw, columns: Mapping[str, Sequence[str]] | None = None
+) -> tuple["pd.DataFrame", dict[str, Any]]:
+    """Bring a data set into the form of ``dataset.parquet`` and ``dataset.json``.
+
+    Numbers become float64 (infinite ones missing), booleans nullable booleans, dates datetime64,
+    everything else text; labels are text. Text that all reads as numbers with separators or as
+    dates in one way only is taken for what it says. Rows without a label, times of day and columns
+    that the source marks as no features are left out. Each of these has a note, and so has what
+    looks like something else than it is taken for.
+
+    Parameters
+    ----------
+    raw
+        The data set as its source has it.
+    columns
+        Names of columns by role (``roles.ROLES``), as a study has them.
+
+    Returns
+    -------
+    frame
+        Of shape (n_rows, n_features + 1), the target last.
+    description
+        The content of ``dataset.json``; the same data give the same content.
+
+    Raises
+    ------
+    UserError
+        If there are no rows or features, columns hold values that are neither numbers, booleans,
+        dates nor text, the target is no classification target (one class only, a class with fewer
+        than three rows, or many distinct numbers), or a column cannot take its role.
+    """
+    import pandas as pd
+
+    what = f"data set '{raw.name}'"
+    if not len(raw.frame):
+        raise UserError(f"{what}: has no rows")
+    columns = columns or {}
+    roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
+    asked = roles.by_name(columns)
+    notes: list[str] = []
+    frame = raw.frame
+    if missing := int(frame[raw.target].isna().sum()):
+        frame = frame[frame[raw.target].notna()].reset_index(drop=True)
+        notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
+    labels = _labels(frame[raw.target], f"{what}: target '{raw.target}'")
+    notes += _twins(labels)
+
+    taken: dict[str, pd.Series] = {}
+    kinds, left_out = {}, {}
+    for name in frame.columns.drop(raw.target):
+        role = asked.get(str(name))
+        if role == "drop":
+            left_out[str(name)] = "the study drops it"
+        elif name in raw.ignored and role is None:
+            left_out[str(name)] = raw.ignored[name]
+        else:
+            column = Column(str(name), frame[name], role, f"{what}: column '{name}'", notes)
+            made = column.typed()
+            if isinstance(made, str):
+                left_out[str(name)] = made
+            else:
+                kinds[str(name)], taken[str(name)] = made
+                column.look_at(*made)
+    notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
+    if not taken:
+        raise UserError(f"{what}: no column beside the target '{raw.target}' is left")
+
+    taken[str(raw.target)] = labels
+    result = pd.DataFrame(taken, copy=False)
+    description = {
+        "name": raw.name,
+        "source": raw.source,
+        "version": raw.version,
+        "md5": raw.md5,
+        "checksum": checksum(result, kinds),
+        "rows": len(result),
+        "features": len(kinds),
+        "missing": int(result[list(kinds)].isna().to_numpy().sum()),
+        "target": str(raw.target),
+        "columns": kinds,
+        "asked": asked,
+        "left_out": left_out,
+        "prepared": prepare.width(result, kinds, asked),
+        "classes": {str(k): int(v) for k, v in labels.value_counts().sort_index().items()},
+        "notes": notes,
+    }
+    return result, description
+
+
+def checksum(frame: "pd.DataFrame | Stored", kinds: dict[str, str]) -> str:
+    """Return the SHA-256 of names, kinds and values, whatever wrote the Parquet file."""
+    digest = hashlib.sha256()
+    for name in frame.columns:
+        digest.update(json.dumps([name, kinds.get(name, "target")]).encode())
+        if kinds.get(name) == "numeric":
+            values = frame[name].to_numpy("<f8") + 0.0  # -0.0 is 0.0
+            digest.update(np.where(np.isnan(values), np.float64("nan"), values).tobytes())
+        elif kinds.get(name) == "date":
+            digest.update(frame[name].to_numpy("datetime64[us]").astype("<i8").tobytes())
+        else:
+            values = frame[name].astype(object)
+            digest.update(json.dumps(values.where(values.notna(), None).tolist()).encode())
+    return digest.hexdigest()
+
+
+def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> None:
+    """Write ``dataset.parquet`` and, last, ``dataset.json``, each whole or not at all."""
+    write_parquet(folder / "dataset.parquet", frame)
+    write_json(folder / "dataset.json", description)
+
+
+class Stored:
+    """The columns of ``dataset.parquet``, each read when it is asked for, as from a frame.
+
+    Attributes
+    ----------
+    columns
+        Their names.
+
+    Raises
+    ------
+    Unusable
+        If the file is missing or damaged; also when a column is read.
+    """
+
+    def __init__(self, path: Path):
+        import pyarrow.parquet as pq
+
+        self._path = path
+        with reading(path):
+            self._file = pq.ParquetFile(path)
+        self.columns = self._file.schema_arrow.names
+        self._last: tuple[str, pd.Series] | None = None
+
+    def __getitem__(self, name: str) -> "pd.Series":
+        if self._last is None or self._last[0] != name:
+            with reading(self._path):
+                self._last = name, self._file.read([name])[name].to_pandas()
+        return self._last[1]
+
+
+def _labels(target, what: str) -> "pd.Series":
+    """Check a target without missing values, and return its labels as text."""
+    import pandas as pd
+
+    if not len(target):
+        raise UserError(f"{what}: has no values")
+    if not isinstance(target.dtype, pd.CategoricalDtype):
+        _refuse_regression(target, what)
+    if pd.api.types.is_float_dtype(target.dtype) and np.isinf(target.to_numpy("float64")).any():
+        raise UserError(f"{what}: holds infinite values, which are no class; remove them")
+    labels = text(target)
+    counts = labels.value_counts().sort_index()
+    if len(counts) < 2:
+        raise UserError(f"{what}: has the single class '{counts.index[0]}'; two are needed")
+    small = counts[counts < SMALLEST_CLASS]
+    if len(small):
+        rows = "row" if small.iloc[0] == 1 else "rows"
+        more = f" (and {len(small) - 1} more such classes)" if len(small) > 1 else ""
+        raise UserError(
+            f"{what}: class '{small.index[0]}' has {small.iloc[0]} {rows}{more}; training, "
+            f"validation and test need {SMALLEST_CLASS} at least; merge or remove it"
+        )
+    return labels
+
+
+def _twins(labels) -> list[str]:
+    """Name the first two classes that people may mean as one."""
+    alike: dict[str, str] = {}
+    for label in sorted(labels.unique()):
+        shape = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
+        if (other := alike.setdefault(shape, label)) != label:
+            return [
+                f"classes '{other}' and '{label}' of the target differ in blanks, case or Unicode "
+                "form only; if they are one, write them alike"
+            ]
+    return []
+
+
+def _refuse_regression(target, what: str) -> None:
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(target.dtype):
+        return
+    if pd.api.types.is_datetime64_any_dtype(target.dtype):
+        raise UserError(f"{what}: holds dates; a target of classes is needed")
+    values = pd.to_numeric(target, errors="coerce")
+    if values.isna().any():
+        return
+    distinct = values.nunique()
+    fractional = bool((values % 1 != 0).any())
+    if distinct > (MAX_FRACTIONS if fractional else MAX_INTEGERS):
+        raise UserError(
+            f"{what}: holds {distinct} distinct numbers, as in regression; "
+            "a target of classes is needed"
+        )

@@ -1,0 +1,508 @@
+"""OpenML: a private copy a job, pins, and downloads that no server can blow up or hold up.
+
+The client downloads into memory, without limits of size or time, deletes a data set's cache folder
+when a download fails, leaves pickles in it, and checks MD5 only on download. So it never works in
+the user's cache and never downloads: both files of a data set are copied or loaded into a temporary
+folder, checked there, and it reads them.
+"""
+
+import contextlib
+import logging
+import math
+import os
+import re
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urljoin, urlsplit
+
+from ensemble_search.data.sources import ADDRESS, Raw, nearest, read_arff
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
+
+log = logging.getLogger(__name__)
+
+# Codes with which the server says that trying again is no use: unknown id, no access.
+PERMANENT = {"110", "111", "112"}
+CACHED = ("description.xml", "dataset.arff")
+MB = 1_000_000
+#: A description has a few kilobytes; all of it is read into memory.
+DESCRIPTION_MB = 10
+MAX_REDIRECTS = 5
+
+
+@dataclass(frozen=True)
+class Access:
+    """How OpenML is reached.
+
+    Attributes
+    ----------
+    server
+        Address of the XML interface (default: the client's, https://www.openml.org/api/v1/xml).
+    cache
+        A filled cache folder of the client, only read (default: the client's own).
+    tries
+        Attempts before the fetch fails.
+    max_mb
+        Largest size of a data set's file, unpacked, in megabytes (10^6 bytes).
+    max_seconds
+        Seconds that all tries and the pauses between them may take.
+    min_kb_per_second
+        Slowest average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) a second; a
+        slower try has failed.
+    pause
+        Seconds after the first failed try; they double with every further one, up to 60.
+    timeout
+        Seconds without a byte from the server after which a try has failed.
+    """
+
+    server: str | None = None
+    cache: str | None = None
+    tries: int = 5
+    max_mb: int = 2000
+    max_seconds: float = 3600.0
+    min_kb_per_second: float = 10.0
+    pause: float = 1.0
+    timeout: float = 60.0
+
+
+def access(settings: Mapping[str, Any]) -> Access:
+    """Make an :class:`Access`; an unknown key or a wrong value raises UserError."""
+    if not isinstance(settings, Mapping):
+        raise UserError(f"openml: {settings!r} is no mapping, such as {{tries: 5}}")
+    known = [f.name for f in fields(Access)]
+    for key, value in settings.items():
+        if key not in known:
+            raise UserError(f"openml: unknown key '{key}'; {nearest(key, known)}")
+        if key in ("server", "cache"):
+            if value is not None and not isinstance(value, str):
+                raise UserError(f"openml.{key}: {value!r} is no text")
+        elif key in ("tries", "max_mb"):
+            if type(value) is not int or value < 1:
+                raise UserError(f"openml.{key}: {value!r} is no whole number from 1")
+        elif type(value) not in (int, float) or not 0 < value < math.inf:
+            raise UserError(f"openml.{key}: {value!r} is no number above 0")
+    made = Access(**settings)
+    if made.server is not None and not ADDRESS.fullmatch(made.server):
+        raise UserError(
+            f"openml.server: {made.server!r} is no address, such as "
+            "https://openml.example.org/api/v1/xml"
+        )
+    if made.cache is not None and not os.path.isdir(made.cache):
+        raise UserError(f"openml.cache: there is no folder '{made.cache}'")
+    return made
+
+
+def fetch(
+    number: int, version: int | None, md5: str | None, how: Access, beside: Path | None = None
+) -> Raw:
+    """Fetch a data set by its id.
+
+    What is in the cache is taken from there, without the network; the cache is only read.
+
+    Parameters
+    ----------
+    number
+        Id at OpenML.
+    version, md5
+        What the version and the MD5 of the ARFF file must be; None: anything.
+    how
+        Server, cache, retries and limits.
+    beside
+        Beside it lies the temporary folder (default: in the system's folder for such). What a
+        killed fetch left there is removed by the next one with the same ``beside``.
+
+    Raises
+    ------
+    UserError
+        If it cannot be reached, does not exist, is beyond the limits, is not what the pins say, is
+        damaged, or cannot be read as a classification data set.
+    """
+    beside = beside or Path(tempfile.gettempdir(), "divbo-openml")
+    with files.temporary_folder(beside) as root, _client(how, root) as own:
+        import openml
+
+        cached = own.cache / "datasets" / str(number)
+        private = Path(openml.config.get_cache_directory()) / "datasets" / str(number)
+        private.mkdir(parents=True)
+        description, file = (private / name for name in CACHED)
+        if (cached / "description.xml").is_file():
+            for name in CACHED:
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(cached / name, private / name)
+            try:
+                _described(description, number)
+            except _Failed as error:
+                raise UserError(
+                    f"OpenML data set {number}: '{cached / 'description.xml'}': {error}; "
+                    "remove the damaged folder and fetch it again"
+                ) from None
+        from_cache = file.is_file()
+        if not from_cache:
+            _download(number, description, file, how, own)
+        # Both files are there and checked: it asks no server.
+        dataset = openml.datasets.get_dataset(
+            number,
+            download_data=True,
+            download_qualities=False,
+            download_features_meta_data=False,
+        )
+        where = str(cached) if from_cache else own.server
+        found = files.md5(file)
+        log.info("OpenML data set %d is '%s', from %s", number, dataset.name, where)
+        what = f"OpenML data set {number} ('{dataset.name}')"
+        if version is not None and dataset.version != version:
+            raise UserError(
+                f"{what}: expected version {version}, found version {dataset.version} in {where}; "
+                "correct 'version:' or the id"
+            )
+        if md5 is not None and found != md5:
+            raise UserError(
+                f"{what}: expected MD5 {md5}, found {found} in {where}; "
+                "the data have changed, or 'md5:' is wrong"
+            )
+        if dataset.md5_checksum and found != dataset.md5_checksum.lower():
+            raise UserError(
+                f"{what}: the file in {where} has MD5 {found}, its description says "
+                f"{dataset.md5_checksum}; remove the damaged folder and fetch it again"
+            )
+        try:
+            frame = read_arff(file)
+        except UserError as error:
+            raise UserError(str(error).replace(f"file: '{file}'", what)) from None
+        return Raw(
+            frame=frame,
+            target=_target(dataset, frame, what),
+            name=dataset.name,
+            source={"openml": number},
+            version=dataset.version,
+            md5=found,
+            ignored=_ignored(dataset, frame),
+        )
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What the client would have used: server, cache, and a key for the server it belongs to."""
+
+    server: str
+    cache: Path
+    key: str
+    key_for: str
+
+
+@contextlib.contextmanager
+def _client(how: Access, folder: Path) -> Iterator[_Settings]:
+    """Point the client to a private root; yield what it would have used."""
+    import openml
+
+    config = openml.config
+    before = config.server, config._root_cache_directory
+    skip_parquet = os.environ.get("OPENML_SKIP_PARQUET")
+    try:
+        config.server = how.server or config.server
+        if how.cache is not None:
+            config.set_root_cache_directory(Path(how.cache).resolve())
+        cache = Path(config.get_cache_directory())
+        own = _Settings(config.server, cache, config.apikey or "", before[0])
+        config.set_root_cache_directory(folder.resolve())
+        os.environ["OPENML_SKIP_PARQUET"] = "true"  # only the ARFF file has a checksum
+        yield own
+    finally:
+        config.server = before[0]
+        config.set_root_cache_directory(before[1])
+        if skip_parquet is None:
+            del os.environ["OPENML_SKIP_PARQUET"]
+        else:
+            os.environ["OPENML_SKIP_PARQUET"] = skip_parquet
+
+
+class _Failed(Exception):
+    """A try that failed: why, and what to do where another one would be no use."""
+
+    def __init__(self, reason: str, remedy: str = ""):
+        super().__init__(reason)
+        self.remedy = remedy
+
+
+def _download(number: int, description: Path, file: Path, how: Access, own: _Settings) -> None:
+    """Load description and data, again and again, with growing pauses."""
+    ends = time.monotonic() + how.max_seconds
+    known = description.is_file()
+    for attempt in range(1, how.tries + 1):
+        log.info("OpenML data set %d: try %d of %d", number, attempt, how.tries)
+        try:
+            if not known:
+                asked = f"{own.server.rstrip('/')}/data/{number}"
+                _load(asked, description, DESCRIPTION_MB, how, own, ends)
+            described = _described(description, number)
+            _load(described["url"], file, how.max_mb, how, own, ends)
+            expected = described["md5_checksum"]
+            if expected and files.md5(file) != expected.lower():
+                raise _Failed("the downloaded file has not the MD5 that its description states")
+            return
+        except _Failed as error:
+            reason = str(error)
+            if error.remedy:
+                raise UserError(f"OpenML data set {number}: {reason}; {error.remedy}") from None
+        if attempt < how.tries:
+            # The id spreads jobs that failed together over another half of the pause.
+            pause = min(60.0, how.pause * 2 ** (attempt - 1)) * (1 + number % 10 / 20)
+            if time.monotonic() + pause >= ends:
+                raise UserError(
+                    f"OpenML data set {number}: {reason}; not loaded within {how.max_seconds:g} s "
+                    "('openml.max_seconds')"
+                )
+            log.info("OpenML data set %d: %s; next try in %.1f s", number, reason, pause)
+            time.sleep(pause)
+    raise UserError(
+        f"OpenML data set {number}: no success in {how.tries} tries at {own.server}: {reason}; "
+        "without network, name a filled cache folder as 'openml.cache'"
+    )
+
+
+def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends: float) -> None:
+    """Load a file, with limits of its size, of the time, and of how slow the server may be.
+
+    Raises
+    ------
+    _Failed
+        If the server does not deliver.
+    OSError
+        If the file cannot be written.
+    """
+    with path.open("wb") as file:  # once it is closed, a transfer that is left behind ends
+        transfer = _Transfer(url, file, most_mb, how.timeout, own)
+        transfer.start()
+        since, before = time.monotonic(), 0
+        while transfer.is_alive():
+            transfer.join(min(1.0, how.timeout / 10))
+            now, received = time.monotonic(), transfer.received
+            if not transfer.is_alive():
+                break
+            if now >= ends:
+                raise _Failed(
+                    f"not loaded within {how.max_seconds:g} s",
+                    "a larger 'openml.max_seconds' allows more",
+                )
+            if received and not before:  # until then the server may have prepared its answer
+                since, before = now, received
+            elif now - since >= how.timeout:
+                if received == before:
+                    raise _Failed(f"no answer within {how.timeout:g} s")
+                if received - before < how.min_kb_per_second * 1000 * (now - since):
+                    raise _Failed(
+                        f"slower than {how.min_kb_per_second:g} kB/s ('openml.min_kb_per_second')"
+                    )
+                since, before = now, received
+    if transfer.error is not None:
+        raise _failure(transfer.error, how, own) from None
+
+
+class _Transfer(threading.Thread):
+    """A download in a thread of its own, so that no server holds up whoever waits for it.
+
+    Attributes
+    ----------
+    received
+        Bytes so far, unpacked.
+    error
+        What ended it, if it did not go well.
+    """
+
+    def __init__(self, url: str, file: BinaryIO, most_mb: int, timeout: float, own: _Settings):
+        super().__init__(daemon=True)
+        self.received = 0
+        self.error: Exception | None = None
+        self._url, self._file, self._most_mb = url, file, most_mb
+        self._timeout, self._own = timeout, own
+
+    def run(self) -> None:
+        try:
+            self._follow()
+        except Exception as error:  # raised again by whoever waits
+            self.error = error
+
+    def _follow(self) -> None:
+        import requests
+
+        url = _web_address(self._url)
+        with requests.Session() as session:
+            # It would read the whole body of a redirect.
+            session.get_redirect_target = lambda response: None
+            for _ in range(MAX_REDIRECTS + 1):
+                # The key is for nobody else, whatever a study, a description or a redirect names.
+                own = self._own.key and _origin(url) == _origin(self._own.key_for)
+                key = {"api_key": self._own.key} if own else {}
+                with session.get(url, params=key, stream=True, timeout=self._timeout) as response:
+                    if not response.is_redirect:
+                        self._save(response)
+                        return
+                    url = _web_address(_joined(url, response.headers["Location"]), url)
+        raise _Failed(f"more than {MAX_REDIRECTS} redirects")
+
+    def _save(self, response) -> None:
+        if response.status_code != 200:
+            raise _refused(
+                response.status_code, next(response.iter_content(100_000), b""), self._url
+            )
+        too_large = _Failed(
+            f"{_short(self._url)} has more than {self._most_mb} MB",
+            "a larger 'openml.max_mb' allows more"
+            if self._most_mb != DESCRIPTION_MB
+            else "that is no description of a data set",
+        )
+        announced = response.headers.get("Content-Length", "")
+        if announced.isdecimal() and float(announced) > self._most_mb * MB:
+            raise too_large
+        for chunk in response.iter_content(8192):  # unpacked piece by piece
+            self.received += len(chunk)
+            if self.received > self._most_mb * MB:
+                raise too_large
+            self._file.write(chunk)
+
+
+def _web_address(url: str, before: str = "") -> str:
+    """Return an address if it may be asked; ``before`` is the one that redirects to it."""
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # of a port or a bracket
+        right = False
+    if not right:
+        raise _Failed(f"the server names {_short(url)}, which is no http(s) address")
+    if before.startswith("https:") and parts.scheme != "https":
+        raise _Failed(f"the server redirects to {_short(url)}, without encryption")
+    return url
+
+
+def _joined(url: str, to: str) -> str:
+    with contextlib.suppress(ValueError):
+        return urljoin(url, to)
+    return to
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
+
+
+def _refused(status: int, body: bytes, url: str) -> _Failed:
+    """Read the error that OpenML answers with."""
+    import xmltodict
+
+    try:
+        error = xmltodict.parse(body)["oml:error"]
+        code, told = error["oml:code"], error["oml:message"]
+        more = error.get("oml:additional_information")
+    except Exception:  # anything may have answered
+        return _Failed(f"the answer is no OpenML description or file (status {status})")
+    told = _short(f"{told} - {more}" if more else str(told))
+    if code in PERMANENT:
+        return _Failed(f"{_short(url)} answers: {told}", "check the id")
+    return _Failed(told)
+
+
+def _described(path: Path, number: int) -> dict[str, Any]:
+    """Check a description as far as it is used; returns its elements without their prefix."""
+    import xmltodict
+
+    try:
+        content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:data_set_description"]
+        found = {name: content.get(f"oml:{name}") for name in ELEMENTS}
+    except Exception:  # whatever the parser says to what is no XML, has entities, is something else
+        raise _Failed("the answer is no OpenML description") from None
+    for name, right in ELEMENTS.items():
+        if not right(found[name]):
+            shown = _short(str(found[name]))
+            raise _Failed(f"the answer is no OpenML description: its '{name}' is {shown!r}")
+    if int(found["id"]) != number:
+        raise _Failed(f"the answer describes data set {found['id']}")
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value) is not None
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 1000 and value.isprintable()
+
+
+def _is_md5(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-fA-F]{32}", value) is not None
+
+
+def _are_names(value: Any) -> bool:
+    return all(isinstance(v, str) for v in (value if isinstance(value, list) else [value or ""]))
+
+
+#: What is used of a description, and what it must be: text, as all of XML.
+ELEMENTS = {
+    "id": _is_number,
+    "name": _is_line,
+    "version": _is_number,
+    "format": _is_line,
+    "url": _is_line,
+    "md5_checksum": lambda value: value is None or _is_md5(value),
+    "default_target_attribute": lambda value: value is None or _is_line(value),
+    "row_id_attribute": _are_names,
+    "ignore_attribute": _are_names,
+}
+
+
+def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
+    """Make one short line of what ended a transfer; an error of the disk stays what it is."""
+    import requests
+    from urllib3.exceptions import HTTPError, ProtocolError
+
+    if not isinstance(error, (requests.RequestException, HTTPError, HTTPException, ValueError)):
+        return error
+    text = str(error)
+    if isinstance(error, requests.Timeout) or "timed out" in text.lower():
+        return _Failed(f"no answer within {how.timeout:g} s")
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return _Failed("the answer was cut short")
+    if isinstance(error, requests.exceptions.ContentDecodingError):
+        return _Failed("the answer cannot be unpacked")
+    if isinstance(error, requests.ConnectionError):
+        if error.args and isinstance(error.args[0], ProtocolError):
+            return _Failed("the connection was broken off, or the answer is no HTTP")
+        host = urlsplit(getattr(error.request, "url", "") or "").netloc
+        return _Failed(f"no connection to {host or 'the server'}")
+    return _Failed(_short(text.replace(own.key or "\0", "...")) or type(error).__name__)
+
+
+def _short(text: str) -> str:
+    """Make one printable line of what a server says, of at most 200 characters."""
+    text = " ".join(text.split())[:200]
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _target(dataset, frame, what: str) -> str:
+    target = dataset.default_target_attribute
+    if not target:
+        raise UserError(f"{what}: OpenML names no target for it; download it and use 'file:'")
+    if target not in frame:
+        raise UserError(f"{what}: its target '{target}' is not one of its columns")
+    return target
+
+
+def _ignored(dataset, frame) -> dict[str, str]:
+    """Columns that OpenML marks as row ids or as to be ignored; names may be joined by commas."""
+    found = {}
+    for names, reason in (
+        (dataset.row_id_attribute, "OpenML marks it as a row id"),
+        (dataset.ignore_attribute, "OpenML marks it as to be ignored"),
+    ):
+        for joined in [names] if isinstance(names, str) else names or []:
+            for name in [joined] if joined in frame else joined.split(","):
+                if name.strip() in frame and name.strip() != dataset.default_target_attribute:
+                    found.setdefault(name.strip(), reason)
+    return found

@@ -1,0 +1,395 @@
+"""The stratified split, and the base preparation that is fitted on its training part alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.data.split import Inputs
+from ensemble_search.runtime.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ensemble_search.data.normalise import Stored
+
+PARTS = ("train", "validation", "test")
+
+# Specification A.3.
+MAX_UNIQUE_SHARE = 0.8
+MIN_VARIANCE = 1e-7
+# A nominal column of more whole numbers than this is a code, and stays one number: one-hot, the
+# nine of amazon_employee (67 to 7518 values) would make more than 15 000 columns.
+MAX_CODES = 50
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise UserError unless the settings are shares that sum to 1, and a seed."""
+    if not isinstance(settings, Mapping):
+        raise UserError(f"split: {settings!r} is no mapping of train, validation, test and seed")
+    for key in settings:
+        if key not in (*PARTS, "seed"):
+            raise UserError(f"split: unknown key '{key}'; known: train, validation, test, seed")
+    for key in (*PARTS, "seed"):
+        if key not in settings:
+            raise UserError(f"split.{key}: is missing")
+    for key in PARTS:
+        share = settings[key]
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+            raise UserError(f"split.{key}: {share!r} is no share between 0 and 1")
+    total = sum(settings[key] for key in PARTS)
+    if abs(total - 1) > 1e-9:
+        raise UserError(f"split: train + validation + test is {total:.10g}; it must be 1")
+    seed = settings["seed"]
+    for value in seed if isinstance(seed, list) and seed else [seed]:
+        if type(value) is not int or value < 0:
+            raise UserError(f"split.seed: {seed!r} is no whole number from 0")
+
+
+def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Draw the rows of the three parts, class by class.
+
+    Each class gives validation and test their share of its rows, rounded, and one row at the
+    least; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
+    a class of three or four rows out of a part.)
+
+    Parameters
+    ----------
+    codes
+        int, of shape (n,): class of every row.
+    classes
+        Labels by code, for the message.
+    settings
+        Shares ``train``, ``validation``, ``test``, and ``seed``.
+
+    Returns
+    -------
+    rows
+        By part: int, in random order; disjoint, and together all n rows.
+
+    Raises
+    ------
+    UserError
+        If the settings are wrong, or a class has too few rows for its three shares.
+    """
+    check_settings(settings)
+    rng = np.random.default_rng(settings["seed"])
+    rows: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
+    for code, label in enumerate(classes):
+        members = rng.permutation(np.flatnonzero(codes == code))
+        sizes = [max(1, round(settings[part] * len(members))) for part in ("validation", "test")]
+        if sum(sizes) >= len(members):
+            raise UserError(
+                f"split: class '{label}' has {len(members)} rows, too few for shares of "
+                f"{settings['train']:g}, {settings['validation']:g} and {settings['test']:g}; "
+                "each part needs one"
+            )
+        validation, test, train = np.split(members, np.cumsum(sizes))
+        for part, chosen in zip(PARTS, (train, validation, test), strict=True):
+            rows[part].append(chosen)
+    # Not class by class: some learners and folds take the rows as they come.
+    return {part: rng.permutation(np.concatenate(rows[part])) for part in PARTS}
+
+
+def make_split(
+    frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[Inputs, np.ndarray, dict[str, Any]]:
+    """Split a normalised data set and prepare it.
+
+    Parameters
+    ----------
+    frame, description
+        Content of ``dataset.parquet`` and ``dataset.json``.
+    settings
+        As for :func:`split_rows`.
+
+    Returns
+    -------
+    inputs
+        What the searches read.
+    test_labels
+        int64 codes of the test rows, of shape (n_test,).
+    description
+        Content of ``split.json``, without the checksum of the inputs.
+
+    Raises
+    ------
+    UserError
+        As :func:`split_rows` and :func:`prepare`.
+    """
+    labels = frame[description["target"]].to_numpy(dtype=str)
+    classes, codes = np.unique(labels, return_inverse=True)
+    codes = codes.astype(np.int64)
+    rows = split_rows(codes, classes, settings)
+    parts = {part: _Rows(frame, rows[part]) for part in PARTS}
+    X, features, categorical, dropped = prepare(
+        parts, description["columns"], description.get("asked", {})
+    )
+    inputs = Inputs(
+        **{f"X_{part}": X[part] for part in PARTS},
+        y_train=codes[rows["train"]],
+        y_validation=codes[rows["validation"]],
+        categorical=categorical,
+        classes=classes,
+        features=features,
+    )
+    counts = {
+        part: {
+            str(label): int(n)
+            for label, n in zip(
+                classes, np.bincount(codes[rows[part]], minlength=len(classes)), strict=True
+            )
+        }
+        for part in PARTS
+    }
+    made = {
+        "dataset": description["name"],
+        "source_checksum": description["checksum"],
+        "settings": {key: settings[key] for key in (*PARTS, "seed")},
+        "sizes": {part: len(rows[part]) for part in PARTS},
+        "features": len(features),
+        "classes": counts,
+        "dropped": dropped,
+    }
+    return inputs, codes[rows["test"]], made
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a data set; a column of them is made when it is asked for, and not before."""
+
+    frame: "pd.DataFrame | Stored"
+    rows: np.ndarray
+
+    def __getitem__(self, name: str) -> "pd.Series":
+        return self.frame[name].iloc[self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def prepare(
+    parts: Mapping[str, "pd.DataFrame"],
+    kinds: Mapping[str, str],
+    asked: Mapping[str, str] | None = None,
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, str]]:
+    """Fit the base preparation on ``parts["train"]`` and apply it to all parts (specification A.3).
+
+    Columns without a value are dropped, and categorical ones of which 80 % or more of the values
+    are distinct; dates become numbers (:func:`date_parts`); numbers are imputed by the median, the
+    others by the most frequent value; categories become one-hot columns (all 0 for one that the
+    training part does not have), except codes (see ``MAX_CODES``), which are taken as numbers;
+    columns with a variance of 1e-7 or less are dropped.
+
+    Parameters
+    ----------
+    parts
+        Frames by part, among them ``train``.
+    kinds
+        ``numeric``, ``date``, ``boolean`` or ``categorical`` by column; others are not used.
+    asked
+        Role by column, of those that the study gives one: what it calls categorical is no code.
+
+    Returns
+    -------
+    X
+        By part: float64, of shape (n, p).
+    features
+        Names, str, of shape (p,): numbers first, then dates, booleans, one-hot columns.
+    categorical
+        bool, of shape (p,).
+    dropped
+        Columns that were dropped, one-hot ones too, with the reason.
+
+    Raises
+    ------
+    UserError
+        If no column is left.
+    """
+    train = parts["train"]
+    use, dropped = _columns(train, kinds, asked or {})
+    fitted = [FITS[kind](name, train[name]) for kind, names in use.items() for name in names]
+    for column in fitted:
+        reason = f"variance is {MIN_VARIANCE:g} or less"
+        dropped |= dict.fromkeys(column.constant, reason)
+    fitted = [column for column in fitted if column.features]
+    if not fitted:
+        raise UserError(_nothing_left(dropped))
+    width = sum(len(column.features) for column in fitted)
+    X = {part: np.empty((len(frame), width)) for part, frame in parts.items()}
+    place = 0
+    for column in fitted:
+        places = slice(place, place := place + len(column.features))
+        for part, frame in parts.items():
+            column.write(frame[column.name], X[part][:, places])
+    features = [feature for column in fitted for feature in column.features]
+    categorical = [column.categorical for column in fitted for _ in column.features]
+    return X, np.array(features, dtype=str), np.array(categorical), dropped
+
+
+def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, str]) -> int:
+    """Count the columns that the base preparation makes of all rows, constant ones included."""
+    use, _ = _columns(frame, kinds, asked)
+    one_hot = sum(frame[name].nunique() for name in use["categorical"])
+    return len(use["numeric"]) + len(DATE_PARTS) * len(use["date"]) + len(use["boolean"]) + one_hot
+
+
+def too_distinct(distinct: int, values: int) -> bool:
+    """Whether so many distinct ones among the values of a categorical column mean nothing."""
+    return distinct >= MAX_UNIQUE_SHARE * values
+
+
+def is_code(present: "pd.Series") -> bool:
+    """Whether the values of a categorical column (text, none missing) are all whole numbers."""
+    return bool(present.str.fullmatch(r"[+-]?\d{1,15}").all())
+
+
+def days(dates: "pd.Series") -> "pd.Series":
+    """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
+    import pandas as pd
+
+    # Not by way of pandas' timestamps: their nanoseconds end in 2262.
+    elapsed = dates.to_numpy("datetime64[us]") - np.datetime64(0, "us")
+    return pd.Series(elapsed / np.timedelta64(1, "D"), index=dates.index)
+
+
+#: What becomes of a date. The hour has the minutes as a fraction; weekdays count from Monday, 0.
+DATE_PARTS = {
+    "year": lambda dates: dates.dt.year,
+    "month": lambda dates: dates.dt.month,
+    "day": lambda dates: dates.dt.day,
+    "weekday": lambda dates: dates.dt.day_of_week,
+    "hour": lambda dates: (dates - dates.dt.normalize()).dt.total_seconds() / 3600,
+    "days": days,
+}
+
+
+@dataclass
+class _Numbers:
+    """Columns of numbers that are made of one column, and what stands for missing ones."""
+
+    name: str
+    values: Mapping[str, Any]
+    fills: dict[str, float]
+    constant: list[str]
+    categorical: bool
+
+    @classmethod
+    def fit(cls, name, train, values, fill, categorical=False) -> "_Numbers":
+        fills, constant = {}, []
+        for feature, read in values.items():
+            column = _float(read(train))
+            fills[feature] = fill(column[~np.isnan(column)])
+            with np.errstate(over="ignore", invalid="ignore"):
+                varies = np.var(_filled(column, fills[feature])) > MIN_VARIANCE
+            if not varies:
+                constant.append(feature)
+                del fills[feature]
+        return cls(name, values, fills, constant, categorical)
+
+    @property
+    def features(self) -> list[str]:
+        return list(self.fills)
+
+    def write(self, column: "pd.Series", out: np.ndarray) -> None:
+        for place, (feature, fill) in enumerate(self.fills.items()):
+            out[:, place] = _filled(_float(self.values[feature](column)), fill)
+
+
+@dataclass
+class _OneHot:
+    """The one-hot columns of a categorical one; ``places`` are theirs by category."""
+
+    name: str
+    places: dict[str, int]
+    fill: str
+    constant: list[str]
+    categorical: bool = True
+
+    @classmethod
+    def fit(cls, name: str, train: "pd.Series") -> "_OneHot":
+        counts = train.value_counts().copy()
+        fill = min(counts.index[counts == counts.max()])
+        counts[fill] += train.isna().sum()
+        share = counts / len(train)
+        varies = share * (1 - share) > MIN_VARIANCE
+        kept = sorted(counts.index[varies])
+        constant = [f"{name}={word}" for word in sorted(counts.index[~varies])]
+        return cls(name, {word: i for i, word in enumerate(kept)}, fill, constant)
+
+    @property
+    def features(self) -> list[str]:
+        return [f"{self.name}={word}" for word in self.places]
+
+    def write(self, column: "pd.Series", out: np.ndarray) -> None:
+        places = column.fillna(self.fill).map(self.places).to_numpy("float64", na_value=-1)
+        rows = np.flatnonzero(places >= 0)
+        out[:] = 0
+        out[rows, places[rows].astype(int)] = 1
+
+
+def _number(name: str, train: "pd.Series") -> _Numbers:
+    import pandas as pd
+
+    def read(column):
+        return pd.to_numeric(column, errors="coerce")
+
+    return _Numbers.fit(name, train, {name: read}, np.median)
+
+
+def _date(name: str, train: "pd.Series") -> _Numbers:
+    values = {f"{name}.{part}": read for part, read in DATE_PARTS.items()}
+    if (train.dropna().dt.normalize() == train.dropna()).all():
+        del values[f"{name}.hour"]  # dates without a time
+    return _Numbers.fit(name, train, values, np.median)
+
+
+def _boolean(name: str, train: "pd.Series") -> _Numbers:
+    def read(column):
+        return column.astype("boolean").astype("Float64")
+
+    def most_frequent(values):
+        return float(values.mean() > 0.5)
+
+    return _Numbers.fit(name, train, {name: read}, most_frequent, categorical=True)
+
+
+#: Kinds in the order of their columns in the result, and how each is fitted.
+FITS = {"numeric": _number, "date": _date, "boolean": _boolean, "categorical": _OneHot.fit}
+
+
+def _float(values: "pd.Series") -> np.ndarray:
+    return values.to_numpy("float64", na_value=np.nan)
+
+
+def _filled(values: np.ndarray, fill: float) -> np.ndarray:
+    return np.where(np.isnan(values), fill, values)
+
+
+def _columns(
+    train, kinds: Mapping[str, str], asked: Mapping[str, str]
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Decide from the training part how each column is taken, and which are dropped."""
+    use: dict[str, list[str]] = {kind: [] for kind in FITS}
+    dropped = {}
+    for name, kind in kinds.items():
+        values = train[name].dropna()
+        taken = kind
+        if values.empty:
+            dropped[name] = "no value in the training part"
+            continue
+        if kind == "categorical":
+            distinct = values.nunique()
+            if too_distinct(distinct, len(values)):
+                dropped[name] = f"{distinct} of {len(values)} values are distinct"
+                continue
+            if distinct > MAX_CODES and asked.get(name) != kind and is_code(values):
+                taken = "numeric"
+        use[taken].append(name)
+    return use, dropped
+
+
+def _nothing_left(dropped: Mapping[str, str]) -> str:
+    reasons = "; ".join(f"'{name}': {reason}" for name, reason in list(dropped.items())[:5])
+    return f"split: the base preparation leaves no column of the data set: {reasons}"

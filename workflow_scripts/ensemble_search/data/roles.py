@@ -1,0 +1,74 @@
+"""How a study says that columns are to be taken: ``columns: {drop: [...], numeric: [...], ...}``.
+
+Nothing heavy is imported with this module, because studies are checked with it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.plugins import nearest
+
+ROLES = ("drop", "numeric", "categorical", "date")
+
+
+def check(columns: Any, where: str) -> None:
+    """Check that roles are lists of names, each name in one of them; ``where`` is their place.
+
+    Raises
+    ------
+    UserError
+        With a line for each mistake.
+    """
+    if not isinstance(columns, Mapping):
+        raise UserError(f"{where}: {columns!r} is no mapping, such as {{drop: [id]}}")
+    problems, seen = [], {}
+    for role, names in columns.items():
+        if role not in ROLES:
+            problems.append(f"{where}: unknown key '{role}'; {nearest(role, ROLES)}")
+        elif not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            problems.append(f"{where}.{role}: {names!r} is no list of names, such as [id]")
+        else:
+            for name in names:
+                if (other := seen.setdefault(name, role)) != role or names.count(name) > 1:
+                    both = f"in '{other}', too" if other != role else "twice"
+                    problems.append(f"{where}.{role}: '{name}' stands {both}; keep one")
+    if problems:
+        raise UserError(*dict.fromkeys(problems))
+
+
+def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], target: str) -> None:
+    """Check that each column with a role is one of ``names``, and not the target.
+
+    Raises
+    ------
+    UserError
+        With a line for each that is not, or if no feature is left; it begins with
+        ``columns.<role>``.
+    """
+    known, problems = set(names), []
+    for role, listed in columns.items():
+        for name in listed:
+            if name == target:
+                problems.append(f"columns.{role}: '{name}' is the target; remove it here")
+            elif name not in known:
+                features = [n for n in names if n != target]
+                hint = nearest(name, features)
+                problems.append(f"columns.{role}: there is no column '{name}'; {hint}")
+    if not problems and known and known <= {target, *columns.get("drop", ())}:
+        problems.append(f"columns.drop: no column beside the target '{target}' is left")
+    if problems:
+        raise UserError(*problems)
+
+
+def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Role of each column that has one."""
+    return {name: role for role, names in columns.items() for name in names}
+
+
+def suffix(columns: Mapping[str, Sequence[str]]) -> str:
+    """Tell data of one source with different roles apart by name; empty without roles."""
+    roles = sorted(by_name(columns).items())
+    return f"-{hashlib.sha256(json.dumps(roles).encode()).hexdigest()[:8]}" if roles else ""

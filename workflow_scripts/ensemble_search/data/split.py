@@ -1,0 +1,124 @@
+"""What a split is on disk: the inputs of the searches, and beside them the test labels."""
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.runtime.files import (
+    Unusable,
+    atomic,
+    checksums,
+    read_json,
+    read_npz,
+    reading,
+    write_json,
+    write_npy,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """All that a search may know of a data set; the test labels have no place in it.
+
+    Attributes
+    ----------
+    X_train, X_validation, X_test
+        float64, of shape (n, p), after the base preparation: finite, without missing values.
+    y_train, y_validation
+        int64 codes 0..C-1, of shape (n,).
+    categorical
+        bool, of shape (p,): one-hot columns and booleans.
+    classes
+        Labels in the order of their codes, str, of shape (C,).
+    features
+        Names of the columns, str, of shape (p,); a one-hot column is ``<column>=<value>``.
+    """
+
+    X_train: np.ndarray
+    X_validation: np.ndarray
+    X_test: np.ndarray
+    y_train: np.ndarray
+    y_validation: np.ndarray
+    categorical: np.ndarray
+    classes: np.ndarray
+    features: np.ndarray
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes C."""
+        return len(self.classes)
+
+    def checksum(self) -> str:
+        """Return the SHA-256 of names, types, shapes and values of all arrays."""
+        digest = hashlib.sha256()
+        for field in fields(self):
+            array = np.ascontiguousarray(getattr(self, field.name))
+            digest.update(json.dumps([field.name, array.dtype.str, array.shape]).encode())
+            digest.update(array.reshape(-1).view(np.uint8))  # without a copy
+        return digest.hexdigest()
+
+
+def load_inputs(path: str | Path) -> Inputs:
+    """Read ``inputs.npz``; ``path`` is the file or its folder.
+
+    Raises
+    ------
+    Unusable
+        If it is missing or damaged.
+    """
+    path = Path(path)
+    path = path / "inputs.npz" if path.is_dir() else path
+    return Inputs(**read_npz(path, [field.name for field in fields(Inputs)]))
+
+
+def checked_inputs(folder: Path) -> Inputs:
+    """Read ``inputs.npz`` and see that it holds the arrays that ``split.json`` speaks of.
+
+    Raises
+    ------
+    Unusable
+        If either is missing or damaged, or they do not belong together.
+    """
+    path = Path(folder) / "inputs.npz"
+    inputs = load_inputs(path)
+    if inputs.checksum() != read_json(Path(folder) / "split.json").get("checksum"):
+        raise Unusable(path, "it does not hold the arrays that split.json was written for")
+    with reading(path):
+        _check(inputs)
+    return inputs
+
+
+def _check(inputs: Inputs) -> None:
+    """Raise ValueError unless types and shapes are those that :class:`Inputs` describes."""
+    columns = len(inputs.features)
+    for part in ("train", "validation", "test"):
+        X = getattr(inputs, f"X_{part}")
+        y = getattr(inputs, f"y_{part}", np.zeros(len(X), dtype=int))
+        if X.dtype != float or X.ndim != 2 or X.shape[1] != columns or not np.isfinite(X).all():
+            raise ValueError(f"X_{part} is no table of {columns} columns of numbers")
+        if (
+            y.dtype != int
+            or y.shape != X.shape[:1]
+            or not ((y >= 0) & (y < inputs.n_classes)).all()
+        ):
+            raise ValueError(f"y_{part} has no class for each row")
+    if inputs.categorical.dtype != bool or inputs.categorical.shape != (columns,):
+        raise ValueError(f"categorical has no answer for each of {columns} columns")
+    if inputs.classes.dtype.kind != "U" or inputs.classes.ndim != 1:
+        raise ValueError("classes are no names")
+
+
+def write(
+    inputs: Inputs, test_labels: np.ndarray, description: dict[str, Any], folder: Path
+) -> None:
+    """Write ``inputs.npz``, ``test_labels.npy`` and, last, ``split.json`` with the checksum."""
+    arrays = {field.name: getattr(inputs, field.name) for field in fields(Inputs)}
+    with atomic(folder / "inputs.npz") as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+    write_npy(folder / "test_labels.npy", test_labels)
+    sums = checksums(folder, ("inputs.npz", "test_labels.npy"))
+    write_json(folder / "split.json", {**description, "checksum": inputs.checksum(), "files": sums})

@@ -1,0 +1,1 @@
+"""Greedy ensembles and their pieces, as searches use them too."""

@@ -1,0 +1,142 @@
+"""Errors of an ensemble to which one model of a pool is added, for every model at once.
+
+A label that no model of the pool can turn, because the sum of the others is too clear, is counted
+once for all models; only the other samples are looked at model by model.
+
+Errors are integer counts, and sums are exact (``base.rounded``), so no tie
+hangs on rounding or on the order of the models, and the errors are those of the ensemble's labels
+(``Members.predict``).
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from ensemble_search.ensembles.base import rounded
+
+
+def make_votes(predictions: np.ndarray, labels: np.ndarray) -> "TwoClasses | ManyClasses":
+    """Choose the form in which sums and errors are computed.
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities without NaN, of shape (n, n_samples, n_columns); of two classes the
+        last column is used, the probability of class 1.
+    labels
+        Int, of shape (n_samples,).
+    """
+    if predictions.shape[2] > 2:
+        return ManyClasses(predictions, labels)
+    return TwoClasses(predictions[:, :, -1], labels)
+
+
+def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the probability that each model gives the true label.
+
+    Parameters
+    ----------
+    predictions, labels
+        See :func:`make_votes`.
+
+    Returns
+    -------
+    right
+        Float64, of shape (n, n_samples), multiples of ``base.RESOLUTION``.
+    """
+    if predictions.shape[2] > 2:
+        return rounded(predictions[:, np.arange(len(labels)), labels]).astype(float)
+    ones = rounded(predictions[:, :, -1]).astype(float)
+    return np.where(np.asarray(labels) == 1, ones, 1 - ones)
+
+
+class TwoClasses:
+    """Sums and errors of two classes from the probability of class 1, of shape (n, n_samples)."""
+
+    def __init__(self, predictions: np.ndarray, labels: np.ndarray):
+        self.by_sample = np.ascontiguousarray(rounded(predictions.T))
+        self.low, self.high = self.by_sample.min(axis=1), self.by_sample.max(axis=1)
+        self.is_one = np.asarray(labels) == 1
+        self.zero = np.zeros(len(labels))
+
+    def models(self, start: int, stop: int) -> np.ndarray:
+        """Return consecutive models, as :meth:`counter`'s functions take them."""
+        return self.by_sample[:, start:stop]
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        """Return the sums with one more model."""
+        return sums + self.by_sample[:, winner]
+
+    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from models to their errors in round ``number`` (from 1).
+
+        A label is 1 if sums + p > number / 2, that is if p is above a limit, and a float32 is
+        above the limit just if it is above the largest float32 that is not above the limit.
+        """
+        exact = number / 2 - sums  # without rounding, as the sums are
+        limit = exact.astype(np.float32)
+        limit = np.where(limit > exact, np.nextafter(limit, np.float32(-np.inf)), limit)
+        always_one = limit < self.low
+        is_open = ~always_one & (limit < self.high)
+        settled = np.count_nonzero((always_one != self.is_one) & ~is_open)
+        rows = np.flatnonzero(is_open)
+        limit, is_one = limit[rows, None], self.is_one[rows, None]
+
+        def count(models: np.ndarray) -> np.ndarray:
+            return settled + _column_counts((models[rows] > limit) != is_one)
+
+        return count
+
+
+class ManyClasses:
+    """Sums and errors of three or more classes from predictions of shape (n, n_samples, C).
+
+    Samples are sorted by label, so that those whose label comes before or after a class (which
+    loses or wins a tie against it) are slices.
+    """
+
+    def __init__(self, predictions: np.ndarray, labels: np.ndarray):
+        order = np.argsort(labels, kind="stable")
+        self.labels = np.asarray(labels)[order]
+        self.by_class = np.ascontiguousarray(rounded(predictions.transpose(2, 1, 0)[:, order]))
+        self.low, self.high = self.by_class.min(axis=2), self.by_class.max(axis=2)
+        self.zero = np.zeros(self.low.shape)
+
+    def models(self, start: int, stop: int) -> np.ndarray:
+        """Return consecutive models, as :meth:`counter`'s functions take them."""
+        return self.by_class[:, :, start:stop]
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        """Return the sums with one more model."""
+        return sums + self.by_class[:, :, winner]
+
+    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from models to their errors in a round (whatever its number)."""
+        samples = np.arange(len(self.labels))
+        low, high = sums + self.low, sums + self.high
+        right_low, right_high = low[self.labels, samples], high[self.labels, samples]
+        low[self.labels, samples] = high[self.labels, samples] = -np.inf  # only the others
+        always_wrong = low.max(axis=0) > right_high
+        is_open = ~always_wrong & (high.max(axis=0) >= right_low)
+        settled = np.count_nonzero(always_wrong)
+        rows = np.flatnonzero(is_open)
+        labels, sums = self.labels[rows], sums[:, rows, None]
+        right_sums = sums[labels, np.arange(len(rows))]
+        edges = np.searchsorted(labels, np.arange(len(sums) + 1))
+
+        def count(models: np.ndarray) -> np.ndarray:
+            right = right_sums + models[labels, rows]
+            wrong = np.zeros(right.shape, dtype=bool)
+            for k, (start, stop) in enumerate(pairwise(edges)):
+                total = sums[k] + models[k, rows]
+                wrong[:start] |= total[:start] > right[:start]
+                wrong[stop:] |= total[stop:] >= right[stop:]
+            return settled + _column_counts(wrong)
+
+        return count
+
+
+def _column_counts(wrong: np.ndarray) -> np.ndarray:
+    """Count the true values in every column; int64."""
+    return np.count_nonzero(wrong, axis=0)

@@ -1,0 +1,75 @@
+"""Ensemble optimization's own ensemble: slots that are filled again one after the other.
+
+All of it is computed anew from the successes whenever it is needed: 250 models on 8000 samples
+take a tenth of a second.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ensemble_search.ensembles.greedy.error_counts import make_votes
+
+SEED = 0
+"""Of ties, in every search: the search and the ensemble made of it must fill the slots alike."""
+
+
+def fillings(predictions: np.ndarray, labels: np.ndarray, size: int) -> Iterator[list[int]]:
+    """Yield, for every prefix of a pool of successes, the models that its slots hold.
+
+    The n-th success (from 1) is the turn of slot (n - 1) mod size: it gets the model, of all n,
+    that makes the error of the mean probability of all slots lowest, one of equal ones uniformly at
+    random, by the draws of (:data:`SEED`, n). The first ``size`` successes fill empty slots
+    (Lévesque et al., UAI 2016).
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities without NaN, of shape (n, n_samples, n_columns).
+    labels
+        Int, of shape (n_samples,).
+    size
+        Number of slots.
+
+    Yields
+    ------
+    slots
+        Indices of models, the content of slots 0, 1, ..., at most ``size``.
+    """
+    if not len(predictions):
+        return
+    votes = make_votes(predictions, labels)
+    slots: list[int] = []
+    for n in range(1, len(predictions) + 1):
+        turn = (n - 1) % size
+        wrong = _errors(votes, slots, turn, n)
+        winner = int(np.lexsort((np.random.default_rng([SEED, n]).random(n), wrong))[0])
+        slots = [*slots[:turn], winner, *slots[turn + 1 :]]
+        yield slots
+
+
+def next_errors(predictions: np.ndarray, labels: np.ndarray, size: int) -> np.ndarray:
+    """Return the error of the slots with each model in the slot whose turn is next.
+
+    Parameters
+    ----------
+    predictions, labels, size
+        See :func:`fillings`; at least one model.
+
+    Returns
+    -------
+    errors
+        Shares of wrong labels, of shape (n,).
+    """
+    *_, slots = fillings(predictions, labels, size)
+    n = len(predictions)
+    return _errors(make_votes(predictions, labels), slots, n % size, n) / len(labels)
+
+
+def _errors(votes, slots: list[int], turn: int, n: int) -> np.ndarray:
+    """Count the errors of the slots with each of the first n models in that whose turn it is."""
+    others = slots[:turn] + slots[turn + 1 :]
+    sums = votes.zero
+    for model in others:
+        sums = votes.add(sums, model)
+    return votes.counter(sums, len(others) + 1)(votes.models(0, n))

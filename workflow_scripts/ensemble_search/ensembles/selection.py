@@ -1,0 +1,220 @@
+"""Ensemble selection with replacement (Caruana et al., ICML 2004; Specification E.1).
+
+Every round adds the model that makes the error of the mean probability lowest, so a round has to
+know the error of (selected + a) for every model a. Two things make this cheap without changing a
+result:
+
+* Errors are counted by ``greedy.error_counts``, which looks only at the samples whose label some
+  model of the pool can still turn.
+* When a model joins the pool, the rounds before the first one that it wins stay as they are, so
+  only its own error in these rounds is computed (:func:`paths`).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from ensemble_search.ensembles.base import RESOLUTION, Ensemble, Members, Pool
+from ensemble_search.ensembles.greedy.error_counts import make_votes, right_probabilities
+
+Ties = Literal["random", "selected-first", "log-loss"]
+
+
+class Selection(Ensemble):
+    """Greedy selection with replacement from all evaluations so far.
+
+    Attributes
+    ----------
+    size
+        Rounds; every round selects one model, and equal ones more than once. Default 25 as in
+        the DivBO paper (its Table 10 has 100 too).
+    use_best
+        Keep only the shortest beginning of the selection that has the lowest error of all its
+        beginnings, as AutoGluon does. Default False: all rounds are kept, as in the DivBO paper
+        and in auto-sklearn.
+    ties
+        Which of the models with the fewest errors a round adds. ``random`` (default): one of them
+        uniformly at random, as in auto-sklearn. ``selected-first``: one that is already selected,
+        as in AutoGluon. ``log-loss``: the one that makes the log loss of the mean probability
+        lowest (:func:`log_losses`). What still ties is drawn at random.
+    """
+
+    size: int = Field(25, ge=1, le=1000)
+    use_best: bool = False
+    ties: Ties = "random"
+
+    def trace(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.trace`; equal to :func:`select` on every prefix."""
+        ok = ~np.isnan(pool.errors)
+        indices = np.flatnonzero(ok)
+        chosen = paths(pool.predictions[ok], pool.labels, self.size, pool.seed, self.ties)
+        result: list[Members | None] = []
+        members, counts = None, {}
+        for succeeded in ok:
+            if succeeded:
+                path, errors = next(chosen)
+                new = _counts(path, errors, self.use_best)
+                if new != counts:
+                    members, counts = _members(new, indices), new
+            result.append(members)
+        return result
+
+
+def select(
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    size: int = 25,
+    seed: int = 0,
+    *,
+    ties: Ties = "random",
+    use_best: bool = False,
+) -> Members:
+    """Select an ensemble from one pool of successful evaluations.
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities, float32, of shape (n, n_validation, n_columns), n at least 1, without
+        NaN. Two classes may have one column (the probability of class 1) or two, of which the
+        second is used, so both forms give the same ensemble: class 1 where the mean is above 0.5.
+    labels
+        Validation labels, int, of shape (n_validation,).
+    size, ties, use_best
+        See :class:`Selection`.
+    seed
+        Of random ties. The draw of a model depends on (seed, round, its index) only, so that
+        models after it do not change which of those before it wins.
+
+    Returns
+    -------
+    members
+        Indices into ``predictions``; weights are multiples of 1 / size (without ``use_best``).
+    """
+    rounds = _Rounds(predictions, labels, size, seed, ties)
+    rounds.fill(len(predictions))
+    return _members(_counts(*rounds.path(), use_best), np.arange(len(predictions)))
+
+
+def paths(
+    predictions: np.ndarray, labels: np.ndarray, size: int, seed: int, ties: Ties = "random"
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield, for every prefix of the pool, the selected indices and the errors round by round.
+
+    Parameters are those of :func:`select`; errors are counts of wrong labels.
+    """
+    if not len(predictions):
+        return
+    rounds = _Rounds(predictions, labels, size, seed, ties)
+    for new in range(len(predictions)):
+        rounds.join(new)
+        rounds.fill(new + 1)
+        yield rounds.path()
+
+
+def log_losses(right: np.ndarray) -> np.ndarray:
+    """Mean negative logarithm of the labels' probabilities, in nats, of shape (k,).
+
+    Rounded to a float32: the last bits of a logarithm depend on the processor, and no tie may.
+
+    Parameters
+    ----------
+    right
+        Mean probabilities of the true labels, of shape (k, n_samples); those below
+        ``base.RESOLUTION``, 2^-32, count as that.
+    """
+    return -np.log(np.maximum(right, RESOLUTION)).mean(axis=1).astype(np.float32)
+
+
+class _Round:
+    """One round: the sums before it, the counter of errors, its winner and the winner's key.
+
+    ``right`` is the sum of the labels' probabilities before it (of rule ``log-loss`` only).
+    """
+
+    __slots__ = ("count", "key", "right", "sums", "winner")
+
+    def __init__(self, sums: np.ndarray, count: Callable, right: np.ndarray | None):
+        self.sums, self.count, self.right = sums, count, right
+
+    def won(self, winner: int, key: tuple[int, float, float]) -> None:
+        self.winner, self.key = winner, key
+
+
+class _Rounds:
+    """The rounds of one selection. A key is (errors, what the rule adds, random draw)."""
+
+    def __init__(
+        self, predictions: np.ndarray, labels: np.ndarray, size: int, seed: int, ties: Ties
+    ):
+        self.votes, self.size, self.ties = make_votes(predictions, labels), size, ties
+        # The first draws are the same however many follow.
+        self.draws = [
+            np.random.default_rng([seed, number]).random(len(predictions))
+            for number in range(1, size + 1)
+        ]
+        self.right = right_probabilities(predictions, labels) if ties == "log-loss" else None
+        self.rounds: list[_Round] = []
+
+    def path(self) -> tuple[list[int], list[int]]:
+        """Return the winners and their errors."""
+        return [r.winner for r in self.rounds], [r.key[0] for r in self.rounds]
+
+    def join(self, new: int) -> None:
+        """Let a model win the first round that it can, and forget those that follow."""
+        model = self.votes.models(new, new + 1).copy()
+        for place, current in enumerate(self.rounds):
+            wrong = int(current.count(model)[0])
+            if wrong > current.key[0]:
+                continue
+            key = wrong, float(self._second(place, np.array([new]))[0]), self.draws[place][new]
+            if key < current.key:
+                current.won(new, key)
+                del self.rounds[place + 1 :]
+                return
+
+    def fill(self, n: int) -> None:
+        """Append the rounds that are missing, choosing among the first ``n`` models."""
+        models = self.votes.models(0, n)
+        for place in range(len(self.rounds), self.size):
+            self.rounds.append(self._begin())
+            wrong = self.rounds[place].count(models)
+            tied = np.flatnonzero(wrong == wrong.min())
+            second, draws = self._second(place, tied), self.draws[place][tied]
+            best = int(np.lexsort((draws, second))[0])
+            key = int(wrong[tied[best]]), float(second[best]), draws[best]
+            self.rounds[place].won(int(tied[best]), key)
+
+    def _begin(self) -> _Round:
+        """Prepare the round after the last one."""
+        sums, right = self.votes.zero, None
+        if self.rounds:
+            last = self.rounds[-1]
+            sums = self.votes.add(last.sums, last.winner)
+        if self.right is not None:
+            right = np.zeros(self.right.shape[1])
+            if self.rounds:
+                right = last.right + self.right[last.winner]
+        return _Round(sums, self.votes.counter(sums, len(self.rounds) + 1), right)
+
+    def _second(self, place: int, models: np.ndarray) -> np.ndarray:
+        """Return what decides between models that err alike, the lowest first, shape (k,)."""
+        if self.ties == "selected-first":
+            selected = {r.winner for r in self.rounds[:place]}
+            return np.array([model not in selected for model in models.tolist()])
+        if self.right is not None:
+            return log_losses((self.rounds[place].right + self.right[models]) / (place + 1))
+        return np.zeros(len(models))
+
+
+def _counts(path: list[int], errors: list[int], use_best: bool) -> dict[int, int]:
+    """Count how often each model is selected, by ascending index."""
+    kept = path[: int(np.argmin(errors)) + 1] if use_best else path
+    return {i: kept.count(i) for i in sorted(set(kept))}
+
+
+def _members(counts: dict[int, int], indices: np.ndarray) -> Members:
+    """Turn the counts of models, numbered as in ``indices``, into an ensemble."""
+    weights = np.array(list(counts.values()))
+    return Members(indices[list(counts)], weights / weights.sum())

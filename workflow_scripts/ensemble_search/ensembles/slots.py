@@ -1,0 +1,38 @@
+"""Ensemble optimization's own ensemble (DivBO paper, EO; Lévesque et al., UAI 2016)."""
+
+from itertools import pairwise
+
+import numpy as np
+from pydantic import Field
+
+from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.ensembles.greedy.round_robin import fillings
+
+
+class Slots(Ensemble):
+    """The slots that the search ``ensemble-optimization`` works on, of any search.
+
+    Each slot counts the same; a model that is in several counts several times. One slot is chosen
+    anew after every success, so the validation error may rise again.
+
+    Attributes
+    ----------
+    size
+        Number of slots. Default 12 as in the DivBO paper.
+    """
+
+    size: int = Field(12, ge=1, le=1000)
+
+    def trace(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.trace`; the rule is that of ``round_robin.fillings``."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        result: list[Members | None] = [None] * len(pool.errors)
+        filled = fillings(pool.predictions[ok], pool.labels, self.size)
+        members, content = None, []
+        for slots, (start, end) in zip(filled, pairwise([*ok, len(result)]), strict=True):
+            if sorted(slots) != content:
+                content = sorted(slots)
+                indices, counts = np.unique(content, return_counts=True)
+                members = Members(ok[indices], counts / len(content))
+            result[start:end] = [members] * (end - start)
+        return result

@@ -1,0 +1,96 @@
+"""Stacking: a model learns to combine the best evaluations (DivBO paper, Table 9)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit, leading
+
+#: The second-level model, as in MindWare, the system of the DivBO paper.
+MODEL = {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}
+
+
+class Stacking(Ensemble):
+    """LightGBM on out-of-fold predictions of the evaluations with the lowest validation errors.
+
+    The pipelines are fitted anew on each part of the training set that leaves one fold out. The
+    second level learns from their predictions of the folds; what it is given to predict other rows
+    is the mean over the models of the folds. Validation rows are never fitted. An evaluation of
+    which a fit fails is left out; if that leaves none, the best evaluation stands alone.
+
+    Attributes
+    ----------
+    size
+        Members. Default 5 as in the DivBO paper; fewer as long as fewer have succeeded.
+    folds
+        Default 5 as in the DivBO paper; stratified, shuffled with the pool's seed.
+    """
+
+    refits: ClassVar[bool] = True
+    size: int = Field(5, ge=1)
+    folds: int = Field(5, ge=2)
+
+    def trace(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.trace`; fits each evaluation that is ever a member, once."""
+        tops = list(leading(pool.errors, self.size))
+        needed = sorted({int(i) for top in tops for i in top})
+        refits = dict(zip(needed, pool.refit(needed, self.folds) if needed else [], strict=True))
+        result: list[Members | None] = []
+        members = None
+        for top in tops:
+            if len(top):
+                new = self._ensemble(top, refits, pool)
+                if members is None or not np.array_equal(new.indices, members.indices):
+                    members = new
+            result.append(members)
+        return result
+
+    @staticmethod
+    def _ensemble(top: np.ndarray, refits: dict[int, Refit | None], pool: Pool) -> Members:
+        kept = [i for i in top if refits[i] is not None]
+        if not kept:
+            return Members(top[[pool.errors[top].argmin()]], np.ones(1))
+        weights = np.full(len(kept), 1 / len(kept))
+        fitted = tuple(refits[i] for i in kept)
+        return _Stack(np.array(kept), weights, fitted, pool.train_labels, pool.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stack(Members):
+    """Members whose predictions are combined by a model; the weights are equal and mean nothing.
+
+    Attributes
+    ----------
+    refits
+        Of the members.
+    train_labels
+        Int, of shape (n_train,).
+    seed
+        Of the model.
+    """
+
+    refits: tuple[Refit, ...]
+    train_labels: np.ndarray
+    seed: int
+
+    def labels(self, validation: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See :meth:`Members.labels`; stored predictions are not used, but those of the refits."""
+        from lightgbm import LGBMClassifier
+
+        model = LGBMClassifier(
+            **MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1
+        )
+        model.fit(self._features("out_of_fold"), self.train_labels)
+        parts = (self._features(part) for part in ("validation", "test"))
+        probabilities = [model.predict_proba(features) for features in parts]
+        return tuple(model.classes_[p.argmax(axis=1)] for p in probabilities)
+
+    def cost(self, predict_seconds: np.ndarray) -> float:
+        """See :meth:`Members.cost`; every member predicts with the models of all folds."""
+        return float(sum(refit.predict_seconds for refit in self.refits))
+
+    def _features(self, part: str) -> np.ndarray:
+        """Predictions of the members side by side, of shape (n_samples, members * n_columns)."""
+        return np.hstack([getattr(refit, part) for refit in self.refits]).astype(float)

@@ -1,0 +1,270 @@
+"""Evaluating one configuration after another in a worker process, under limits (parent side)."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.evaluation.process import WorkerProcess
+from ensemble_search.evaluation.worker import MIB, is_out_of_memory
+from ensemble_search.runtime.errors import UserError
+
+START_SECONDS = 300
+#: A worker that is killed from outside is no fault of the configuration: it gets a second try.
+TRIES = 2
+#: Seconds by the clock beyond twice the limit of CPU seconds.
+GRACE_SECONDS = 5
+#: Resident memory up to which a worker that does nothing is kept ready; more may be too much.
+SPARE_MB = 1000
+#: A worker that dies of a signal with this share of its memory in use died for want of more.
+NEARLY_FULL = 0.75
+
+
+class WorkerError(RuntimeError):
+    """The worker cannot do its work at all: an error of the search, of no configuration."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of one configuration.
+
+    Attributes
+    ----------
+    status
+        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (predictions that are none).
+    validation, test
+        Class probabilities, float32, of shapes (n_validation, n_classes) and (n_test, n_classes);
+        None unless the status is ``ok``.
+    fit_seconds
+        Wall-clock seconds to build, fit and predict.
+    cpu_seconds
+        CPU seconds of the worker and its children meanwhile.
+    predict_seconds
+        Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
+    memory_mb
+        Largest resident memory meanwhile in MiB, interpreter and data included: of the worker, as
+        the kernel counts it, and of its children as often as it was looked at. Of a killed
+        evaluation what was seen; the limit if it was killed for memory.
+    error_type, message
+        Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
+    """
+
+    status: str
+    validation: np.ndarray | None
+    test: np.ndarray | None
+    fit_seconds: float
+    cpu_seconds: float
+    predict_seconds: float | None
+    memory_mb: float
+    error_type: str | None
+    message: str | None
+
+
+class _LimitError(Exception):
+    """An evaluation has gone beyond a limit: status, name of the error, message."""
+
+
+class Evaluator:
+    """Fits configurations in a worker process that is killed when it goes beyond a limit.
+
+    The worker lives on from evaluation to evaluation and is replaced when it has died, was killed,
+    or keeps memory, children or threads of an evaluation. A new one takes seconds to start, so from
+    the first replacement on a spare one is started ahead, in the background, and waits. Workers die
+    with the thread that called :meth:`evaluate` first. They get the training set and the features
+    of the other two; labels of the validation and test sets never reach them. Use as a context
+    manager.
+
+    Parameters
+    ----------
+    space_module
+        Module of the space, such as ``ensemble_search.spaces.divbo``, or one on ``PYTHONPATH``.
+    inputs
+        ``inputs.npz`` of a split.
+    seconds
+        CPU seconds of the worker's process tree that an evaluation may take for each of its
+        threads. Code that waits or hangs instead of working ends after 2 * seconds + 5 by the
+        clock. Where the kernel says so (Linux), the clock stands still while the tree waits for
+        a processor: a busy machine does not turn an evaluation into a time-out.
+    memory_mb
+        Resident memory of the worker's process tree in MiB, interpreter and data included. What
+        the worker itself allocates beyond that fails with MemoryError (RLIMIT_DATA, on Linux);
+        its children are caught by watching.
+    threads
+        Threads of BLAS and OpenMP, and those that the space may give to a learner.
+    """
+
+    def __init__(
+        self, space_module: str, inputs: Path, seconds: float, memory_mb: int, threads: int
+    ):
+        self._settings = {
+            "space": space_module,
+            "inputs": str(Path(inputs).resolve()),
+            "memory_mb": memory_mb,
+            "threads": threads,
+        }
+        self._seconds, self._memory, self._threads = seconds, memory_mb * MIB, threads
+        self._worker: WorkerProcess | None = None
+        self._spare: WorkerProcess | None = None
+        self._replaces = False
+        self._id = 0
+
+    def __enter__(self) -> "Evaluator":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill the workers and all that they have started."""
+        workers, self._worker, self._spare = (self._worker, self._spare), None, None
+        for worker in filter(None, workers):
+            worker.kill()
+
+    def _replace(self) -> None:
+        """Kill the worker; the next one starts at once, unless it waits already."""
+        worker, self._worker = self._worker, None
+        worker.kill()
+        self._replaces = True
+        self._prepare()
+
+    def _prepare(self) -> None:
+        if self._replaces and not self._spare:
+            self._spare = WorkerProcess(self._settings)
+
+    def evaluate(self, values: Mapping[str, Any]) -> Evaluation:
+        """Fit the pipeline of a configuration on the training set and predict the other two.
+
+        The result depends on the configuration alone: every evaluation starts from the same
+        global random state, working directory, environment and data.
+
+        Raises
+        ------
+        UserError
+            If the memory limit is too low for the worker itself.
+        WorkerError
+            If the worker does not start. Whatever a configuration does is a result instead.
+        """
+        self._id += 1
+        request = json.dumps({"id": self._id, "values": dict(values)}, default=lambda v: v.item())
+        try:
+            for last in (*[False] * (TRIES - 1), True):
+                self._worker = self._worker or self._start()
+                result = self._attempt(self._worker, request.encode(), last)
+                if result:
+                    return result
+                self._replace()
+        except BaseException:  # an interrupt: the worker is in the middle of something
+            self.close()
+            raise
+        raise WorkerError(f"the worker died {TRIES} times before it took an evaluation")
+
+    def _start(self) -> WorkerProcess:
+        """Take the spare worker, if it lives, or a new one, and wait until it is ready."""
+        worker, self._spare = self._spare, None
+        if worker and not worker.alive:  # killed from outside
+            worker.kill()
+            worker = None
+        self._worker = worker = worker or WorkerProcess(self._settings)
+        end = time.monotonic() + START_SECONDS
+
+        def check() -> None:
+            if time.monotonic() > end:
+                raise WorkerError(f"the worker has not started within {START_SECONDS} s")
+
+        try:
+            ready, _ = worker.receive(check)
+        except EOFError:
+            cause = worker.cause_of_death()[1]
+            raise WorkerError(f"the worker did not start: {cause}\n{worker.stderr}") from None
+        if ready["resident_mb"] * MIB > self._memory:
+            needed = int(ready["resident_mb"])
+            raise UserError(
+                f"limits.memory_mb: {self._settings['memory_mb']} is too little: the worker takes "
+                f"{needed} before it fits anything; give at least {2 * needed}"
+            )
+        self._private_limit = ready["private_limit"]
+        rows = ready["n_validation"], ready["n_test"]
+        self._shapes = [(n, ready["n_classes"]) for n in rows]
+        if ready["resident_mb"] <= SPARE_MB:
+            self._prepare()
+        return worker
+
+    def _attempt(self, worker: WorkerProcess, request: bytes, last: bool) -> Evaluation | None:
+        """Evaluate; None if the worker has died of something that is not the configuration."""
+        start = time.monotonic()
+        worker.begin()
+
+        def failure(status: str, error_type: str, message: str) -> Evaluation:
+            seconds = time.monotonic() - start
+            self._replace()
+            resident = self._memory if status == "memory" else worker.resident
+            return Evaluation(
+                status,
+                validation=None,
+                test=None,
+                fit_seconds=seconds,
+                cpu_seconds=worker.cpu,
+                predict_seconds=None,
+                memory_mb=resident / MIB,
+                error_type=error_type,
+                message=message,
+            )
+
+        def check() -> None:
+            memory = worker.watch()
+            self._check_cpu(worker.cpu)
+            if time.monotonic() - start - worker.queued > (
+                most := 2 * self._seconds + GRACE_SECONDS
+            ):
+                raise _LimitError("timeout", "TimeoutError", f"more than {most:g} s by the clock")
+            if memory > self._memory and (memory := worker.shared_out_memory()) > self._memory:
+                text = f"{memory // MIB} MiB resident, {self._memory // MIB} allowed"
+                raise _LimitError("memory", "MemoryError", text)
+
+        try:
+            worker.send(request)
+        except BrokenPipeError:
+            return None
+        try:
+            header, body = worker.receive(check, self._id, sum(r * c for r, c in self._shapes) * 4)
+            cpu = max(header["cpu_seconds"], worker.cpu)
+            self._check_cpu(cpu)
+        except _LimitError as limit:
+            return failure(*limit.args)
+        except EOFError:
+            error_type, message = worker.cause_of_death()
+            if error_type == "SIGKILL" and not last:
+                return None
+            # Much C code does not look whether it got the memory it asked for.
+            full = worker.private > NEARLY_FULL * self._private_limit
+            lacking = error_type != "SIGKILL" and (full or is_out_of_memory(worker.stderr))
+            return failure("memory" if lacking else "crash", error_type, message)
+        except ValueError:
+            return failure("crash", "ProtocolError", "the learner wrote to the worker's own pipe")
+        if header["replace"]:
+            self._replace()
+        validation = test = None
+        if header["status"] == "ok":
+            flat, (first, second) = np.frombuffer(body, dtype=np.float32), self._shapes
+            cut = first[0] * first[1]
+            validation, test = flat[:cut].reshape(first), flat[cut:].reshape(second)
+        return Evaluation(
+            header["status"],
+            validation,
+            test,
+            fit_seconds=header["fit_seconds"],
+            cpu_seconds=cpu,
+            predict_seconds=header["predict_seconds"],
+            memory_mb=max(header["peak_bytes"], worker.resident) / MIB,
+            error_type=header["error_type"],
+            message=header["message"],
+        )
+
+    def _check_cpu(self, cpu: float) -> None:
+        if cpu > self._seconds * self._threads:
+            text = f"more than {self._seconds:g} s of CPU time a thread"
+            raise _LimitError("timeout", "TimeoutError", text)

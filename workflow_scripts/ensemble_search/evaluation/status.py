@@ -1,0 +1,4 @@
+"""How an evaluation ends."""
+
+OK = "ok"
+STATUSES = (OK, "timeout", "memory", "crash", "invalid")

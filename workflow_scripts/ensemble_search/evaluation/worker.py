@@ -1,0 +1,299 @@
+"""Worker process: fits configurations (``python -m ensemble_search.evaluation.worker``).
+
+It is started and watched by ``Evaluator``. Messages in both
+directions are two lengths (:data:`LENGTHS`), a JSON header, and raw float32 bytes.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import random
+import re
+import resource
+import signal
+import struct
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from ensemble_search.problems.probabilities import InvalidPredictionError, align
+from ensemble_search.runtime import plugins, signals
+
+LENGTHS = struct.Struct("<QQ")
+MIB = 2**20
+MESSAGE_LENGTH = 300
+#: What an evaluation may leave behind, as a share of the memory that was free at the start.
+LEFTOVER_SHARE = 0.25
+#: Imported at the start, so that no evaluation is charged for it; a space may name its own.
+MODULES = (
+    "ensemble_search.learners.pipeline",
+    "ensemble_search.learners.preprocessors",
+    "ensemble_search.learners.rescalers",
+    "lightgbm",
+    "sklearn.calibration",
+    "sklearn.cluster",
+    "sklearn.decomposition",
+    "sklearn.discriminant_analysis",
+    "sklearn.ensemble",
+    "sklearn.feature_selection",
+    "sklearn.kernel_approximation",
+    "sklearn.linear_model",
+    "sklearn.multiclass",
+    "sklearn.naive_bayes",
+    "sklearn.neighbors",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sklearn.random_projection",
+    "sklearn.svm",
+    "sklearn.tree",
+)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_OUT_OF_MEMORY = ("bad_alloc", "bad allocation", "out of memory", "cannot allocate memory")
+
+
+def one_line(text: str) -> str:
+    """Fold white space and cut to :data:`MESSAGE_LENGTH` characters."""
+    # Cut before and after: a message may be megabytes long. It need not be valid text.
+    text = text[: 10 * MESSAGE_LENGTH].encode("utf-8", "replace").decode()
+    return " ".join(text[: 10 * MESSAGE_LENGTH].split())[:MESSAGE_LENGTH]
+
+
+def is_out_of_memory(text: str) -> bool:
+    """Whether C or C++ code says in ``text`` that an allocation failed."""
+    return any(words in text.lower() for words in _OUT_OF_MEMORY)
+
+
+def read_exactly(fd: int, size: int) -> bytes:
+    """Read ``size`` bytes from a pipe; EOFError if it ends before."""
+    parts = []
+    while size:
+        part = os.read(fd, min(size, MIB))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def write_message(fd: int, header: Mapping[str, Any], *arrays: np.ndarray) -> None:
+    """Write a header and the bytes of float32 arrays to a pipe."""
+    text = json.dumps(header).encode()
+    lengths = LENGTHS.pack(len(text), sum(a.nbytes for a in arrays))
+    for part in (lengths + text, *(a.ravel().view(np.uint8) for a in arrays)):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+
+
+@contextlib.contextmanager
+def _clean_state() -> Iterator[None]:
+    """Make an evaluation independent of those before it, and leave no trace for those after."""
+    folder, environment = os.getcwd(), dict(os.environ)
+    random.seed(0)
+    np.random.seed(0)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+        if os.environ != environment:
+            os.environ.clear()
+            os.environ.update(environment)
+
+
+class _Worker:
+    def __init__(self, space: str, inputs: str, memory_mb: int, threads: int):
+        self.space = plugins.the_class(importlib.import_module(space))()
+        for module in getattr(self.space, "modules", MODULES):
+            importlib.import_module(module)
+        with np.load(inputs, allow_pickle=False) as arrays:
+            names = ("X_train", "y_train", "X_validation", "X_test", "categorical")
+            self.data = {name: arrays[name] for name in names}
+            self.n_classes = len(arrays["classes"])
+        self.threads = threads
+        gc.collect()
+        gc.freeze()  # makes collecting after an evaluation a matter of microseconds
+        self._limit_memory(memory_mb)
+        self.n_threads = threading.active_count()
+        self.standard = self._standard_files()
+
+    def ready(self) -> dict[str, Any]:
+        rows = {f"n_{part}": len(self.data[f"X_{part}"]) for part in ("validation", "test")}
+        return {
+            **rows,
+            "n_classes": self.n_classes,
+            "resident_mb": self.start_memory[0] / MIB,
+            "private_limit": self.start_memory[1] + self.headroom,
+        }
+
+    def _limit_memory(self, memory_mb: int) -> None:
+        """Let private memory grow as far as it could if all of it were resident."""
+        self.start_memory = resident, data = _memory()
+        self.headroom = max(memory_mb * MIB - resident, 0)
+        if sys.platform == "linux" and self.headroom:  # without: the parent ends the search
+            resource.setrlimit(resource.RLIMIT_DATA, (data + self.headroom,) * 2)
+
+    def evaluate(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Fit and predict; return the header of the reply and the predictions."""
+        predictions: list[np.ndarray] = []
+        status, kind, message = "ok", None, None
+        predict_seconds = None
+        highest = _forget_peak()
+        start, cpu = time.perf_counter(), _cpu_seconds()
+        try:
+            with _clean_state():
+                predictions, predict_seconds = self._fit_predict(values)
+        except InvalidPredictionError as error:
+            status, kind, message = "invalid", "InvalidPrediction", str(error)
+        except BaseException as error:  # sys.exit and KeyboardInterrupt of a learner too
+            kind = type(error).__name__
+            with contextlib.suppress(Exception):
+                message = str(error)
+            lacking = isinstance(error, MemoryError) or is_out_of_memory(message or "")
+            status = "memory" if lacking else "crash"
+        seconds = time.perf_counter() - start
+        peak = _peak_memory(highest)
+        gc.collect()
+        _release_memory()
+        header = {
+            "status": status,
+            "error_type": kind,
+            "message": one_line(message or kind) if kind else None,
+            "fit_seconds": seconds,
+            "predict_seconds": predict_seconds,
+            "peak_bytes": peak,
+            "replace": self._changed(),  # reaps children, so that their time is counted below
+            "cpu_seconds": _cpu_seconds() - cpu,
+        }
+        return header, predictions
+
+    def _fit_predict(self, values: Mapping[str, Any]) -> tuple[list[np.ndarray], float]:
+        # Copies, because some learners change their input in place.
+        data = {name: array.copy() for name, array in self.data.items()}
+        estimator = self.space.pipeline(values, data["categorical"], self.threads)
+        estimator.fit(data["X_train"], data["y_train"])
+        start = time.perf_counter()
+        raw = [(X, estimator.predict_proba(X)) for X in (data["X_validation"], data["X_test"])]
+        seconds = time.perf_counter() - start
+        classes = estimator.classes_
+        return [align(p, classes, len(X), self.n_classes) for X, p in raw], seconds
+
+    def _changed(self) -> str | None:
+        """Say what an evaluation left behind that only a new process gets rid of."""
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            return "children"
+        if threading.active_count() != self.n_threads:
+            return "threads"
+        if self._standard_files() != self.standard:
+            return "files"
+        grown = max(now - then for now, then in zip(_memory(), self.start_memory, strict=True))
+        return "memory" if grown > LEFTOVER_SHARE * self.headroom else None
+
+    @staticmethod
+    def _standard_files() -> list[tuple[int, int] | None]:
+        return [_identity(fd) for fd in (0, 1, 2)]
+
+
+def _identity(fd: int) -> tuple[int, int] | None:
+    try:
+        status = os.fstat(fd)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _cpu_seconds() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    usage = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in usage)
+
+
+def _memory() -> tuple[int, int]:
+    """Resident and private writable memory of this process, in bytes."""
+    memory = psutil.Process().memory_info()
+    return memory.rss, getattr(memory, "data", memory.rss)
+
+
+def _forget_peak() -> int | None:
+    """Let the kernel count the peak of resident memory from here (Linux).
+
+    Where it does not, return the peak of the whole life of this process in bytes: only what goes
+    beyond it can be told to belong to what follows.
+    """
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return _lifetime_peak()
+    return None
+
+
+def _peak_memory(highest: int | None) -> int:
+    """Peak of resident memory in bytes since :func:`_forget_peak`, which returned ``highest``."""
+    if highest is None:
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+        if found := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
+            return int(found[1]) * 1024
+    elif (peak := _lifetime_peak()) > highest:
+        return peak
+    return _memory()[0]
+
+
+def _lifetime_peak() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _release_memory() -> None:
+    with contextlib.suppress(AttributeError):  # glibc only
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _be_a_child() -> None:
+    """What a process forked by a learner does first: die with the worker, obey signals."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    signals.prctl(signals.PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+def main() -> None:
+    """Serve requests from the pipe until it is closed."""
+    settings = json.loads(sys.argv[1])
+    requests, replies = settings.pop("requests"), settings.pop("replies")
+    signals.with_parent(settings.pop("parent"), signal.SIGKILL)
+    signals.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
+    for number in _SIGNALS:  # these are for the parent; a handler, not SIG_IGN, as exec undoes it
+        signal.signal(number, lambda *_: None)
+        signal.siginterrupt(number, False)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    worker, pid = _Worker(**settings), os.getpid()
+    os.register_at_fork(after_in_child=_be_a_child)
+    try:
+        write_message(replies, worker.ready())
+        while True:
+            header, _ = LENGTHS.unpack(read_exactly(requests, LENGTHS.size))
+            request = json.loads(read_exactly(requests, header))
+            reply, predictions = worker.evaluate(request["values"])
+            if os.getpid() != pid:  # a learner forked, and this is the child that came back
+                os._exit(0)
+            write_message(replies, {**reply, "id": request["id"]}, *predictions)
+    except EOFError:  # the parent is done with this worker
+        pass
+    os._exit(0)  # whatever threads a learner has left
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""What each job of a study is told: its own slice of the study and nothing else.
+
+The slices are JSON text. Snakemake compares them between runs, so a change in the study starts
+exactly the jobs whose slice it changes.
+"""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from ensemble_search.data.changes import changed_files, content
+from ensemble_search.data.sources import source_key
+from ensemble_search.report import pages
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.code_version import code_version
+from ensemble_search.search import fingerprint
+from ensemble_search.study import model as studies
+from ensemble_search.study.model import Study
+
+
+class Jobs:
+    """The jobs of a study, and their slices of it.
+
+    Parameters
+    ----------
+    study
+        The checked study.
+    file
+        The file it was read from, for the command that the report names.
+    extended
+        The study that it extends, if any. A search that both do alike is shared: it is the other
+        study's, whichever of the two runs first.
+    """
+
+    def __init__(self, study: Study, file: str = "config.yaml", extended: Study | None = None):
+        self.study = study
+        self.file = file
+        self.sources = {source_key(d.source): d for d in study.datasets.values()}
+        self.extended = Jobs(extended) if extended else None
+        self.shared = {
+            (dataset, search)
+            for dataset in study.datasets
+            for search in study.used("search")
+            if extended and self._alike(dataset, search)
+        }
+
+    @classmethod
+    def load(cls, file: str, overrides: dict[str, Any] | None = None) -> "Jobs":
+        """Read a study file; see ``model.load``."""
+        study, extended = studies.load_extending(file, overrides)
+        return cls(study, file, extended)
+
+    def _alike(self, dataset: str, search: str) -> bool:
+        """Say whether the extended study does the same search, under the same names."""
+        other = self.extended
+        if dataset not in other.study.datasets or search not in other.study.used("search"):
+            return False
+        split = self.study.split_name(0)
+        return (
+            other.study.datasets[dataset] == self.study.datasets[dataset]
+            and other.study.split_name(0) == split
+            and other.split(split) == self.split(split)
+            and other._search(dataset, search) == self._search(dataset, search)
+        )
+
+    def home(self, dataset: str, search: str, repeat: int) -> "Jobs":
+        """Return the jobs of the study that a search belongs to: this one, or the extended one."""
+        if (dataset, search) in self.shared and int(repeat) < self.extended.study.repeats:
+            return self.extended
+        return self
+
+    def source_key(self, dataset: str) -> str:
+        """Folder below ``results/data`` of a data set."""
+        return source_key(self.study.datasets[dataset].source)
+
+    def source(self, key: str) -> str:
+        """Say where the data of a folder come from."""
+        return _json(self.sources[key].source)
+
+    def source_content(self, key: str) -> str:
+        """Say which content the local file of a source has; empty for other sources."""
+        file = self.sources[key].file
+        return _json({"content": content(Path(file), Path("results/data", key))}) if file else ""
+
+    def split(self, name: str) -> str:
+        """Say how the split ``fixed`` or ``repeat-<r>`` is made."""
+        split = self.study.split
+        seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
+        return _json({**split.model_dump(include={"train", "validation", "test"}), "seed": seed})
+
+    def search(self, dataset: str, search: str, repeat: int) -> str:
+        """Say what a search does."""
+        return _json({**self._search(dataset, search), "repeat": int(repeat)})
+
+    def _search(self, dataset: str, search: str) -> dict[str, Any]:
+        """Say what a search does, whichever its repeat."""
+        return {
+            "dataset": dataset,
+            "search": search,
+            "seed": self.study.seed,
+            "space": self.study.space,
+            "limits": self.study.limits.model_dump(),
+            "budget": self.study.budget.model_dump(exclude_none=True),
+            "optimizer": self.study.searches[search],
+        }
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def search_code(self, search: str) -> str:
+        """Version of the code of a search: its script, optimizer, space and worker."""
+        return fingerprint.version(self.study.searches[search], self.study.space)
+
+    def ensemble(self, ensemble: str) -> str:
+        """Say what an ensemble is."""
+        return _json(self.study.ensembles[ensemble])
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def ensemble_code(self, ensemble: str) -> str:
+        """Version of the code of an ensemble."""
+        kind = self.study.ensembles[ensemble]["type"]
+        modules = [plugins.module_name("ensembles", kind)]
+        if self.refits(ensemble):
+            modules += [
+                "ensemble_search.scoring.cross_fitting",
+                plugins.module_name("spaces", self.study.space),
+            ]
+        return code_version("ensemble", *modules)
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def refits(self, ensemble: str) -> str:
+        """Say how an ensemble fits pipelines anew; empty if it does not."""
+        if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
+            return ""
+        return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})
+
+    def configurations(self, dataset: str) -> str:
+        """Say which random configurations the surrogates are evaluated on: a search's job."""
+        wanted = self.study.surrogates.configurations
+        return _json(
+            {
+                "dataset": dataset,
+                "search": "configurations",
+                "repeat": 0,
+                "seed": self.study.seed,
+                "space": self.study.space,
+                "limits": self.study.limits.model_dump(),
+                "budget": {"evaluations": 4 * wanted, "successes": wanted},
+                "optimizer": {"optimizer": "random"},
+            }
+        )
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def configurations_code(self) -> str:
+        """Version of the code that evaluates the random configurations."""
+        return fingerprint.version({"optimizer": "random"}, self.study.space)
+
+    def surrogate(self, surrogate: str, repeat: int) -> str:
+        """Say how a surrogate is evaluated."""
+        section = self.study.surrogates.model_dump(include={"sizes", "held_out"})
+        own = {"surrogate": surrogate, "repeat": int(repeat)}
+        return _json({**own, "seed": self.study.seed, "space": self.study.space, **section})
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def surrogate_code(self, surrogate: str) -> str:
+        """Version of the code of a surrogate's evaluation."""
+        parts = ("surrogates", surrogate), ("spaces", self.study.space)
+        return code_version("surrogate", *(plugins.module_name(*part) for part in parts))
+
+    def report(self) -> str:
+        """Say what the report shows: the study, without what changes no result."""
+        content = self.study.model_dump(mode="json", exclude={"openml", "extends"})
+        for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
+            used = self.study.used(kind)
+            content[section] = {n: s for n, s in content[section].items() if n in used}
+        content["datasets"] = list(self.study.datasets)
+        content["file"] = self.file
+        content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
+        if self.shared:
+            content["homes"] = self._homes()
+        return _json(content)
+
+    def record(self) -> str:
+        """Say what the manifest holds: the whole study, and where its parts lie.
+
+        How OpenML is reached is left out: it changes no result.
+        """
+        content = {
+            "study": self.study.model_dump(mode="json", exclude={"openml"}),
+            "homes": self._homes() if self.shared else {},
+            "sources": {name: self.source_key(name) for name in self.study.datasets},
+        }
+        return _json(content)
+
+    def _homes(self) -> dict[str, Any]:
+        """Say where shared searches lie: search -> data set -> study and its repeats."""
+        other = self.extended.study
+        home = {"study": other.study, "repeats": other.repeats}
+        homes: dict[str, Any] = {}
+        for dataset, search in sorted(self.shared):
+            homes.setdefault(search, {})[dataset] = home
+        return homes
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def report_code(self) -> str:
+        """Version of the code of the report and of all its pages, which it finds by file name."""
+        return code_version("report", *pages.modules())
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False)
+
+
+def notes(jobs: Jobs) -> list[str]:
+    """Say what people should know before a study runs: data that have changed."""
+    sources = {key: d.source for key, d in jobs.sources.items()}
+    return [f"DATA CHANGED: {line}" for line in changed_files(sources, Path("results/data"))]

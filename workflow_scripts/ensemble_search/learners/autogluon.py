@@ -1,0 +1,193 @@
+"""Six of AutoGluon's learners with the hyperparameters that its searches vary (version 0.4).
+
+Boosters add trees until the log loss of a tenth of the training rows has not fallen for
+``PATIENCE`` trees; the trees up to the best one are kept, and the tenth is not trained on.
+(AutoGluon stops by the metric itself, on the validation rows. These are not for the learners to
+see here, and the error of a tenth of the training rows has too few steps to stop by.)
+"""
+
+import numpy as np
+from ConfigSpace import Categorical, Float, Integer
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from ensemble_search.learners.classifiers import lightgbm_classifier
+from ensemble_search.learners.operators import SEED, operator
+
+TREES = 10_000  # of a booster, at most
+PATIENCE = 100
+HELD_OUT = 0.1
+
+_LEARNING_RATE = {"bounds": (5e-3, 0.2), "log": True}
+
+
+class EarlyStopping(ClassifierMixin, BaseEstimator):
+    """Fit a booster to some of the rows, and stop it by the others.
+
+    Parameters
+    ----------
+    booster
+        Unfitted classifier that stops early by rows that its ``fit`` is given.
+    fit_arguments
+        Function of those rows and their labels that makes the arguments of ``fit``.
+    predict_arguments
+        Arguments of ``predict_proba``.
+    """
+
+    def __init__(self, booster, fit_arguments, predict_arguments=None):
+        self.booster = booster
+        self.fit_arguments = fit_arguments
+        self.predict_arguments = predict_arguments
+
+    def fit(self, X, y):
+        """Fit; ValueError if no class has two rows, so that none can be held out."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        held = held_out(codes)
+        if not held.any():
+            raise ValueError("no class has a row to spare for early stopping")
+        arguments = self.fit_arguments(X[held], codes[held])
+        self.booster.fit(X[~held], codes[~held], **arguments)
+        return self
+
+    def predict_proba(self, X):
+        """Return class probabilities, of shape (n_samples, n_classes)."""
+        return self.booster.predict_proba(X, **(self.predict_arguments or {}))
+
+
+def held_out(codes: np.ndarray) -> np.ndarray:
+    """Mark a tenth of the rows of every class, bool of shape (n,); the only row of a class stays.
+
+    The draw depends on the labels alone.
+    """
+    rng = np.random.default_rng(SEED)
+    marked = np.zeros(len(codes), dtype=bool)
+    for code in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        if len(rows) > 1:
+            marked[rows[: max(1, round(HELD_OUT * len(rows)))]] = True
+    return marked
+
+
+@operator(
+    Float("learning_rate", **_LEARNING_RATE, default=0.05),
+    Float("feature_fraction", (0.75, 1.0), default=1.0),
+    Integer("min_data_in_leaf", (2, 60), default=20),
+    Integer("num_leaves", (16, 96), default=31),
+    Categorical("extra_trees", [False, True], default=False),
+)
+def lightgbm(values, data):
+    """With and without random thresholds (``extra_trees``), two presets of AutoGluon."""
+    return EarlyStopping(
+        lightgbm_classifier(
+            data.threads,
+            n_estimators=TREES,
+            learning_rate=values["learning_rate"],
+            colsample_bytree=values["feature_fraction"],
+            min_child_samples=values["min_data_in_leaf"],
+            num_leaves=values["num_leaves"],
+            extra_trees=values["extra_trees"],
+            early_stopping_round=PATIENCE,
+        ),
+        _lightgbm_rows,
+    )
+
+
+def _lightgbm_rows(X, y) -> dict:
+    return {"eval_X": (X,), "eval_y": (y,)}
+
+
+@operator(
+    Float("learning_rate", **_LEARNING_RATE, default=0.03),
+    Integer("max_depth", (3, 10), default=3),
+    Integer("min_child_weight", (1, 5), default=1),
+    Float("gamma", (0.0, 5.0), default=0.01),
+    Float("subsample", (0.5, 1.0), default=1.0),
+    Float("colsample_bytree", (0.5, 1.0), default=1.0),
+    Float("reg_alpha", (0.0, 10.0), default=0.0),
+    Float("reg_lambda", (0.0, 10.0), default=1.0),
+)
+def xgboost(values, data):
+    """Histograms, on the processor."""
+    from xgboost import XGBClassifier
+
+    booster = XGBClassifier(
+        n_estimators=TREES,
+        early_stopping_rounds=PATIENCE,
+        tree_method="hist",
+        device="cpu",
+        n_jobs=data.threads,
+        random_state=SEED,
+        verbosity=0,
+        **values,
+    )
+    return EarlyStopping(booster, _xgboost_rows)
+
+
+def _xgboost_rows(X, y) -> dict:
+    return {"eval_set": [(X, y)], "verbose": False}
+
+
+@operator(
+    Float("learning_rate", **_LEARNING_RATE, default=0.05),
+    Integer("depth", (5, 8), default=6),
+    Float("l2_leaf_reg", (1.0, 5.0), default=3.0),
+)
+def catboost(values, data):
+    """Writes no files and takes no more threads than it is given, to predict neither."""
+    from catboost import CatBoostClassifier
+
+    booster = CatBoostClassifier(
+        iterations=TREES,
+        early_stopping_rounds=PATIENCE,
+        thread_count=data.threads,
+        random_seed=SEED,
+        allow_writing_files=False,
+        logging_level="Silent",
+        **values,
+    )
+    return EarlyStopping(booster, _catboost_rows, {"thread_count": data.threads})
+
+
+def _catboost_rows(X, y) -> dict:
+    return {"eval_set": (X, y)}
+
+
+def _forest(values, data) -> dict:
+    return {
+        "n_estimators": 300,
+        "max_leaf_nodes": 15_000,
+        "criterion": values["criterion"],
+        "n_jobs": data.threads,
+        "random_state": SEED,
+    }
+
+
+@operator(Categorical("criterion", ["gini", "entropy"], default="gini"))
+def random_forest(values, data):
+    """300 trees."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(**_forest(values, data))
+
+
+@operator(Categorical("criterion", ["gini", "entropy"], default="gini"))
+def extra_trees(values, data):
+    """300 trees."""
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    return ExtraTreesClassifier(**_forest(values, data))
+
+
+@operator(Categorical("weights", ["uniform", "distance"], default="uniform"))
+def knn(values, data):
+    """5 neighbours; the only learner that needs features of one scale, so it scales them itself."""
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    neighbours = KNeighborsClassifier(
+        n_neighbors=min(5, data.n_samples), weights=values["weights"], n_jobs=data.threads
+    )
+    return make_pipeline(StandardScaler(), neighbours)
+
+
+LEARNERS = (lightgbm, xgboost, catboost, random_forest, extra_trees, knn)

@@ -1,0 +1,81 @@
+"""Operators in a row: each is built when the data that reach it are known."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.learners.operators import Data, Operator
+
+
+class Pipeline:
+    """Rescaler, preprocessor and classifier, with the interface of a scikit-learn classifier.
+
+    Parameters
+    ----------
+    steps
+        Operators in their order, each with its values by short names; the last one classifies.
+    categorical
+        Bool, of shape (n_features,): one-hot columns and categorical codes.
+    threads
+        How many threads a step may start; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_
+        The labels that were seen, sorted, of shape (n_classes,).
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[tuple[Operator, Mapping[str, Any]]],
+        categorical: np.ndarray,
+        threads: int,
+    ):
+        self.steps = steps
+        self.categorical = categorical
+        self.threads = threads
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Pipeline":
+        """Build and fit the steps one after the other.
+
+        Raises
+        ------
+        ValueError
+            If a step turns the data into NaN or infinite numbers; and whatever a step raises.
+        """
+        categorical = np.asarray(self.categorical, dtype=bool)
+        self.transformers_ = []
+        *before, (classifier, values) = self.steps
+        for operator, own in before:
+            transformer = operator.build(own, Data(X, y, categorical, self.threads))
+            if transformer is None:
+                continue
+            transformer.fit(X, y)
+            self.transformers_.append((operator.name, transformer))
+            X, width = self._transform(operator.name, transformer, X), X.shape[1]
+            if X.shape[1] != width:  # nothing after a preprocessor asks for the kinds of columns
+                categorical = np.zeros(X.shape[1], dtype=bool)
+        self.classifier_ = classifier.build(values, Data(X, y, categorical, self.threads))
+        self.classifier_.fit(X, y)
+        self.classes_ = self.classifier_.classes_
+        if hasattr(self.classifier_, "estimators_") and hasattr(self.classifier_, "n_jobs"):
+            self.classifier_.n_jobs = 1  # threads of a forest add up votes in any order
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Return class probabilities, of shape (n_samples, n_classes); rows sum to 1."""
+        for name, transformer in self.transformers_:
+            X = self._transform(name, transformer, X)
+        probabilities = np.asarray(self.classifier_.predict_proba(X), dtype=float)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    @staticmethod
+    def _transform(name: str, transformer, X: np.ndarray) -> np.ndarray:
+        X = transformer.transform(X)
+        if hasattr(X, "toarray"):
+            X = X.toarray()
+        X = np.ascontiguousarray(X, dtype=float)
+        if not np.isfinite(X).all():
+            raise ValueError(f"{name} made numbers that are not finite")
+        return X

@@ -1,0 +1,1 @@
+"""What model-based optimizers share."""

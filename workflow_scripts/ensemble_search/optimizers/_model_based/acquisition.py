@@ -1,0 +1,142 @@
+"""What model-based optimizers share: expected improvement, candidates, and the final choice."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensemble_search.spaces.base import Configuration, Space
+
+Score = Callable[[np.ndarray], np.ndarray]
+
+
+def settled(values: np.ndarray) -> np.ndarray:
+    """Round to the 24 bits of a float32 (as float64), for values that decide a choice.
+
+    Libraries compute in other instructions on other processors, and the last bits of a float64
+    differ with them: what is equal but for these must tie everywhere.
+    """
+    return np.asarray(values, dtype=np.float32).astype(float)
+
+
+def expected_improvement(mean: np.ndarray, std: np.ndarray, best: float) -> np.ndarray:
+    """Expected improvement upon the lowest error seen, :func:`settled` (Jones et al. 1998, Eq. 15).
+
+    Parameters
+    ----------
+    mean, std
+        Predicted error and its standard deviation, of shape (m,); 0 improvement where std is 0.
+    best
+        Lowest observed error.
+    """
+    from scipy.special import ndtr
+
+    gain = best - mean
+    safe = np.where(std > 0, std, 1.0)
+    z = gain / safe
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    return settled(np.where(std > 0, np.maximum(gain * ndtr(z) + safe * density, 0.0), 0.0))
+
+
+def descending_ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 1 for the largest value, ties averaged."""
+    from scipy.stats import rankdata
+
+    return rankdata(-np.asarray(values))
+
+
+def climb(
+    space: Space,
+    starts: Sequence[Configuration],
+    score: Score,
+    rng: np.random.Generator,
+    steps: int = 20,
+) -> np.ndarray:
+    """Climb from every start to a local maximum of the score, all climbs in lock-step.
+
+    A climb moves to the best of its neighbours as long as that is better than where it stands,
+    for at most ``steps`` moves; one call of the score serves a step of all climbs
+    (Specification C.4).
+
+    Parameters
+    ----------
+    score
+        Maps encoded configurations, of shape (m, n_hyperparameters), to values, of shape (m,).
+
+    Returns
+    -------
+    points
+        Where each climb ended, in the order of ``starts``, of shape (n_starts, n_hyperparameters);
+        see ``Space`` for points.
+    """
+    points = space.points(starts)
+    values = score(space.encode_points(points))
+    active = np.arange(len(points))
+    for _ in range(steps):
+        if not len(active):
+            break
+        around, centres = space.neighbour_points(points[active], rng)
+        scores = score(space.encode_points(around))
+        # Neighbours by climb and then by score: the last one of each climb is its best.
+        order = np.lexsort((scores, centres))
+        last = order[np.flatnonzero(np.diff(centres[order], append=-1))]
+        better = last[scores[last] > values[active[centres[last]]]]
+        active = active[centres[better]]
+        points[active], values[active] = around[better], scores[better]
+    return points
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The configurations that an optimizer chooses from.
+
+    Attributes
+    ----------
+    points
+        The distinct ends of the climbs first, uniform draws after them; of shape
+        (n, n_hyperparameters).
+    vectors
+        The same encoded, float32, of shape (n, n_hyperparameters).
+    n_local
+        How many of them are ends of climbs.
+    """
+
+    points: np.ndarray
+    vectors: np.ndarray
+    n_local: int
+
+
+def propose(
+    space: Space,
+    starts: Sequence[Configuration],
+    score: Score,
+    rng: np.random.Generator,
+    *,
+    size: int = 5000,
+    steps: int = 20,
+) -> Candidates:
+    """Make ``size`` candidates: local maxima of the score, and uniform draws for the rest."""
+    ends = climb(space, starts, score, rng, steps)
+    local = ends[sorted({point.tobytes(): i for i, point in enumerate(ends)}.values())]
+    drawn = space.sample_points(max(size - len(local), 0), rng)
+    points = np.concatenate([local, drawn])
+    vectors = np.ascontiguousarray(space.encode_points(points), dtype=np.float32)
+    return Candidates(points, vectors, len(local))
+
+
+def first_new(
+    space: Space,
+    points: np.ndarray,
+    cost: np.ndarray,
+    seen: Collection[Configuration],
+    rng: np.random.Generator,
+) -> tuple[int, Configuration] | None:
+    """Find the point of lowest cost whose configuration has not been evaluated, or None.
+
+    Equal costs are ordered at random.
+    """
+    for i in np.lexsort((rng.random(len(cost)), cost)):
+        configuration = space.at(points[i : i + 1])[0]
+        if configuration not in seen:
+            return int(i), configuration
+    return None

@@ -1,0 +1,45 @@
+"""Searches that tune every algorithm on its own, with a BO that sees nothing of the others."""
+
+import numpy as np
+
+from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces.base import Space
+
+ALGORITHM = "algorithm"
+
+
+class ArmwiseBO(BayesianOptimization):
+    """Base of the optimizers that decide whose turn it is; their BO settings hold for each arm."""
+
+    def within(self, history: History, algorithm: str, rng: np.random.Generator) -> Suggestion:
+        """Suggest what the BO of one algorithm would evaluate next.
+
+        Where all of its configurations have been evaluated, any new configuration is suggested.
+        """
+        suggestion = super().suggest(part(history, algorithm), rng)
+        if suggestion.configuration in history.seen:
+            return Suggestion(random_new(history, rng), {"origin": "fallback"})
+        return suggestion
+
+
+def algorithms(space: Space) -> list[str]:
+    """List the values of the hyperparameter ``algorithm``, in the order of the space.
+
+    Raises
+    ------
+    UserError
+        If the space has no such categorical hyperparameter.
+    """
+    for column in space.columns:
+        if column.name == ALGORITHM and column.categorical:
+            return list(column.choices)
+    raise UserError(f"the space has no categorical hyperparameter '{ALGORITHM}' to divide it by")
+
+
+def part(history: History, algorithm: str) -> History:
+    """Return the evaluations of one algorithm, as the history of a search of its own part."""
+    space = history.space.restricted({ALGORITHM: algorithm})
+    rows = (o for o in history.observations if o.configuration[ALGORITHM] == algorithm)
+    return History(space, history.labels, tuple(rows))

@@ -1,0 +1,150 @@
+"""Bayesian optimization with a random forest and expected improvement (DivBO paper, BO)."""
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from ensemble_search.optimizers._model_based.acquisition import (
+    Candidates,
+    expected_improvement,
+    first_new,
+    propose,
+)
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+
+
+class BayesianOptimization(Optimizer):
+    """Random forest, expected improvement, and candidates from local and random sampling.
+
+    The first ``initial`` configurations are random, and later ones with the probability
+    ``interleave``. For the others the forest is fitted on all errors (a failed evaluation counts
+    as the worst success), up to ``local`` climbs start from evaluated configurations, and of
+    ``candidates`` configurations in all the new one with the largest expected improvement is
+    suggested.
+
+    The defaults are the paper's but for ``interleave``, which is 0 there and 0.2 in the authors'
+    code: the best pipelines are as good with random ones in between, and the ensembles better
+    (docs/search-quality.md).
+    """
+
+    initial: int = Field(5, ge=1, description="Random evaluations at the beginning.")
+    performance: str = Field(
+        "random-forest", description="Performance model: a file in surrogates/."
+    )
+    candidates: int = Field(5000, ge=1, description="Candidates a suggestion is chosen from.")
+    local: int = Field(50, ge=0, description="Climbs among the neighbours of evaluated ones.")
+    steps: int = Field(20, ge=1, description="Most moves of a climb.")
+    start: Literal["improvement", "error"] = Field(
+        "improvement",
+        description="Climbs start where the expected improvement is high, or the error low.",
+    )
+    interleave: float = Field(
+        0.2, ge=0, le=1, description="Probability that a random configuration is suggested."
+    )
+
+    @field_validator("performance")
+    @classmethod
+    def _predicts_errors(cls, name: str) -> str:
+        """Refuse a surrogate that does not exist, or that is none of performance."""
+        from ensemble_search.surrogates.base import PerformanceSurrogate
+
+        return surrogate_name(name, PerformanceSurrogate, "no errors; random-forest")
+
+    @property
+    def modules(self) -> list[str]:
+        """The performance surrogate's module."""
+        return [plugins.module_name("surrogates", self.performance)]
+
+    @property
+    def minimum_evaluations(self) -> int:
+        """The initial design and one suggestion of the model."""
+        return self.initial + 1
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest the new candidate that is best by :meth:`rank`; a random one where none is."""
+        if len(history) < self.initial or not len(history.ok):
+            return Suggestion(random_new(history, rng), {"origin": "initial"})
+        # One generator for every purpose: what DivBO draws for its second surrogate leaves the
+        # forest and the candidates as they are in BO.
+        fit, climb, ties, more = (np.random.default_rng(s) for s in rng.integers(2**63, size=4))
+        if self.interleave and more.random() < self.interleave:
+            return Suggestion(random_new(history, more), {"origin": "random"})
+
+        targets = self.targets(history)
+        surrogate = plugins.load("surrogates", self.performance)()
+        model = surrogate.fit(history.vectors, targets, history.space.categories, fit)
+        best = targets.min()
+
+        def improvement(vectors: np.ndarray) -> np.ndarray:
+            return expected_improvement(*model(vectors), best)
+
+        starts = self._starts(history, targets, improvement, ties)
+        candidates = propose(
+            history.space, starts, improvement, climb, size=self.candidates, steps=self.steps
+        )
+        mean, std = model(candidates.vectors)
+        gain = expected_improvement(mean, std, best)
+        cost, columns, facts = self.rank(history, candidates, gain, more)
+        chosen = first_new(history.space, candidates.points, cost, history.seen, ties)
+        if chosen is None:
+            return Suggestion(random_new(history, more), {"origin": "fallback"})
+        i, configuration = chosen
+        columns = {"expected_improvement": gain, "mean": mean, "std": std, **columns}
+        why = {"origin": "local" if i < candidates.n_local else "random"}
+        why |= {name: float(values[i]) for name, values in columns.items()}
+        return Suggestion(configuration, why | facts)
+
+    def targets(self, history: History) -> np.ndarray:
+        """Say what the forest learns, and improvement is upon the lowest of: the errors, (n,)."""
+        return history.errors
+
+    def rank(
+        self,
+        history: History,
+        candidates: Candidates,
+        improvement: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
+        """Say what each candidate costs: here, minus its expected improvement.
+
+        Parameters
+        ----------
+        improvement
+            Expected improvement of the candidates, of shape (n,).
+
+        Returns
+        -------
+        cost
+            Of shape (n,); the lowest is suggested.
+        columns
+            Values of all candidates, of shape (n,), of which the chosen one's are told as reasons.
+        facts
+            Other reasons, as JSON values.
+        """
+        return -improvement, {}, {}
+
+    def _starts(self, history: History, targets, improvement, rng: np.random.Generator) -> list:
+        """Evaluated configurations to climb from, best first, ties at random."""
+        value = targets if self.start == "error" else -improvement(history.vectors)
+        order = np.lexsort((rng.random(len(value)), value))[: self.local]
+        return list(dict.fromkeys(history.observations[i].configuration for i in order))
+
+
+def surrogate_name(name: str, kind: type, otherwise: str) -> str:
+    """Return the name of a surrogate in a study, if there is one of this kind.
+
+    Raises
+    ------
+    ValueError
+        If it does not exist, or predicts something else.
+    """
+    try:
+        surrogate = plugins.load("surrogates", name)
+    except UserError as error:
+        raise ValueError(str(error)) from None
+    if not issubclass(surrogate, kind):
+        raise ValueError(f"'{name}' predicts {otherwise} is one that does")
+    return name

@@ -1,0 +1,140 @@
+"""Diversity-aware Bayesian optimization (DivBO paper, Algorithm 1)."""
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from ensemble_search.ensembles.selection import Ties, select
+from ensemble_search.optimizers._model_based.acquisition import Candidates, descending_ranks
+from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.bo import BayesianOptimization, surrogate_name
+from ensemble_search.problems.diversity import pairwise
+from ensemble_search.runtime import plugins
+
+
+class DivBO(BayesianOptimization):
+    """BO that also looks for configurations unlike the members of the current ensemble.
+
+    After every evaluation a temporary pool is built by ensemble selection. A second surrogate
+    predicts the diversity (Eq. 3) of each of BO's candidates to the members of the pool; its
+    acquisition is the expected diversity to the nearest member (Eq. 4). The candidate with the
+    lowest sum of ranks, R_performance + w * R_diversity, is suggested, where the weight
+    w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5): it is
+    0 at the beginning and never reaches beta / 2. As performance comes first, w is 0 where all
+    candidates are expected to improve alike: a forest on five observations cannot split, and
+    diversity alone would decide.
+    """
+
+    beta: float = Field(0.05, ge=0, description="Twice the limit of the weight of diversity.")
+    tau: float = Field(0.2, ge=0, description="How fast the weight of diversity grows.")
+    weight: float | None = Field(
+        None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
+    )
+    pool: int = Field(25, ge=1, le=1000, description="Rounds of ensemble selection for the pool.")
+    ties: Ties = Field("random", description="Of these rounds, as in the ensemble 'selection'.")
+    surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
+    sampler: Literal["members", "normal"] = Field(
+        "members",
+        description="Samples of Eq. 4: each model's own prediction, or 20 normal draws.",
+    )
+
+    @field_validator("surrogate")
+    @classmethod
+    def _predicts_diversity(cls, name: str) -> str:
+        """Refuse a surrogate that does not exist, or that is none of diversity."""
+        from ensemble_search.surrogates.base import DiversitySurrogate
+
+        return surrogate_name(name, DiversitySurrogate, "no diversity; lightgbm-pairs")
+
+    @model_validator(mode="after")
+    def _one_weight(self) -> "DivBO":
+        """Refuse settings of the schedule beside a constant weight, which has none."""
+        if self.weight is not None:
+            for name in ("beta", "tau"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"'weight' is constant: remove '{name}', or 'weight'")
+        return self
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules of both surrogates."""
+        return [*super().modules, plugins.module_name("surrogates", self.surrogate)]
+
+    def rank(
+        self,
+        history: History,
+        candidates: Candidates,
+        improvement: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
+        """Weigh the ranks of expected improvement and of predicted diversity (Algorithm 1)."""
+        members = select(
+            history.predictions,
+            history.labels,
+            size=self.pool,
+            seed=int(rng.integers(2**31)),
+            ties=self.ties,
+        ).indices
+        vectors = history.vectors[history.ok].astype(np.float32)
+        matrix = pairwise([history.observations[i].prediction for i in history.ok])
+        model = plugins.load("surrogates", self.surrogate)().fit(
+            vectors, matrix, history.space.categories, rng
+        )
+        samples = model(candidates.vectors, vectors[members])
+        if self.sampler == "normal":
+            samples = normal_samples(samples, rng)
+        diversity = nearest(samples)
+        weight = self.weight
+        if weight is None:
+            weight = diversity_weight(len(history), self.beta, self.tau)
+        if improvement.min() == improvement.max():
+            weight = 0.0
+        by_performance = descending_ranks(improvement)
+        by_diversity = descending_ranks(diversity)
+        columns = {
+            "diversity": diversity,
+            "rank_performance": by_performance,
+            "rank_diversity": by_diversity,
+        }
+        pool = [int(i) + 1 for i in history.ok[members]]  # iterations, as in members.parquet
+        facts = {"weight": weight, "pool": len(pool), "members": pool}
+        # Half ranks and a weight: rounded, so that equal sums tie whatever the weight's last bit.
+        return np.round(by_performance + weight * by_diversity, 9), columns, facts
+
+
+def diversity_weight(observations: int, beta: float, tau: float) -> float:
+    """Weight of diversity after so many observations (Eq. 5), in [0, beta / 2)."""
+    return beta * (1 / (1 + float(np.exp(-tau * observations))) - 0.5)
+
+
+def nearest(samples: np.ndarray) -> np.ndarray:
+    """Diversity acquisition (Eq. 4): mean over the samples of the minimum over the pool.
+
+    Parameters
+    ----------
+    samples
+        Diversities of shape (n_samples, n_candidates, n_pool).
+    """
+    return samples.min(axis=2).mean(axis=0)
+
+
+def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
+    """Draw diversities, at least 0, from the mean and spread of the models.
+
+    The same standard normal numbers serve all candidates, so that noise moves no ranks
+    (Specification B.3).
+
+    Parameters
+    ----------
+    predictions
+        Of shape (n_models, n_candidates, n_pool).
+
+    Returns
+    -------
+    samples
+        Of shape (size, n_candidates, n_pool).
+    """
+    mean, std = predictions.mean(axis=0), predictions.std(axis=0)
+    noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)
+    return np.maximum(mean + noise * std, 0.0)

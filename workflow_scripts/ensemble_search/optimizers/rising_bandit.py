@@ -1,0 +1,107 @@
+"""Rising Bandits: algorithms compete for the budget (DivBO paper, RB; Li et al., AAAI 2020)."""
+
+import numpy as np
+from pydantic import Field
+
+from ensemble_search.optimizers._model_based import per_algorithm
+from ensemble_search.optimizers.base import History, Suggestion
+from ensemble_search.runtime.errors import UserError
+
+
+class RisingBandit(per_algorithm.ArmwiseBO):
+    """One BO an algorithm, in rounds of pulls; algorithms that cannot catch up are eliminated.
+
+    A pull is ``pull`` evaluations by the BO of one algorithm, and its reward is the best
+    validation accuracy of that algorithm so far. Every surviving algorithm is pulled once a round.
+    After a round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward
+    l = r[-1], and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is
+    eliminated if u is below the l of another. This is MindWare's rule; the DivBO paper has pulls
+    of 5 and alpha 3. The algorithm of the highest l always stays.
+
+    The other settings are BO's and hold for each of the BOs.
+    """
+
+    pull: int = Field(5, ge=1, description="Evaluations of a pull.")
+    alpha: int = Field(3, ge=2, description="Rounds before the first elimination, and of a slope.")
+    budget: int | None = Field(
+        None,
+        ge=1,
+        description="Evaluations in all, for the pulls left (default: the study's budget).",
+    )
+
+    def planned(self, evaluations: int | None) -> "RisingBandit":
+        """Write the study's budget into the setting ``budget``, if that is null."""
+        if self.budget is not None:
+            return self
+        if evaluations is None:
+            raise UserError(
+                "budget: must be written out where the study's budget is in seconds: "
+                "about how many evaluations a search will make"
+            )
+        return self.model_copy(update={"budget": evaluations})
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest what the BO of the pulled algorithm would evaluate next."""
+        if self.budget is None:
+            raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
+        names = per_algorithm.algorithms(history.space)
+        rewards = {
+            name: running_best([_reward(o, name) for o in history.observations]) for name in names
+        }
+        arm, surviving = turn(rewards, len(history), self.pull, self.alpha, self.budget)
+        suggestion = self.within(history, arm, rng)
+        return Suggestion(suggestion.configuration, {**suggestion.why, "surviving": surviving})
+
+
+def turn(
+    rewards: dict[str, np.ndarray], evaluations: int, pull: int, alpha: int, budget: int
+) -> tuple[str, list[str]]:
+    """Play the bandit again, and say whose turn it is after so many evaluations.
+
+    Parameters
+    ----------
+    rewards
+        For every arm, the best accuracy after each evaluation (of whatever arm), of shape (n,),
+        n >= evaluations.
+    pull, alpha, budget
+        See :class:`RisingBandit`.
+
+    Returns
+    -------
+    arm
+        The arm that the next evaluation belongs to.
+    surviving
+        The arms that have not been eliminated, in their order.
+    """
+    surviving = list(rewards)
+    played: dict[str, list[float]] = {arm: [] for arm in rewards}
+    pulls = 0
+    while True:
+        for arm in surviving:
+            pulls += 1
+            if evaluations < pulls * pull:
+                return arm, surviving
+            played[arm].append(float(rewards[arm][pulls * pull - 1]))
+        if len(played[surviving[0]]) >= alpha:
+            left = max(-(-budget // pull) - pulls, 0)
+            lower = {arm: played[arm][-1] for arm in surviving}
+            upper = {arm: upper_bound(played[arm], alpha, left) for arm in surviving}
+            highest = max(lower.values())
+            surviving = [arm for arm in surviving if upper[arm] >= highest]
+
+
+def upper_bound(rewards: list[float], alpha: int, left: int) -> float:
+    """Return the most that an arm may reach: its mean growth goes on for ``left`` pulls."""
+    slope = (rewards[-1] - rewards[-alpha]) / alpha
+    return min(1.0, rewards[-1] + slope * left)
+
+
+def running_best(values: list[float]) -> np.ndarray:
+    """Return the largest value so far at every position, of shape (n,)."""
+    return np.maximum.accumulate(np.array(values, dtype=float))
+
+
+def _reward(observation, algorithm: str) -> float:
+    """Accuracy of an evaluation; 0 of a failed one and of those of other algorithms."""
+    own = observation.configuration[per_algorithm.ALGORITHM] == algorithm
+    return 1 - observation.error if own and observation.prediction is not None else 0.0

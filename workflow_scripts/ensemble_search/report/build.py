@@ -1,0 +1,110 @@
+"""Make the pages of the report from the modules in ``pages/``."""
+
+import importlib
+import re
+import traceback
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.report import pages, tables
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table
+from ensemble_search.runtime.errors import UserError, of_machine
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of a page.
+
+    Attributes
+    ----------
+    name
+        Stem of its file.
+    title, order
+        ``TITLE`` and ``ORDER`` of its module.
+    sections
+        What it shows.
+    reason
+        Why it has nothing to show; empty if it has.
+    error
+        What its module raised, in one line; empty if nothing.
+    """
+
+    name: str
+    title: str
+    order: float = float("inf")
+    sections: list[Section] = field(default_factory=list)
+    reason: str = ""
+    error: str = ""
+
+    @property
+    def linked(self) -> bool:
+        """Whether there is a file for it."""
+        return not self.reason
+
+
+def make_all(results: Results, output: Path) -> list[Made]:
+    """Make every page, in the order of ``ORDER``; tables and figures are written to ``output``."""
+    found = [make(module, results, output) for module in pages.modules()]
+    return sorted(found, key=lambda page: (page.order, page.name))
+
+
+def make(module: str, results: Results, output: Path) -> Made:
+    """Make one page; what is wrong with its module is told on the page and printed in full.
+
+    Parameters
+    ----------
+    module
+        Name of the module; the last part, with hyphens, names the page and begins its files' names.
+    results
+        What the page is about.
+    output
+        Folder of the report.
+
+    Raises
+    ------
+    UserError, OSError, MemoryError
+        If the system refuses something: a full disk is no fault of the page.
+    """
+    name = module.rsplit(".", 1)[-1].replace("_", "-")
+    made = Made(name, name)
+    publish = partial(figures.publish, folder=output / "figures", prefix=f"{name}-")
+    try:
+        page = importlib.import_module(module)
+        made = Made(name, page.TITLE, page.ORDER)
+        content = page.build(results, publish)
+        if isinstance(content, str):
+            return replace(made, reason=content)
+        return replace(made, sections=[_written(s, name, output / "tables") for s in content])
+    except UserError:  # of a result, not of the page's code
+        raise
+    except Exception as error:  # one page must not end the report
+        if of_machine(error):
+            raise
+        traceback.print_exc()
+        text = " ".join(str(error).split())[:300]
+        return replace(made, error=type(error).__name__ + (f": {text}" if text else ""))
+
+
+def _written(section: Section, page: str, folder: Path) -> Section:
+    """Write the tables of a section, under names that begin with the page's."""
+    parts = [
+        replace(p, name=f"{page}-{p.name}".strip("-")) if isinstance(p, Table) else p
+        for p in section.parts
+    ]
+    for part in parts:
+        if isinstance(part, Table):
+            tables.write(part, folder)
+    return replace(section, parts=parts)
+
+
+def stems(names: list[str]) -> list[str]:
+    """Make file names of names: the unusual characters replaced, all different."""
+    found: list[str] = []
+    for name in names:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+        found.append(stem if stem not in found else f"{stem}-{len(found)}")
+    return found

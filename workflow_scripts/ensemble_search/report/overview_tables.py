@@ -1,0 +1,186 @@
+"""The tables of the report, one function a question: numbers in, a :class:`Table` out."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import failures, ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.analysis.times import duration
+from ensemble_search.analysis.verdict import Verdict, p_value
+from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
+from ensemble_search.report.tables import Cell, Table, cells
+
+
+def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
+    """Average rank, mean error and distance to the leader, one row a method."""
+    table = verdict.summary
+    leader = table.index[0]
+    enough = smallest_p(len(compared.datasets)) <= ALPHA
+    rows = []
+    for method, row in table.iterrows():
+        against = ["", "", ""]
+        if method != leader:
+            against = [
+                f"{100 * row['difference']:+.2f}".replace("-", "−"),
+                f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
+                p_value(row["p_holm"]) if enough else "–",
+            ]
+        interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "–"
+        first = f"{100 * row['first']:.0f} %" if np.isfinite(row["first"]) else "–"
+        text = [method, f"{row['rank']:.2f}", interval, first, f"{100 * row['error']:.2f}"]
+        best = bool(np.isclose(row["rank"], table["rank"].min()))
+        size = f"{sizes[method]:.1f}" if method in sizes else "–"
+        line = cells(*text, *against, size)
+        line[1] = Cell(text[1], best)
+        rows.append(line)
+    columns = ["method", "average rank", "95 % interval", "first in", "mean test error, %"]
+    columns += ["difference, points", "leader lower / equal / higher", "p (Holm)", "members"]
+    notes = [
+        "Average rank: the methods are ranked by their mean test error on each data set (1 = "
+        "lowest, ties share), then averaged over data sets. First in: share of the bootstrap "
+        "resamples in which the method comes first.",
+        f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
+        "Wilcoxon signed-rank over the mean errors of the data sets, Holm-adjusted (– with fewer "
+        "than 6). Members: unique members of the final ensemble, on average.",
+    ]
+    n = len(compared.datasets)
+    scope = f"{n} data set{'s' * (n > 1)}, {compared.runs} run{'s' * (compared.runs > 1)} a method"
+    data = table.rename_axis("method").reset_index()
+    return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
+
+
+def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:
+    """Test error in percent, mean ± standard deviation; data sets × methods (Table 1)."""
+    final = ranks.final_errors(compared)
+    mean = ranks.means(final)
+    groups = final.groupby(level="dataset", sort=False)
+    std, size = groups.std(), groups.size()
+    uneven = size.nunique() > 1
+    majority = results.datasets.set_index("dataset")["majority_error"]
+    rows = []
+    for dataset in compared.datasets:
+        values = mean.loc[dataset]
+        best = values.round(ranks.DIGITS) == values.round(ranks.DIGITS).min()
+        row = cells(dataset, _percent(majority[dataset]))
+        for method in compared.methods:
+            spread = std.loc[dataset, method]
+            text = f"{100 * values[method]:.2f}"
+            text += f" ± {100 * spread:.2f}" if np.isfinite(spread) else ""
+            row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
+        rows.append([*row, *cells(*([size[dataset]] if uneven else []))])
+    average = ranks.mean_error_ranks(final).mean()
+    lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
+    foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
+    data = ranks.spreads(final)
+    over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
+    data["majority_error"] = data["dataset"].map(majority)
+    rows.append([*cells("average rank", ""), *foot, *cells(*([""] if uneven else []))])
+    notes = [
+        "Test error of the deliverable: error on the held-out test part of what the method would "
+        "hand over after its last evaluation (its ensemble, or its best model). ± is the standard "
+        "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included.",
+        "Majority: error of always answering with the most frequent class; a method near it has "
+        "learnt nothing, and differences between methods there are noise.",
+    ]
+    return Table(
+        name,
+        f"Test error in percent, mean ± standard deviation over {over}",
+        ["data set", "majority", *compared.methods, *(["repeats"] if uneven else [])],
+        rows,
+        data,
+        notes,
+        foot=1,
+    )
+
+
+def time_table(times: pd.DataFrame) -> Table:
+    """Where the searches' time went."""
+    rows = []
+    for search, row in times.iterrows():
+        spent = [duration(row[part]) for part in ("fit", "suggest", "rest")]
+        share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
+        hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
+        rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
+    columns = ["search", "runs", "fitting a run", "suggesting a run", "the rest of a run"]
+    columns += ["share outside fitting", "all runs, wall clock", "CPU of the evaluations"]
+    notes = [
+        "Fitting: wall clock to fit pipelines and to predict. Suggesting: everything the optimizer "
+        "does between two evaluations. The rest: starting the jobs and their workers, reading and "
+        "writing, of all attempts of a job (but for what a killed one did after its last "
+        "evaluation). Methods that share a search share its time."
+    ]
+    data = times.rename_axis("search").reset_index()
+    return Table("time", "Time spent by each search", columns, rows, data, notes)
+
+
+def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Table:
+    """Failed evaluations by status within each data set, search or algorithm."""
+    table = failures.by(observations, column)
+    rows = []
+    for name, row in table.iterrows():
+        numbers = [f"{row[c]:,.0f}" for c in ("evaluations", *failures.FAILED, "failed")]
+        rows.append(cells(name, *numbers, f"{100 * row['share']:.1f} %"))
+    columns = [heading, "evaluations", *failures.FAILED, "failed", "share"]
+    caption = f"Failed evaluations by {heading}"
+    return Table(
+        f"failures-by-{column}", caption, columns, rows, table.rename_axis(column).reset_index()
+    )
+
+
+def cause_table(observations: pd.DataFrame) -> Table:
+    """Failures by cause: status, error type and message but for its numbers."""
+    table = failures.causes(observations)
+    rows = []
+    for row in table.to_dict("records"):
+        message = " ".join(row["message"].split())
+        message = message if len(message) <= 160 else message[:159] + "…"
+        numbers = (f"{row['failures']:,}", row["datasets"], row["algorithms"])
+        rows.append(cells(row["status"], row["error_type"], *numbers, message))
+    columns = ["status", "error", "failures", "data sets", "algorithms", "for example"]
+    notes = ["Messages that differ only in numbers, addresses or shapes of arrays are one cause."]
+    return Table("failures-by-cause", "Failures by cause", columns, rows, table, notes, wide=True)
+
+
+def missing_table(missing: pd.DataFrame) -> Table:
+    """What could not be read, repeats of the same thing in one row."""
+    keys = ["stage", "dataset", "search", "ensemble", "reason"]
+    groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
+    rows = []
+    for (stage, dataset, search, ensemble, reason), group in groups:
+        repeats = _spans(sorted(set(group["repeat"].dropna())))
+        rows.append(cells(stage, dataset, search, ensemble, repeats, reason))
+    columns = ["stage", "data set", "search", "ensemble", "repeats", "why"]
+    return Table("missing", "Results that are not there", columns, rows, missing, wide=True)
+
+
+def progress_table(results: Results) -> Table:
+    """Finished runs, data sets × methods."""
+    seen = results.scores.drop_duplicates(["method", "dataset", "repeat"])
+    table = pd.crosstab(seen["dataset"], seen["method"])
+    table = table.reindex(index=results.study["datasets"], columns=results.methods, fill_value=0)
+    rows = [cells(d, *row) for d, row in zip(table.index, table.to_numpy(), strict=True)]
+    caption = f"Finished runs, of {results.study['repeats']} each"
+    data = table.rename_axis("dataset").reset_index()
+    return Table("progress", caption, ["data set", *results.methods], rows, data)
+
+
+def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> Table:
+    """Show a frame of texts as it is."""
+    rows = [cells(*row) for row in frame.itertuples(index=False)]
+    return Table(name, caption, headings, rows, frame, wide=True)
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.2f}" if np.isfinite(error) else "–"
+
+
+def _spans(numbers: list[int]) -> str:
+    """Write ``0, 2–4`` for 0, 2, 3, 4."""
+    spans: list[list[int]] = []
+    for n in numbers:
+        if spans and spans[-1][1] == n - 1:
+            spans[-1][1] = n
+        else:
+            spans.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)

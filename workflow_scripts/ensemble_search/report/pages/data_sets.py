@@ -1,0 +1,55 @@
+"""What the data sets are, and what became of their columns."""
+
+import pandas as pd
+
+from ensemble_search.analysis import datasets
+from ensemble_search.analysis.load import Results
+from ensemble_search.report import overview_tables
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+
+TITLE, ORDER = "Data sets", 200
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show sizes, classes and kinds, then the columns left out, then what else was noted."""
+    study, folder = results.study, results.folder
+    table = datasets.table(study, folder)
+    if table.empty:
+        return "no data set has been fetched"
+    sections = [Section("Sizes, classes, columns", [_sizes(table, results.resampled)])]
+    for name, frame, title, caption, columns in (
+        ("left-out", datasets.gone(study, folder), "Columns left out",
+         "Columns of the sources that no search sees", ["data set", "column", "why"]),
+        ("notes", datasets.notes(study, folder), "What the fetch noted",
+         "Notes, as in the log of the fetch", ["data set", "note"]),
+    ):  # fmt: skip
+        if len(frame):
+            sections.append(Section(title, [overview_tables.plain(name, caption, frame, columns)]))
+    return sections
+
+
+def _sizes(table: pd.DataFrame, resampled: bool) -> Table:
+    rows = []
+    for row in table.to_dict("records"):
+        kinds = [f"{row[kind]:,} {kind}" for kind in datasets.KINDS if row[kind]]
+        known = not pd.isna(row["prepared"])
+        rows.append(
+            cells(
+                *(row["dataset"], f"{row['rows']:,}", f"{row['features']:,}", ", ".join(kinds)),
+                f"{row['prepared']:,.0f}" if known else "–",
+                f"{row['left_out']:,}",
+                f"{row['classes']:,}",
+                f"{100 * row['smallest_class']:.1f} %",
+                f"{100 * row['missing']:.1f} %" if row["missing"] else "none",
+            )
+        )
+    columns = ["data set", "rows", "features", "kinds", "prepared", "left out", "classes"]
+    columns += ["smallest class", "missing values"]
+    notes = [
+        "Features: columns beside the target, as fetched. Prepared: columns that the searches see, "
+        "after dates have become numbers, categories one-hot columns, and constant ones are "
+        f"dropped{'; in the first split' if resampled else ''}. Left out: columns of the source "
+        "that no search sees. Smallest class: its share of the rows."
+    ]
+    return Table("sizes", "The data sets", columns, rows, table, notes)

@@ -1,0 +1,140 @@
+"""Figures 3 and 4c: average ranks over iterations."""
+
+import pandas as pd
+
+from ensemble_search.analysis import ranks, variants
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.papers import agreement, published
+from ensemble_search.report.plots import curve_figures, figures
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Cell, Table
+from ensemble_search.report.view import View, view
+
+TITLE, ORDER = "Figures 3 and 4c: ranks over iterations", 30
+COLUMNS = {"validation": "validation_error", "test": "test_error"}
+POST_HOC = "test, post-hoc designs"
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw the ranks in validation and in test error, and show those at the end."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    curves = {part: ranks.rank_curves(seen.compared, c) for part, c in COLUMNS.items()}
+    text = (
+        "At every iteration the methods are ranked within each run (data set and repeat) and the "
+        f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
+        f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean errors instead, so "
+        "its averages are other numbers. Validation error is the best observed so far, and "
+        "ensembles are fitted to it: go by the test error."
+    )
+    if len(seen.compared.methods) > curve_figures.MANY:
+        text += f" {curve_figures.FRAMES}"
+    drawings = [
+        _draw(part, curve, f"Average rank in {part} error over iterations", seen, publish)
+        for part, curve in curves.items()
+    ]
+    sections = [Section("Average ranks over iterations", [text, *drawings])]
+    among = [m for m in variants.post_hoc(results.study) if m in seen.compared.methods]
+    if len(among) > 1:
+        section, curves[POST_HOC] = _post_hoc(results, among, seen, publish)
+        sections.append(section)
+    return [*sections, _ends(results, seen, curves)]
+
+
+def _sum(k: int) -> str:
+    return f"the ranks of the {k} methods add up to {k * (k + 1) // 2}"
+
+
+def _post_hoc(results: Results, among: list[str], seen: View, publish):
+    """Rank the post-hoc designs among themselves, as Figure 4c does."""
+    mine = results.scores[results.scores["method"].isin(among)]
+    compared = ranks.comparison(mine, among)
+    curve = ranks.rank_curves(compared, "test_error")
+    others = [m for m in seen.compared.methods if m not in compared.methods]
+    text = (
+        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods whose "
+        "ensemble is built from what a search for single models has evaluated. Here these are "
+        f"{', '.join(compared.methods)}, ranked on {compared.runs} runs; "
+        f"{_sum(len(compared.methods))}."
+    )
+    if others:
+        text += (
+            f" Not ranked here: {', '.join(others)} (the best single model, or a search that works "
+            "on an ensemble of its own)."
+        )
+    title = "Average rank in test error of the post-hoc designs over iterations"
+    drawing = _draw("post-hoc", curve, title, seen, publish, compared.methods)
+    parts = [text, drawing]
+    if seen.reference in compared.methods:
+        parts.append(_lead(curve, seen.reference, "test error among the post-hoc designs"))
+    return Section("Post-hoc designs among themselves", parts), curve
+
+
+def _draw(
+    name: str, curve: pd.DataFrame, title: str, seen: View, publish, methods=None
+) -> figures.Drawing:
+    ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(curve).items())
+    return publish(
+        curve_figures.rank_lines(curve, methods or seen.compared.methods, seen.look),
+        name,
+        curve,
+        title,
+        f"At the last iteration: {ends}",
+    )
+
+
+def _last(curve: pd.DataFrame) -> pd.Series:
+    """Average ranks at the last iteration, the lowest first."""
+    last = curve[curve["iteration"] == curve["iteration"].max()]
+    return last.set_index("method")["rank"].sort_values(kind="stable")
+
+
+def _lead(curve: pd.DataFrame, method: str, what: str) -> str:
+    """Say from which iteration on a method leads."""
+    first = ranks.leads_from(curve, method)
+    if first is None:
+        return f"{method} does not have the lowest average rank in {what} at the end."
+    return (
+        f"{method} has the lowest average rank in {what} from iteration {first} of "
+        f"{curve['iteration'].max()} on."
+    )
+
+
+def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
+    """Put what the paper says of validation ranks in words beside ours."""
+    lead = _lead(curve, seen.reference, "validation error")
+    last = _last(curve).drop(seen.reference)
+    second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."
+    if seen.reference == "DivBO":
+        after = published.entry("leads-from")["values"]["DivBO"]
+        printed = published.entry("validation-rank")["second"]
+        lead += f" {agreement.source('leads-from')}: after about {after} of 250."
+        second += f" The paper's second-best, which it does not name there, has {printed}."
+    return [lead, second]
+
+
+def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Section:
+    printed = published.entry("validation-rank")["values"]
+    last = {part: _last(curve) for part, curve in curves.items()}
+    order = last["validation"].index
+    rows = []
+    for method in order:
+        ours = [
+            Cell(f"{r[method]:.2f}", bool(r[method] == r.min())) if method in r else Cell("–")
+            for r in last.values()
+        ]
+        theirs = agreement.number(printed.get(method, float("nan")))
+        rows.append([Cell(method), *ours, Cell(theirs)])
+    columns = ["method", "validation error", "test error"]
+    columns += ["test error, post-hoc designs"] * (POST_HOC in last)
+    columns.append("validation error, printed")
+    notes = [f"Printed: {agreement.source('validation-rank')}, among the ten methods of the paper."]
+    names = {POST_HOC: "post_hoc"}
+    data = {"method": list(order)}
+    data |= {names.get(p, p): r.reindex(order).tolist() for p, r in last.items()}
+    data["published_validation"] = [printed.get(m) for m in order]
+    caption = "Average ranks at the last iteration, ranked within each run"
+    table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
+    parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
+    return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])

@@ -1,0 +1,51 @@
+"""How much sooner the reference reaches the other methods' final validation error."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import curves
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.papers import agreement, published
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import view
+
+TITLE, ORDER = "Speed-up", 50
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show the speed-up on each data set, and the printed ones of two data sets."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    errors = curves.error_curves(seen.compared.scores, "validation_error")
+    speed = curves.speed_up(errors, seen.reference)
+    parts: list = [speed_table(speed, seen.reference)]
+    printed = published.entry("speed-up")["values"]
+    named = [m for m in printed if m in seen.others]
+    if seen.reference == "DivBO" and named:
+        ranges = " and ".join(f"{printed[m][0]} to {printed[m][1]} against {m}" for m in named)
+        parts.append(f"{agreement.source('speed-up')}: {ranges}, on pollen and wind.")
+        if text := agreement.caution(results.study, "speed-up", ["pollen", "wind"]):
+            parts.append(text)
+    return [Section(f"How much sooner is {seen.reference} there?", parts)]
+
+
+def speed_table(speed: pd.DataFrame, reference: str) -> Table:
+    """Show how many times fewer iterations the reference needs, data sets × methods."""
+    wide = speed.pivot(index="dataset", columns="method", values="speed_up")
+    wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
+    rows = [cells(d, *map(_times, row)) for d, row in zip(wide.index, wide.to_numpy(), strict=True)]
+    median = wide.fillna(0).median()
+    rows.append(cells("median", *(_times(v if v >= 1 else np.nan) for v in median)))
+    notes = [
+        "Iterations of the whole budget divided by the iteration at which the mean best-observed "
+        f"validation error of {reference} first is as low as that of the other method at the end. "
+        "< 1: it does not get there within the budget."
+    ]
+    caption = f"Speed-up of {reference}: how much sooner it reaches a method's final error"
+    return Table("", caption, ["data set", *wide.columns], rows, speed, notes, foot=1)
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}×" if np.isfinite(value) else "< 1"

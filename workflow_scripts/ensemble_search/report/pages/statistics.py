@@ -1,0 +1,283 @@
+"""How sure and how large: what a careful reader asks beyond the paper's own tests."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import effects, overfitting, ranks, wilcoxon
+from ensemble_search.analysis.friedman import friedman
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.analysis.verdict import p_value
+from ensemble_search.report.papers.agreement import number
+from ensemble_search.report.plots import charts
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import view
+
+TITLE, ORDER = "Statistics", 160
+RESAMPLES = 10_000
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show tests and effect sizes of the test errors, and overfitting to the validation set."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    compared, reference, look = seen.compared, seen.reference, seen.look
+    final = ranks.final_errors(compared)
+    errors = ranks.means(final)
+    return [
+        _friedman(errors, reference, look, publish),
+        Section(
+            f"Over data sets: {reference} against each method",
+            _over_datasets(errors, reference),
+        ),
+        Section(
+            f"Within data sets: {reference} against each method",
+            _within_datasets(final, reference),
+        ),
+        _overfitting(results, compared, look, publish),
+        _reach(results, final[[reference]]),
+    ]
+
+
+def _friedman(errors: pd.DataFrame, reference: str, look: dict, publish) -> Section:
+    title = "Do the methods differ at all?"
+    n, k = errors.shape
+    if n < 2 or k < 3:
+        return Section(
+            title,
+            [
+                "Friedman's test asks whether the average ranks over data sets differ by more than "
+                f"chance. It needs at least 2 data sets and 3 methods; there are {n} and {k}."
+            ],
+        )
+    test = friedman(errors)
+    f_statistic = f"{test.f_statistic:.2f}" if np.isfinite(test.f_statistic) else "∞"
+    differ = test.f_p <= test.alpha
+    text = (
+        f"The average ranks of the {k} methods over {n} data sets differ "
+        f"{'by more than' if differ else 'no more than by'} chance: Friedman χ² = "
+        f"{test.statistic:.2f}, {_p(test.p)}; in the F form of Iman and Davenport, the "
+        f"sharper of the two, F = {f_statistic}, {_p(test.f_p)}."
+    )
+    if not differ:
+        text += " So the comparisons of pairs below are to be read as descriptions, not findings."
+    if n < 10:
+        text += f" With only {n} data sets the p-values are rough approximations."
+    apart = (
+        "Average ranks differ significantly (Nemenyi, all pairs at once, α = "
+        f"{test.alpha:g}) only where they are more than {test.difference:.2f} apart; bars join "
+        "methods that are not told apart. "
+    )
+    far = (test.ranks - test.ranks[reference]).abs() > test.difference
+    others = ", ".join(test.ranks.index[far])
+    apart += f"{reference} differs in this sense from {others or 'none of the others'}."
+    drawing = publish(
+        charts.critical_difference(test, look),
+        "critical-difference",
+        test.ranks.rename("rank").rename_axis("method").reset_index(),
+        "Average ranks in test error (1 = lowest), and which of them are not told apart",
+        "; ".join(f"{m} {r:.2f}" for m, r in test.ranks.items()),
+    )
+    return Section(title, [text, drawing, apart])
+
+
+def _over_datasets(errors: pd.DataFrame, reference: str) -> list:
+    n = len(errors)
+    tests = wilcoxon.over_datasets(errors, reference)
+    table = tests.drop(columns="difference").join(
+        effects.intervals(errors, reference, RESAMPLES, seed=0)
+    )
+    table["rank_biserial"] = effects.over_datasets(errors, reference)
+    rows = []
+    for method, row in table.iterrows():
+        rows.append(
+            cells(
+                method,
+                _signed(100 * row["error"]),
+                _span(100 * row["error_low"], 100 * row["error_high"]),
+                _signed(row["rank"]),
+                _span(row["rank_low"], row["rank_high"]),
+                f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
+                p_value(row["p"]),
+                p_value(row["p_holm"]),
+                _signed(row["rank_biserial"]),
+                _share(row["rank_biserial"], reference, method),
+            )
+        )
+    columns = ["method", "error, points", "95 % interval", "rank", "95 % interval"]
+    columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
+    notes = [
+        f"Error and rank: mean over {_n(n, 'data set')} of the method's minus {reference}'s, so "
+        f"positive is good for {reference}. Intervals: percentiles of {RESAMPLES:,} bootstrap "
+        "resamples of the data sets (fixed seed); methods stay paired, repeats are averaged first.",
+        "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for all "
+        f"{_n(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much of "
+        "the signed-rank test's rank sum speaks for the reference; unlike p it does not grow with "
+        "the number of data sets.",
+    ]
+    if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
+        notes.append(
+            f"With {_n(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is possible, "
+            "and the intervals are too short, or none: see the differences as a description of "
+            "these data sets."
+        )
+    else:
+        notes += _lone(n, "data sets", len(table))
+    caption = f"Test error: each method minus {reference}, with data sets as the units"
+    data = table.rename_axis("method").reset_index()
+    return [Table("over-data-sets", caption, columns, rows, data, notes)]
+
+
+def _within_datasets(final: pd.DataFrame, reference: str) -> list:
+    tests = effects.within_datasets(final, reference)
+    pairs = int(tests["pairs"].max())
+    if pairs < 2:
+        return ["There is one repeat a data set: nothing can be said of the spread over repeats."]
+    rows = []
+    for method, group in tests.groupby("method", sort=False):
+        plain, adjusted = (
+            " / ".join(str((group[column] == word).sum()) for word in ("better", "same", "worse"))
+            for column in ("outcome", "holm")
+        )
+        large = group["delta"][group["magnitude"] == "large"]
+        rows.append(
+            cells(
+                method,
+                plain,
+                adjusted,
+                _signed(group["delta"].mean()),
+                f"{(large > 0).sum()} / {(large < 0).sum()}",
+            )
+        )
+    columns = ["method", f"{reference} better / same / worse", "the same, Holm-adjusted"]
+    columns += ["Cliff's delta, mean", f"large effects for / against {reference}"]
+    others = final.shape[1] - 1
+    notes = [
+        f"Data sets on which {reference} has a significantly lower, no significantly different or "
+        f"a significantly higher mean test error (Wilcoxon signed-rank over at most {pairs} "
+        f"repeats, two-sided, p ≤ {wilcoxon.ALPHA}); Holm: adjusted for the "
+        f"{_n(others, 'comparison')} on the same data set.",
+        "Cliff's delta: chance that a random repeat of the method has a higher error than a random "
+        f"repeat of {reference}, minus the chance of a lower one; mean over data sets. Large: "
+        "above 0.474 (Romano et al., 2006). The CSV has every data set.",
+    ]
+    notes += _lone(pairs, "repeats", others)
+    caption = f"Test error: {reference} against each method, on each data set over its repeats"
+    return [Table("within-data-sets", caption, columns, rows, tests, notes)]
+
+
+def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
+    """Warn where Holm's adjustment leaves no significance to the smallest possible p-value."""
+    smallest = wilcoxon.smallest_p(pairs)
+    adjusted = min(1.0, smallest * comparisons)
+    if adjusted <= wilcoxon.ALPHA:
+        return []
+    return [
+        f"With {pairs} {what} the smallest possible p-value is {smallest:.2g}, and Holm's "
+        f"adjustment for {_n(comparisons, 'comparison')} makes it {adjusted:.2g}: by it nothing "
+        "can be significant here, however clearly the methods differ."
+    ]
+
+
+def _overfitting(results: Results, compared: Comparison, look: dict, publish) -> Section:
+    gaps = overfitting.gaps(compared.scores)
+    ends = gaps["iteration"].max()
+    early = gaps[gaps["iteration"] == max(1, ends // 5)].set_index("method")
+    last = gaps[gaps["iteration"] == ends].set_index("method")
+    rows, data = [], []
+    for method in compared.methods:
+        parts = results.study["methods"][method]
+        ensemble = results.study["ensembles"][parts["ensemble"]]
+        size = str(ensemble.get("size") or "–")
+        row = last.loc[method]
+        numbers = (100 * row[c] for c in ("validation_error", "test_error"))
+        both = (_signed(100 * part.loc[method, "gap"]) for part in (early, last))
+        members = number(row["members"], 1)
+        rows.append(cells(method, ensemble["type"], size, members, *map(number, numbers), *both))
+        data.append({"method": method, "ensemble": ensemble["type"], "size": ensemble.get("size"),
+                     **row, "gap_early": early.loc[method, "gap"]})  # fmt: skip
+    columns = ["method", "ensemble", "size", "unique members", "validation error, %"]
+    columns += ["test error, %", f"gap at iteration {max(1, ends // 5)}", f"gap at {ends}"]
+    notes = [
+        "Gap: test minus validation error of the same ensemble, in percentage points, mean over "
+        "all runs. A larger ensemble chosen by the validation error has more freedom to fit its "
+        "noise: compare methods with the same search. On one split the level of the gap also "
+        "depends on how hard its test part happens to be; that is the same for all methods, so "
+        "only differences between methods and over iterations speak of overfitting."
+    ]
+    drawing = publish(
+        charts.gap_lines(gaps, compared.methods, look),
+        "overfitting",
+        gaps,
+        "Test minus validation error of the current ensemble over iterations",
+        "; ".join(f"{m} {_signed(100 * last.loc[m, 'gap'])} points" for m in compared.methods),
+    )
+    caption = "Overfitting to the validation set"
+    table = Table("overfitting", caption, columns, rows, pd.DataFrame(data), notes)
+    return Section("How much does the validation set flatter?", [table, drawing])
+
+
+def _reach(results: Results, final: pd.DataFrame) -> Section:
+    repeats = results.study["repeats"]
+    if results.resampled:
+        text = (
+            "Every repeat draws its own training, validation and test rows, so the spread over "
+            "repeats covers the search's randomness and the split. It still speaks of these data "
+            "sets only, and the repeats share rows, so that tests over them are a little too sure."
+        )
+    else:
+        text = (
+            f"All {repeats} repeats of a data set use the same training, validation and test rows "
+            "and differ in the search's seed only. They can show whether another run of the "
+            "search, on this very split, would give the same order; they cannot show whether "
+            "another split of the same data would, and much less other data. However many repeats "
+            "there are, the error of the test part itself stays: it is a sample, too."
+        )
+    table = overfitting.resolution(final, results.datasets.set_index("dataset")["test"])
+    rows = [
+        cells(
+            dataset,
+            *map(number, (100 * row["error"], 100 * row["over_repeats"])),
+            number(row["rows"], 0),
+            number(100 * row["of_the_test_part"]),
+        )
+        for dataset, row in table.iterrows()
+    ]
+    columns = ["data set", "test error, %", "standard deviation over repeats", "test rows"]
+    columns += ["standard error of the test part"]
+    reference = final.columns[0]
+    notes = [
+        "In percentage points. Standard error of the test part: √(e (1 − e) / n), how far the "
+        "error on so many rows is from that on unlimited data. Two methods err on much the same "
+        "rows, so their difference is known better than this; but a difference far below it says "
+        "little about new data, even if it is significant over repeats."
+    ]
+    caption = f"What the errors of {reference} vary by"
+    shown = Table("resolution", caption, columns, rows, table.reset_index(), notes)
+    return Section("What can repeats show?", [text, shown])
+
+
+def _share(r: float, reference: str, method: str) -> str:
+    """Put a rank-biserial correlation into words: of 0.8, 90 % of the rank sum speak for it."""
+    if not r:
+        return "balanced"
+    return f"{50 * (1 + abs(r)):.0f} % for {reference if r > 0 else method}"
+
+
+def _p(p: float) -> str:
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−") if np.isfinite(value) else "–"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{_signed(low)} to {_signed(high)}" if np.isfinite(low) else "–"
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,184 @@
+"""Figure 2: how well surrogates order configurations that they have not seen."""
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis import surrogates
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.build import stems
+from ensemble_search.report.papers import agreement, published
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Cell, Table, cells
+
+TITLE, ORDER = "Figure 2: diversity surrogates", 75
+#: What each protocol asks for; "error" is asked of performance surrogates.
+ASKED = {
+    "observed": "an observed and a held-out configuration",
+    "held-out": "two held-out configurations",
+    "error": "error of a held-out configuration",
+}
+#: Our names of what the paper prints a figure of, and the number of observations that it is for.
+PRINTED = {"lightgbm-pairs": "LightGBM", "random-forest": "PRF-p"}
+OBSERVATIONS = 250
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw tau over observations, and tabulate tau, calibration and the seconds of a fit."""
+    section = results.study.get("surrogates")
+    if not section:
+        return "the study evaluates no surrogates (key surrogates)"
+    quality, missing = surrogates.load(results.study, results.folder)
+    if quality.empty:
+        return "no evaluation of a surrogate has finished"
+    taus = surrogates.taus(quality)
+    lack = []
+    if missing:
+        shown = "; ".join(missing[:3]) + ("; ..." if len(missing) > 3 else "")
+        lack = [f"{len(missing)} evaluations are missing ({shown})."]
+    return [
+        Section(
+            "Do they put in order what they have not seen?",
+            [_how(section), *lack, *_caution(results.study), _panels(taus, publish), _taus(taus)],
+        ),
+        _calibration(surrogates.calibration(quality)),
+        _seconds(surrogates.seconds(quality)),
+    ]
+
+
+def _how(section: dict[str, Any]) -> str:
+    return (
+        f"{section['configurations']} random configurations of each data set are evaluated once. "
+        f"They are shuffled {section['repeats']} times, {section['held_out']} of them are held "
+        "out, and each surrogate is fitted on the first of the others. Kendall's tau-b says how "
+        "well the order of its predictions agrees with the truth: 1, in all pairs; 0, as good as "
+        "guessing. A diversity surrogate is asked for pairs, in two ways: an observed with a "
+        "held-out configuration, which is what DivBO asks for, and two held-out ones. A "
+        "performance surrogate is asked for the error of the held-out ones, another question."
+    )
+
+
+def _caution(study: dict[str, Any]) -> list[str]:
+    section = study["surrogates"]
+    here = [d for d in _printed_for() if d in (section["datasets"] or study["datasets"])]
+    text = agreement.caution(_as_study(study), "kendall-tau", here) if here else ""
+    return [text] if text else []
+
+
+def _as_study(study: dict[str, Any]) -> dict[str, Any]:
+    """The study as the paper's settings are compared with: its configurations are its budget."""
+    section = study["surrogates"]
+    budget = {"evaluations": section["configurations"]}
+    return {**study, "budget": budget, "repeats": section["repeats"]}
+
+
+def _printed_for() -> dict[str, dict[str, float]]:
+    return published.entry("kendall-tau")["values"]
+
+
+def _panels(taus: pd.DataFrame, publish) -> Panels:
+    """Draw one panel a data set and protocol; performance surrogates are in all of a data set."""
+    look = figures.styles(list(dict.fromkeys(taus["surrogate"])))
+    protocols = [p for p in ("observed", "held-out") if p in set(taus["protocol"])] or ["error"]
+    names = list(dict.fromkeys(taus["dataset"]))
+    drawings = []
+    for dataset, stem in zip(names, stems(names), strict=True):
+        for protocol in protocols:
+            mine = taus[(taus["dataset"] == dataset) & taus["protocol"].isin([protocol, "error"])]
+            if mine.empty:
+                continue
+            last = mine[mine["observations"] == mine["observations"].max()]
+            ends = (f"{s} {m:.2f}" for s, m in zip(last["surrogate"], last["mean"], strict=True))
+            drawing = publish(
+                _lines(mine, look),
+                f"{stem}-{protocol}",
+                mine,
+                f"{dataset}, {ASKED[protocol]}: Kendall's tau over observations",
+                f"At the right end: {', '.join(ends)}",
+                key=look,
+            )
+            drawings.append((f"{dataset}, {ASKED[protocol]}", drawing))
+    return Panels(drawings, figures.legend(look))
+
+
+def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
+    """Draw means as lines and standard deviations over repeats shaded."""
+    with mpl.rc_context(figures.STYLE):
+        figure = Figure(figsize=(3.6, 2.5))
+        axes = figure.subplots()
+        figures.margins(figure, bottom=0.4)
+        for name, mine in taus.groupby("surrogate", sort=False):
+            x, mean, std = (mine[c].to_numpy() for c in ("observations", "mean", "std"))
+            std = np.nan_to_num(std)
+            axes.fill_between(
+                x, mean - std, mean + std, color=look[name]["color"], alpha=0.15, linewidth=0
+            )
+            axes.plot(x, mean, **look[name])
+        axes.axhline(0, color="black", linewidth=0.6)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set(xlabel="observations", ylabel="Kendall's tau")
+    return figure
+
+
+def _taus(taus: pd.DataFrame) -> Table:
+    """Show tau at each number of observations, with the paper's where it prints one."""
+    sizes = sorted(taus["observations"].unique())
+    rows = []
+    for (dataset, protocol), part in taus.groupby(["dataset", "protocol"], sort=False):
+        best = part.groupby("observations")["mean"].max()
+        for surrogate, own in part.groupby("surrogate", sort=False):
+            mine = own.set_index("observations")
+            row = cells(dataset, ASKED[protocol], surrogate)
+            for size in sizes:
+                if size not in mine.index:
+                    row.append(Cell("–"))
+                    continue
+                mean, std = mine.loc[size, ["mean", "std"]]
+                row.append(Cell(agreement.spread(mean, std), bool(np.isclose(mean, best[size]))))
+            printed = _printed_for().get(dataset, {}).get(PRINTED.get(surrogate, ""), np.nan)
+            rows.append([*row, Cell(agreement.number(printed))])
+    notes = [
+        "Mean ± standard deviation over repeats; bold: highest of its question; 0 where a model "
+        "predicts the same for all. Printed: "
+        f"{agreement.source('kendall-tau')}, at {OBSERVATIONS} observations; the paper does not "
+        "say which of the two questions it asked about pairs, so its figure stands beside both.",
+        "All repeats share the configurations and the split of the data; other ones would differ "
+        "by more than the deviation over repeats, so nothing is said to agree or to differ.",
+    ]
+    columns = ["data set", "asked for", "surrogate", *map(str, sizes), "printed"]
+    caption = "Kendall's tau-b by number of observations"
+    return Table("tau", caption, columns, rows, taus, notes)
+
+
+def _calibration(table: pd.DataFrame) -> Section:
+    rows = []
+    for line in table.to_dict("records"):
+        known = line["spread"] > 0
+        share = [f"{100 * line[c]:.0f} %" if known else "–" for c in ("within_1", "within_2")]
+        row = [line["dataset"], ASKED[line["protocol"]], line["surrogate"], *share]
+        row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
+        rows.append(cells(*row, agreement.number(line["ratio"], 1)))
+    columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]
+    columns += ["mean absolute error", "mean spread", "error / spread"]
+    largest = table["observations"].max()
+    text = (
+        "A surrogate that knows what it does not know predicts a large spread where it is far off. "
+        "If its errors were normal with the predicted spread, 68 % of the truths would lie within "
+        "one spread of the prediction, 95 % within two, and the mean absolute error would be 0.8 "
+        "spreads. Lower shares, or a larger ratio: it is surer than it should be. The spread is "
+        "the standard deviation of the members' predictions; one model alone has none (–)."
+    )
+    caption = f"Does the predicted spread cover the error? With {largest} observations"
+    return Section("Calibration", [text, Table("calibration", caption, columns, rows, table)])
+
+
+def _seconds(table: pd.DataFrame) -> Section:
+    rows = [cells(name, *(agreement.number(v) for v in row)) for name, *row in table.itertuples()]
+    columns = ["surrogate", *map(str, table.columns)]
+    caption = "CPU seconds of one fit by number of observations, mean over data sets and repeats"
+    return Section("What a fit costs", [Table("seconds", caption, columns, rows,
+                                              table.reset_index())])  # fmt: skip

@@ -1,0 +1,70 @@
+"""Tests over the repeats of each data set, as tables and in words."""
+
+import pandas as pd
+
+from ensemble_search.analysis.verdict import p_value
+from ensemble_search.report.tables import Cell, Table, cells
+
+#: Outcomes of tests, as the method in question sees them.
+LETTER = {"better": "B", "same": "S", "worse": "W"}
+
+
+def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str]) -> Table:
+    """Show difference, p-value and letter of every test, data sets × methods; bold: better.
+
+    Parameters
+    ----------
+    name, caption, notes
+        Of the table.
+    tests
+        As ``wilcoxon.compare`` returns it.
+    """
+    methods = list(dict.fromkeys(tests["method"]))
+    indexed = tests.set_index(["dataset", "method"])
+    rows = []
+    for dataset in dict.fromkeys(tests["dataset"]):
+        row = cells(dataset)
+        for method in methods:
+            if (dataset, method) not in indexed.index:
+                row.append(Cell("–"))
+                continue
+            test = indexed.loc[(dataset, method)]
+            text = f"{100 * test['difference']:+.2f}".replace("-", "−")
+            text += f", p {p_value(test['p'])} {LETTER[test['outcome']]}"
+            row.append(Cell(text, test["outcome"] == "better"))
+        rows.append(row)
+    return Table(name, caption, ["data set", *methods], rows, tests, notes)
+
+
+def in_words(tests: pd.DataFrame, subject: str, other: str) -> str:
+    """Name the data sets on which two methods differ significantly.
+
+    Parameters
+    ----------
+    tests
+        As ``wilcoxon.compare`` returns it, of one pair of methods; ``better``
+        is what ``subject`` is.
+    subject, other
+        How the two are called.
+    """
+    groups = {
+        outcome: [f"{r.dataset} (p {_p(r.p)})" for r in found.itertuples()]
+        for outcome, found in tests.groupby("outcome", sort=False)
+    }
+    return sentence(subject, other, groups)
+
+
+def sentence(subject: str, other: str, datasets: dict[str, list[str]]) -> str:
+    """Say on which data sets a method is significantly ``better``, the ``same`` or ``worse``."""
+    words = {"better": "significantly lower on", "worse": "significantly higher on"}
+    parts = [
+        f"{text} {', '.join(datasets[outcome])}"
+        for outcome, text in {**words, "same": "not significantly different on"}.items()
+        if datasets.get(outcome)
+    ]
+    return f"{subject} against {other}: {'; '.join(parts)}."
+
+
+def _p(p: float) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"

@@ -1,0 +1,99 @@
+"""Table 12: how does AutoGluon do on the same splits?"""
+
+import pandas as pd
+
+from ensemble_search.analysis import autogluon, ranks, variants, wilcoxon
+from ensemble_search.analysis.load import Results
+from ensemble_search.report import paired
+from ensemble_search.report.papers.variants import (
+    PARTS,
+    beside_the_paper,
+    error_table,
+    paper_divbo,
+    printed_significance,
+    scope,
+    selection,
+)
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+
+TITLE, ORDER = "Table 12: AutoGluon", 150
+NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # as Table 12 names them
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Put AutoGluon's single run on each split beside the methods of the study."""
+    runs = autogluon.read(results.folder, results.study["datasets"])
+    if runs.empty:
+        wanted = results.study.get("autogluon")
+        return f"AutoGluon {'has not run yet' if wanted else 'is not part of this study'}"
+    finished = runs[runs["status"] == autogluon.OK]
+    split = "the first repeat's split" if results.resampled else "the same split"
+    parts: list = [
+        f"AutoGluon runs once on the training and validation rows of {split}, in an environment of "
+        "its own. It has no repeats, so no standard deviation."
+    ]
+    compared = ranks.comparison(results.scores, results.methods)
+    if len(finished):
+        parts.append(scope(results, compared))
+    for column, part in PARTS.items() if len(finished) else ():
+        theirs = finished.rename(columns={column: "mean"})[["dataset", "mean"]]
+        theirs = theirs.assign(method=NAME, std=float("nan"), repeats=1)
+        ours = ranks.spreads(ranks.final_errors(compared, column))
+        both = pd.concat([frame for frame in (ours, theirs) if len(frame)], ignore_index=True)
+        parts.append(error_table(both, part))
+        if column == "test_error":
+            parts += _tests(results, compared, finished)
+            names = {m: OURS for m in compared.methods if _ours(results.study, m)}
+            named = both.replace({"method": names})
+            named = named[named["method"].isin([NAME, OURS])]
+            parts += printed_significance("autogluon-error", set(named["method"]))
+            parts += beside_the_paper(results, "autogluon-error", named)
+    failed = runs[runs["status"] != autogluon.OK]
+    if len(failed):
+        rows = [cells(r.dataset, r.status, r.reason) for r in failed.itertuples()]
+        table = failed[["dataset", "status", "reason"]]
+        caption = "Data sets on which AutoGluon has no result"
+        parts.append(
+            Table("not-run", caption, ["data set", "status", "reason"], rows, table, wide=True)
+        )
+    return [Section("AutoGluon on the same splits", parts)]
+
+
+def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame) -> list:
+    """Test the repeats of each method against AutoGluon's single run on the same split."""
+    if results.resampled:
+        return [
+            "Its run is on the first repeat's split only, so the other repeats cannot be tested "
+            "against it."
+        ]
+    value = finished.set_index("dataset")["test_error"]
+    tests = wilcoxon.one_sample(ranks.final_errors(compared), value)
+    if tests.empty:
+        return []
+    subject = results.reference if results.reference in compared.methods else compared.methods[0]
+    mine = tests[tests["method"] == subject]
+    words = f"Test error of {paired.in_words(mine, subject, NAME)}"
+    repeats = int(tests["pairs"].max())
+    notes = [
+        f"Mean test error of the method minus {NAME}'s in percentage points; p of the one-sample "
+        f"signed-rank test of at most {repeats} repeats against {NAME}'s number (two-sided, "
+        "p ≤ 0.05, not adjusted for the number of tests); B: the method is significantly better "
+        "(bold), S: the same, W: worse.",
+        f"{NAME}'s number is taken as known: the test says whether a method's repeats lie to one "
+        "side of this one run, not what another run with another seed would have given. It also "
+        "supposes that their errors are spread evenly about the median.",
+    ]
+    if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
+        notes.append(
+            f"With {repeats} repeats p cannot be below {wilcoxon.smallest_p(repeats):g}: nothing "
+            "can be significant. 6 repeats are the least."
+        )
+    caption = f"Tests of the test error against {NAME}'s single run"
+    return [words, paired.table("tests", caption, tests, notes)]
+
+
+def _ours(study: dict, method: str) -> bool:
+    """Whether a method is the DivBO of Table 12."""
+    settings = variants.settings(study, method)
+    return paper_divbo(settings) and selection(settings)

@@ -1,0 +1,125 @@
+"""Figure 6: how different are the members of the final ensemble from one another?"""
+
+import pandas as pd
+
+from ensemble_search.analysis import pools, ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.report.build import stems
+from ensemble_search.report.papers import published
+from ensemble_search.report.papers.agreement import number
+from ensemble_search.report.plots import charts
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.runtime.files import Missing
+
+TITLE, ORDER = "Figure 6: diversity within the ensemble", 90
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show mean disagreement and diversity of the members, and heat maps of one run."""
+    several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
+    methods = [m for m in results.methods if m in several]
+    scores = results.scores[results.scores["method"].isin(methods)]
+    compared = ranks.comparison(scores, methods)
+    if not compared.methods:
+        return "no finished run has an ensemble of two members or more"
+    table = pools.table(results, compared)
+    if table["members"].isna().all():
+        return "the members or predictions of the finished searches are not there"
+    about = (
+        "Two members disagree on a sample if exactly one of them is right; their diversity (the "
+        "paper's Eq. 3) is how far apart their class probabilities are. Both are means over all "
+        "pairs of different members of the ensemble after the last iteration, on the validation "
+        "part."
+    )
+    sections = [
+        Section(
+            "How different are the members?",
+            [
+                about,
+                _table(table, "disagreement"),
+                _table(table, "diversity"),
+                *_paper(results, table),
+            ],
+        )
+    ]
+    if panels := _panels(results, compared, publish):
+        sections.append(panels)
+    return sections
+
+
+def _table(table: pd.DataFrame, column: str) -> Table:
+    """Show the mean over repeats, data sets downwards and methods to the right."""
+    columns = table["method"].unique()
+    wide = table.pivot_table(
+        index="dataset", columns="method", values=column, sort=False, observed=True
+    ).reindex(columns=columns)
+    rows = []
+    for dataset, values in wide.iterrows():
+        most = values.round(ranks.DIGITS) == values.max().round(ranks.DIGITS)
+        rows.append([Cell(dataset), *(Cell(number(values[m], 3), bool(most[m])) for m in columns)])
+    rows.append(cells("mean", *(number(v, 3) for v in wide.mean())))
+    members = table.groupby("method", sort=False)["members"].mean()
+    rows.append(cells("members", *(f"{members[m]:.1f}" for m in columns)))
+    caption = f"Mean {column} of the pairs of members of the final ensemble"
+    notes = [
+        "Mean over repeats; bold: most. Members: unique ones, mean over all runs. Ensembles of a "
+        "single member have no pairs and do not count."
+    ]
+    return Table(column, caption, ["data set", *columns], rows, table, notes, foot=2)
+
+
+def _paper(results: Results, table: pd.DataFrame) -> list[str]:
+    """Put the printed disagreement beside ours."""
+    entry = published.entry("disagreement")
+    lines = []
+    for dataset, values in entry["values"].items():
+        mine = table[table["dataset"] == dataset]
+        ours = mine.groupby("method", sort=False)["disagreement"].mean()
+        texts = [
+            f"{m} {number(ours[m], 3)} ({theirs:.2f})" for m, theirs in values.items() if m in ours
+        ]
+        if not texts:
+            continue
+        text = f"Disagreement on {dataset}, beside the paper's ({entry['where']}) in brackets: "
+        reasons = published.obstacles(results.study, "disagreement", [dataset])
+        text += ", ".join(texts) + "."
+        text += f" They cannot be compared directly: {'; '.join(reasons)}." if reasons else ""
+        lines.append(text)
+    return lines
+
+
+def _panels(results: Results, compared: Comparison, publish) -> Section | None:
+    """Draw the members' diversity in the first run of the data set that the paper shows."""
+    shown = [d for d in published.entry("disagreement")["values"] if d in compared.datasets]
+    dataset = (shown or compared.datasets)[0]
+    mine = compared.scores[compared.scores["dataset"] == dataset]
+    repeat = int(mine["repeat"].min())
+    matrices = {}
+    for method in compared.methods:
+        try:
+            pool = pools.read(results, method, dataset, repeat)
+        except Missing:
+            continue
+        if len(pool.members) > 1:
+            labels = pd.Index(pool.members, name="evaluation")
+            matrices[method] = pd.DataFrame(pool.diversities, labels, labels)
+    if not matrices:
+        return None
+    highest = max(float(m.to_numpy().max()) for m in matrices.values())
+    found = []
+    for stem, (method, matrix) in zip(stems(list(matrices)), matrices.items(), strict=True):
+        mean = pools.mean_of_pairs(matrix.to_numpy())
+        disagreement = pools.read(results, method, dataset, repeat).disagreement
+        figure = charts.heat_map(matrix, "diversity (Eq. 3)", (0.0, highest or 1.0))
+        title = f"{method} on {dataset}: diversity of the final ensemble's members"
+        alt = f"{len(matrix)} members, mean diversity {mean:.3f}, disagreement {disagreement:.3f}"
+        data = matrix.rename(columns=str).reset_index()
+        caption = f"{method}: disagreement {disagreement:.2f}"
+        found.append((caption, publish(figure, stem, data, title, alt)))
+    text = (
+        f"Repeat {repeat}. Members are ordered by when they were evaluated; the scale is the same "
+        "in all panels. Dark blocks are members that predict alike."
+    )
+    return Section(f"Pairwise diversity on {dataset}", [text, Panels(found)])

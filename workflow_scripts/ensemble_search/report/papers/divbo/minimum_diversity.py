@@ -1,0 +1,125 @@
+"""Figures 1 and 5: how different suggestions are from the ensemble, and how good its members."""
+
+import pandas as pd
+
+from ensemble_search.analysis import minimum_diversity
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.build import stems
+from ensemble_search.report.papers import agreement, published
+from ensemble_search.report.plots import curve_figures
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import View, view
+
+TITLE, ORDER = "Figures 1 and 5: diversity of suggestions", 80
+WHAT = {
+    "minimum": (
+        "Minimum diversity",
+        "Diversity (Eq. 3 of the paper, on the validation part) of the learner that is suggested "
+        "at an iteration from the most similar member of the ensemble that was built at the "
+        "iteration before; mean over repeats, without evaluations that failed. Near 0: the search "
+        "repeats what its ensemble has.",
+        "minimum diversity",
+    ),
+    "average": (
+        "Average error of members",
+        "Validation error of the ensemble's single members, mean over the unique ones and over "
+        "repeats: whether diversity was paid for with worse members.",
+        "average error of members, %",
+    ),
+}
+
+#: Entry of the printed figures, and what ours are multiplied with for them.
+PRINTED = {"minimum": ("minimum-diversity", 1), "average": ("member-error", 100)}
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw both over the last fifth of the iterations, and show the means."""
+    seen = view(results)
+    if isinstance(seen, str):
+        return seen
+    methods = seen.ensembles
+    if not methods:
+        return "no method with results builds an ensemble"
+    rows = minimum_diversity.follow(results, methods)
+    if rows.empty or rows["minimum"].isna().all():
+        return "it needs predictions and members of the searches, which are not there"
+    summary = minimum_diversity.summary(rows)
+    curves = minimum_diversity.curves(rows)
+    sections = []
+    for column, (title, text, label) in WHAT.items():
+        parts: list = [
+            f"{text} {curve_figures.FRAMES}",
+            _table(column, summary, methods, results.study["datasets"]),
+        ]
+        entry, _ = PRINTED[column]
+        here = [d for d in published.entry(entry)["values"] if d in set(summary["dataset"])]
+        if here and (warning := agreement.caution(results.study, entry, here)):
+            parts.append(warning)
+        parts.append(_panels(column, label, curves, methods, seen, publish))
+        sections.append(Section(title, parts))
+    return sections
+
+
+def _table(column: str, summary: pd.DataFrame, methods: list[str], datasets: list[str]) -> Table:
+    """Show data sets × methods, and a row with the printed figures below a data set."""
+    entry, scale = PRINTED[column]
+    printed = published.entry(entry)["values"]
+    digits = 2 if scale == 100 else 3
+    indexed = summary.set_index(["dataset", "method"])
+    methods = [m for m in methods if m in set(summary["method"])]
+    rows = []
+    for dataset in datasets:
+        if dataset not in indexed.index:
+            continue
+        lines = indexed.loc[dataset].reindex(methods)
+        pairs = zip(lines[column], lines[f"{column}_std"], strict=True)
+        rows.append(
+            cells(dataset, *(agreement.spread(scale * a, scale * b, digits) for a, b in pairs))
+        )
+        theirs = printed.get(dataset, {})
+        if set(theirs) & set(methods):
+            rows.append(cells(f"{dataset}, printed", *(f"{theirs.get(m, '–')}" for m in methods)))
+    notes = [f"Printed: {agreement.source(entry)}, read as “around”."]
+    if column == "minimum":
+        runs = published.entry(entry)["figure-1-runs"]
+        notes.append(
+            f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours is "
+            f"of {_n(int(summary['repeats'].max()), 'run')} a data set."
+        )
+        caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
+        notes.append(
+            "The CSV has the variant of the text at Figure 1 too (fixed): diversity from the "
+            "ensemble as it was before that fifth began."
+        )
+    else:
+        caption = "Average validation error in percent of the members at the last iteration"
+    data = summary[["dataset", "method", column, f"{column}_std", "repeats"]]
+    data = data.assign(fixed=summary["fixed"]) if column == "minimum" else data
+    return Table(column, caption, ["data set", *methods], rows, data, notes)
+
+
+def _n(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _panels(
+    column: str, label: str, curves: pd.DataFrame, methods: list[str], seen: View, publish
+) -> Panels:
+    names = list(dict.fromkeys(curves["dataset"]))
+    scale = PRINTED[column][1]
+    drawings = []
+    for dataset, stem in zip(names, stems(names), strict=True):
+        mine = curves.loc[curves["dataset"] == dataset, ["iteration", "method", column]]
+        wide = mine.pivot(index="iteration", columns="method", values=column)
+        wide = wide[[m for m in methods if m in wide]]
+        means = (f"{m} {v:.3f}" for m, v in wide.mean().items())
+        drawing = publish(
+            curve_figures.multiples(scale * wide, seen.look, label),
+            f"{column}-{stem}",
+            mine,
+            f"{dataset}: {label} over iterations",
+            f"Means over these iterations: {', '.join(means)}",
+        )
+        drawings.append((dataset, drawing))
+    return Panels(drawings, wide=True)

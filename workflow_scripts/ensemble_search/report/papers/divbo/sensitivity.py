@@ -1,0 +1,101 @@
+"""Figure 7: how much do DivBO's two settings matter?"""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import ranks, variants
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.build import stems
+from ensemble_search.report.papers.agreement import spread
+from ensemble_search.report.papers.variants import heading, scope
+from ensemble_search.report.plots import charts
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Cell, Table, cells
+
+TITLE, ORDER = "Figure 7: sensitivity to β and τ", 100
+COLUMNS = {"validation_error": "validation", "test_error": "test"}
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show the errors of DivBO with different beta and tau."""
+    found = variants.families(
+        results.study,
+        {"search.beta", "search.tau"}.__contains__,
+        lambda s: s["search.optimizer"] == "divbo" and s.get("search.weight") is None,
+    )
+    if not found:
+        return "no two methods differ in DivBO's beta and tau only"
+    family = found[0]
+    mine = results.scores[results.scores["method"].isin(family)]
+    compared = ranks.comparison(mine, family)
+    if len(compared.methods) < 2:
+        return "fewer than two settings of beta and tau have finished on the same data set"
+    grids = {
+        column: variants.grid(results.study, ranks.spreads(ranks.final_errors(compared, column)))
+        for column in COLUMNS
+    }
+    texts = [
+        "The weight of diversity grows from 0 towards β / 2; the larger τ, the sooner.",
+        scope(results, compared),
+        *_spread(grids["validation_error"]),
+    ]
+    parts = [_table(grid, COLUMNS[column]) for column, grid in grids.items()]
+    return [Section(heading(results.study, family), [*texts, _panels(grids, publish), *parts])]
+
+
+def _panels(grids: dict[str, pd.DataFrame], publish) -> Panels:
+    """Draw the validation error of each data set."""
+    found = []
+    grid = grids["validation_error"]
+    datasets = list(grid["dataset"].unique())
+    for dataset, stem in zip(datasets, stems(datasets), strict=True):
+        mine = grid[grid["dataset"] == dataset]
+        values = 100 * mine.pivot(index="beta", columns="tau", values="mean")
+        values = values.rename_axis(index="β", columns="τ").rename("{:g}".format, axis=0)
+        values = values.rename("{:g}".format, axis=1)
+        limits = float(np.nanmin(values)), float(np.nanmax(values))
+        figure = charts.heat_map(values, "validation error, %", limits, ".2f")
+        best = mine.loc[mine["mean"].idxmin()]
+        alt = f"Lowest: {100 * best['mean']:.2f} % with β = {best['beta']:g}, τ = {best['tau']:g}"
+        title = f"{dataset}: validation error over β and τ"
+        found.append((dataset, publish(figure, stem, mine, title, alt)))
+    return Panels(found)
+
+
+def _spread(grid: pd.DataFrame) -> list[str]:
+    """Compare the range of the grid with the spread over repeats, data set by data set."""
+    lines = []
+    for dataset, mine in grid.groupby("dataset", sort=False):
+        best, worst = mine.loc[mine["mean"].idxmin()], mine.loc[mine["mean"].idxmax()]
+        noise = 100 * np.sqrt(np.square(mine["std"]).mean())
+        text = (
+            f"{dataset}: from {100 * best['mean']:.2f} % (β = {best['beta']:g}, τ = "
+            f"{best['tau']:g}) to {100 * worst['mean']:.2f} % (β = {worst['beta']:g}, τ = "
+            f"{worst['tau']:g}), a range of {100 * (worst['mean'] - best['mean']):.2f} points"
+        )
+        if np.isfinite(noise):
+            text += f"; one setting varies by {noise:.2f} points (standard deviation) over repeats"
+        lines.append(text + ".")
+    return lines
+
+
+def _table(grid: pd.DataFrame, part: str) -> Table:
+    """Show a row for each data set and beta, a column for each tau."""
+    taus = sorted(grid["tau"].unique())
+    rows = []
+    for (dataset, beta), mine in grid.groupby(["dataset", "beta"], sort=False):
+        lowest = grid.loc[grid["dataset"] == dataset, "mean"].min()
+        row = cells(dataset, f"{beta:g}")
+        for tau in taus:
+            cell = mine[mine["tau"] == tau]
+            if cell.empty:
+                row.append(Cell("–"))
+                continue
+            mean, std = cell.iloc[0][["mean", "std"]]
+            text = spread(100 * mean, 100 * std)
+            row.append(Cell(text, bool(np.isclose(mean, lowest, rtol=0, atol=1e-12))))
+        rows.append(row)
+    notes = ["Mean ± standard deviation over repeats; bold: lowest of the data set; –: not run."]
+    caption = f"{part.capitalize()} error in percent"
+    columns = ["data set", "β", *(f"τ = {tau:g}" for tau in taus)]
+    return Table(f"{part}-error", caption, columns, rows, grid, notes)

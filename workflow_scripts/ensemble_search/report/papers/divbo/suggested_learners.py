@@ -1,0 +1,95 @@
+"""Table 3: the single learners that a search suggests."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import suggested
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.papers import agreement, published
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+
+TITLE, ORDER = "Table 3: errors of suggested learners", 60
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show errors of the learners by search, and how many random configurations they beat."""
+    if results.observations["error"].notna().sum() == 0:
+        return "no search has finished"
+    table = suggested.errors(results.observations)
+    random = results.random_errors()
+    table["beaten"] = suggested.beaten(table, random)
+    parts: list = [
+        "How good a search's suggestions are as single learners, the first random ones included. A "
+        "search that looks for diversity may suggest worse learners and still be the one with the "
+        "better ensemble.",
+        _table(table),
+    ]
+    sections = [Section("Validation errors of suggested learners", parts)]
+    if printed := _beside(results, table):
+        where = sorted(set(printed.data["dataset"]))
+        text = agreement.caution(results.study, "suggested-error", where)
+        sections.append(Section("Beside the paper's", [printed, *([text] if text else [])]))
+    if random:
+        sections.append(Section("Against random configurations", [_beaten(table, random)]))
+    return sections
+
+
+def _table(table: pd.DataFrame) -> Table:
+    searches = list(dict.fromkeys(table["search"]))
+    indexed = table.set_index(["dataset", "search"])
+    rows = []
+    for dataset in dict.fromkeys(table["dataset"]):
+        row = [dataset]
+        for search in searches:
+            known = (dataset, search) in indexed.index
+            line = indexed.loc[(dataset, search)] if known else None
+            row.append(agreement.spread(100 * line["mean"], 100 * line["std"]) if known else "–")
+        rows.append(cells(*row))
+    notes = [
+        "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
+        "n − 1). The CSV has the deviation of the repeats' means too (between)."
+    ]
+    caption = "Validation error in percent of the learners that each search suggested"
+    return Table("errors", caption, ["data set", *searches], rows, table, notes)
+
+
+def _beside(results: Results, table: pd.DataFrame) -> Table | None:
+    printed = published.errors("suggested-error")
+    searches = {m: parts["search"] for m, parts in results.study["methods"].items()}
+    printed["search"] = printed["method"].map(searches)
+    both = printed.merge(table, on=["dataset", "search"], suffixes=("_published", ""))
+    if both.empty:
+        return None
+    beats = published.entry("suggested-beats-random")["values"]
+    rows = []
+    for line in both.to_dict("records"):
+        ours = agreement.spread(100 * line["mean"], 100 * line["std"])
+        theirs = agreement.spread(100 * line["mean_published"], 100 * line["std_published"])
+        share = beats.get(line["dataset"], {}).get(line["method"], np.nan)
+        texts = (agreement.number(100 * line["beaten"], 0), agreement.number(share, 0))
+        rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
+    columns = ["search", "data set", "ours", "printed", "beats random, %", "printed"]
+    notes = [
+        f"Printed: {agreement.source('suggested-error')}. It does not name the data set; the size "
+        "of its errors fits quake only. It prints the methods' names, of which the searches count."
+    ]
+    caption = "Validation error in percent of suggested learners, ours and the paper's"
+    return Table("beside", caption, columns, rows, both, notes)
+
+
+def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray]) -> Table:
+    wide = table.pivot(index="dataset", columns="search", values="beaten")
+    wide = wide.reindex(list(dict.fromkeys(table["dataset"])))[list(dict.fromkeys(table["search"]))]
+    rows = []
+    for dataset, row in wide.iterrows():
+        shares = (agreement.number(100 * share, 0) for share in row)
+        rows.append(cells(dataset, len(random.get(dataset, ())), *shares))
+    notes = [
+        "Share of random configurations whose validation error is above the mean error of the "
+        "learners that the search suggested. Only configurations that could be fitted count."
+    ]
+    data = wide.reset_index()
+    columns = ["data set", "random configurations", *wide.columns]
+    caption = "Random configurations that a search's mean suggestion beats, percent"
+    return Table("beaten", caption, columns, rows, data, notes)

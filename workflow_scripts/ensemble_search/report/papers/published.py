@@ -1,0 +1,146 @@
+"""Figures that the DivBO paper prints, and whether ours agree with them.
+
+The figures lie in ``published.yaml``. Data sets and methods are matched by their names.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.data import paper_sets
+
+FILE = Path(__file__).parent / "divbo/published.yaml"
+AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
+
+
+@cache
+def load() -> dict[str, Any]:
+    """Read the file: ``paper``, ``settings``, and the entries by name."""
+    import yaml
+
+    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def entry(name: str) -> dict[str, Any]:
+    """Return an entry: ``where`` it is printed, ``what`` it is, ``values``, maybe ``unit``."""
+    return load()[name]
+
+
+def errors(name: str) -> pd.DataFrame:
+    """Return an entry of errors by data set and method as a frame.
+
+    Returns
+    -------
+    errors
+        Columns ``dataset``, ``method``, ``mean``, ``std``: fractions.
+    """
+    values = entry(name)["values"]
+    rows = [(d, m, *pair) for d, methods in values.items() for m, pair in methods.items()]
+    frame = pd.DataFrame(rows, columns=["dataset", "method", "mean", "std"])
+    return frame.assign(mean=frame["mean"] / 100, std=frame["std"] / 100)
+
+
+def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = None) -> list[str]:
+    """Say why a study's figures cannot be compared with the printed ones.
+
+    Parameters
+    ----------
+    study
+        ``datasets``, ``budget``, ``repeats``, ``space``, ``split``, ``sources`` of the data sets.
+    name
+        The entry.
+    datasets
+        The data sets of the paper that the figure is about; None: all.
+
+    Returns
+    -------
+    reasons
+        Empty if nothing that is known stands against it.
+    """
+    paper = load()["settings"] | entry(name).get("settings", {})
+    budget = study["budget"].get("evaluations")
+    reasons = []
+    if budget != paper["evaluations"]:
+        ours = f"{budget} evaluations" if budget else "a budget in seconds"
+        reasons.append(f"{ours} instead of {paper['evaluations']}")
+    if study["repeats"] != paper["repeats"]:
+        reasons.append(f"{study['repeats']} repeats instead of {paper['repeats']}")
+    if study.get("space") != paper["space"]:
+        reasons.append(f"space {study.get('space')} instead of {paper['space']}")
+    if (study.get("split") or {}).get("resample", "never") != "never":
+        reasons.append("a split for every repeat instead of one")
+    known = paper_sets.IDS
+    sources = study.get("sources") or {}
+    if datasets is None:
+        datasets = [d for d in study["datasets"] if d in known]
+        if len(datasets) < len(known):
+            reasons.append(f"{len(datasets)} of the paper's {len(known)} data sets")
+        reasons += [f"{d} besides" for d in study["datasets"] if d not in known]
+    for dataset in datasets:
+        if dataset not in study["datasets"]:
+            reasons.append(f"without {dataset}")
+        elif sources.get(dataset, {}).get("openml") != known.get(dataset):
+            reasons.append(f"{dataset} is not OpenML's {known.get(dataset)}")
+    return reasons
+
+
+def verdict(ours: float, theirs: float, error: float) -> str:
+    """Say whether two figures are at most two standard errors of their difference apart."""
+    if not np.isfinite([ours, theirs, error]).all():
+        return INCOMPARABLE
+    return AGREES if abs(ours - theirs) <= 2 * error + 1e-12 else DIFFERS
+
+
+def compare_errors(
+    study: Mapping[str, Any], name: str, ours: pd.DataFrame, rows: Mapping[str, float]
+) -> pd.DataFrame:
+    """Put mean errors beside the printed ones.
+
+    The standard error of a difference has three parts: the repeats of ours, those of the paper, and
+    the part of the data that the errors were measured on, which was drawn differently there: twice
+    p (1 - p) / rows.
+
+    Parameters
+    ----------
+    study
+        As :func:`obstacles` takes it.
+    name
+        An entry of :func:`errors`.
+    ours
+        Columns ``dataset``, ``method``, ``mean``, ``std``, ``repeats``; fractions.
+    rows
+        Size of the part of each data set, such as that of the test part.
+
+    Returns
+    -------
+    comparison
+        Rows that both have: ``dataset``, ``method``, ``ours``, ``ours_std``, ``published``,
+        ``published_std``, ``difference``, ``error`` (its standard error), ``verdict``
+        (:data:`AGREES`, :data:`DIFFERS`, :data:`INCOMPARABLE`) and ``reason`` of the last.
+    """
+    paper = errors(name).rename(columns={"mean": "published", "std": "published_std"})
+    table = ours.rename(columns={"mean": "ours", "std": "ours_std"}).astype({"dataset": str})
+    table = table.merge(paper, on=["dataset", "method"], how="inner")
+    repeats = (load()["settings"] | entry(name).get("settings", {}))["repeats"]
+    share = (table["ours"] + table["published"]) / 2
+    size = table["dataset"].map(rows).astype(float)
+    table["difference"] = table["ours"] - table["published"]
+    table["error"] = np.sqrt(
+        table["ours_std"].fillna(0) ** 2 / table["repeats"]
+        + table["published_std"] ** 2 / repeats
+        + 2 * share * (1 - share) / size
+    )
+    reasons = {d: "; ".join(obstacles(study, name, [d])) for d in table["dataset"].unique()}
+    table["reason"] = table["dataset"].map(reasons)
+    table["verdict"] = [
+        INCOMPARABLE if reason else verdict(a, b, e)
+        for reason, a, b, e in zip(
+            table["reason"], table["ours"], table["published"], table["error"], strict=True
+        )
+    ]
+    columns = ["dataset", "method", "ours", "ours_std", "published", "published_std"]
+    return table[[*columns, "difference", "error", "verdict", "reason"]]

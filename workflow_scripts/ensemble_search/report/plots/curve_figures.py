@@ -1,0 +1,200 @@
+"""Figures of something over iterations: lines, their names at their ends or in a shared legend."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ensemble_search.report.plots.figures import STYLE, margins
+
+#: More methods than these in one small panel cannot be told apart.
+FEW = 6
+#: Nor can more than these in a larger one, whatever is written at their ends.
+MANY = 10
+#: What a page with :func:`multiples` says of them.
+FRAMES = "In each frame grey is the range of all methods, and the dotted line the reference."
+#: Points along a curve: more cannot be seen, and would make the page large.
+POINTS = 100
+
+
+def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
+    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`)."""
+    wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
+    if len(methods) > MANY:
+        limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
+        return multiples(wide, look, "average rank (1 = lowest error)", limits)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2, 3.7), layout="constrained")
+        axes = figure.subplots()
+        for place, name in enumerate(methods):
+            _line(axes, wide[name], look[name], place, len(methods))
+        axes.set(
+            xlabel="iteration",
+            ylabel="average rank (1 = lowest error)",
+            xlim=(wide.index[0], wide.index[-1]),
+            ylim=(wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3)),
+        )
+        _names(axes, wide.iloc[-1], look)
+    return figure
+
+
+def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
+    """Write names beside the right end of the lines, moved apart where they would overlap."""
+    low, high = sorted(axes.get_ylim())
+    gap = (high - low) / 26
+    ends = ends.sort_values(kind="stable")
+    places = ends.to_numpy(copy=True)
+    for _ in range(200):
+        short = np.clip(gap - np.diff(places), 0, None)
+        if not short.any():
+            break
+        places[:-1] -= short / 2
+        places[1:] += short / 2
+    for i in range(len(places) - 1, -1, -1):  # none above the axes ...
+        places[i] = min(places[i], places[i + 1] - gap if i + 1 < len(places) else high)
+    for i in range(len(places)):  # ... nor below
+        places[i] = max(places[i], places[i - 1] + gap if i else low)
+    x = axes.get_xlim()[1]
+    for name, y, place in zip(ends.index, ends, places, strict=True):
+        style = look[name]
+        axes.plot(x, y, color=style["color"], marker=style["marker"], clip_on=False, zorder=6)
+        axes.annotate(
+            name,
+            (x, y),
+            xytext=(1.05, place),
+            textcoords=("axes fraction", "data"),
+            va="center",
+            fontweight="bold" if style["linewidth"] > 2 else "normal",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": style["color"], "linewidth": 0.6},
+        )
+
+
+def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str) -> Figure:
+    """Draw one data set's errors over iterations: mean as a line, standard deviation shaded.
+
+    The vertical axis is fitted to the iterations after the first fifth: those before are so much
+    worse that nothing else could be seen. Of more than :data:`FEW` methods the panel is larger,
+    names stand at the lines' ends, and only the thickest line is shaded; of more than :data:`MANY`
+    each has a frame of its own, without shades.
+    """
+    few = len(methods) <= FEW
+    wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
+    wide = wide[[m for m in methods if m in wide]]
+    spread = 100 * curves.pivot(index="iteration", columns="method", values="std")[wide.columns]
+    limits = _late_limits(wide, spread.fillna(0) if few else 0 * spread.fillna(0))
+    label = f"{part} error, %"
+    if len(methods) > MANY:
+        return multiples(wide, look, label, limits)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.6, 2.5)) if few else Figure((5.2, 3.9), layout="constrained")
+        axes = figure.subplots()
+        if few:
+            margins(figure, bottom=0.4)
+        for place, name in enumerate(wide.columns):
+            mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
+            style = look[name]
+            if std.any() and (few or style["linewidth"] > 2):
+                alpha = 0.15 if style["linewidth"] > 2 or len(methods) < 5 else 0.06
+                shade = {"color": style["color"], "alpha": alpha, "linewidth": 0}
+                axes.fill_between(mean.index, mean - std, mean + std, **shade)
+            _line(axes, wide[name], style, place, len(methods))
+        if limits:
+            axes.set_ylim(limits)
+        axes.set(xlabel="iteration", ylabel=label, xlim=(0, wide.index[-1]))
+        if not few:
+            _names(axes, wide.iloc[-1].dropna(), look)
+    return figure
+
+
+def _late_limits(wide: pd.DataFrame, deviation: pd.DataFrame) -> tuple[float, float] | None:
+    """Fit the vertical axis to the time after the first fifth; None if nothing is there."""
+    late = wide.iloc[len(wide) // 5 :]
+    if not late.notna().any(axis=None):
+        return None
+    low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # errors end there
+    high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def multiples(
+    wide: pd.DataFrame,
+    look: dict[str, dict],
+    label: str,
+    limits: tuple[float, float] | None = None,
+) -> Figure:
+    """Draw each method in a small frame of its own.
+
+    The grey band is the range of all methods, the dotted line the one that is drawn thickest.
+
+    Parameters
+    ----------
+    wide
+        Index: iterations; one column a method. Gaps (NaN) are bridged.
+    look
+        Style by method.
+    label
+        Of the vertical axis.
+    limits
+        Of the vertical axis, bottom and top; None: whatever there is.
+    """
+    wide = _thin(wide)
+    thickest = max(wide.columns, key=lambda name: look[name]["linewidth"])
+    columns = min(4, wide.shape[1])
+    rows = -(-wide.shape[1] // columns)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.6, 0.5 + 1.05 * rows), layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        low, high = wide.min(axis=1), wide.max(axis=1)
+        for axes, name in zip(grid, wide.columns, strict=False):
+            axes.fill_between(wide.index, low, high, color="#e8e8e8", linewidth=0)
+            values = wide[name].dropna()
+            style = {k: v for k, v in look[name].items() if k in ("color", "linewidth")}
+            axes.plot(values.index, values, **style)
+            if look[thickest]["linewidth"] > look[name]["linewidth"]:
+                other = wide[thickest].dropna()
+                dotted = {"linestyle": ":", "linewidth": 0.9, "color": look[thickest]["color"]}
+                axes.plot(other.index, other, **dotted)
+            axes.set_title(name, fontsize=7, pad=2)
+        for axes in grid[wide.shape[1] :]:
+            axes.set_visible(False)
+        if limits:
+            grid[0].set_ylim(limits)
+        figure.supxlabel("iteration", fontsize=8)
+        figure.supylabel(label, fontsize=8)
+    return figure
+
+
+def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:
+    """Draw the median seconds that a search needs to suggest, over iterations (logarithmic)."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2, 3.0), layout="constrained")
+        axes = figure.subplots()
+        wide = curves.pivot(index="iteration", columns="search", values="seconds")
+        wide = wide.where(wide > 0)
+        for place, name in enumerate(s for s in searches if s in wide):
+            _line(axes, wide[name], look[name], place, len(searches))
+        if wide.notna().any(axis=None):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+        axes.set(xlabel="iteration", ylabel="seconds to suggest (median)")
+        handles = [Line2D([], [], **look[s], label=s) for s in searches if s in wide]
+        figure.legend(handles=handles, loc="outside right upper", frameon=False)
+    return figure
+
+
+def _line(axes, values: pd.Series, style: dict, place: int, lines: int) -> None:
+    """Draw a curve with few markers, shifted from line to line so that they do not pile up."""
+    thin = _thin(values)
+    step = max(1, len(thin) // 6)
+    start = min(place * step // max(1, lines), len(thin) - 1)
+    axes.plot(thin.index, thin, markevery=(start, step), **style)
+
+
+def _thin(values):
+    """Keep at most about :data:`POINTS` points, the first and the last among them."""
+    if len(values) <= POINTS:
+        return values
+    return values.iloc[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]

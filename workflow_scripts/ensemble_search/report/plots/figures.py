@@ -1,0 +1,234 @@
+"""Figures of the report: matplotlib without a display, the same bytes for the same numbers."""
+
+import base64
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ensemble_search.runtime import files
+
+#: Colours that people with colour-blindness tell apart (Okabe & Ito; Tol's muted set); the
+#: reference method has the first one to itself. Marker and dashes differ as well.
+REFERENCE = "#D55E00"
+COLOURS = (
+    "#0072B2",
+    "#009E73",
+    "#AA4499",
+    "#6E7781",
+    "#B8860B",
+    "#332288",
+    "#882255",
+    "#117733",
+    "#000000",
+)
+DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+MARKERS = "osD^vPX<>*hp"
+_OWN = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.5,
+    "lines.markersize": 4,
+    "svg.hashsalt": "divbo",
+    "text.parse_math": False,
+}
+#: All settings of matplotlib that figures go by, so that a user's matplotlibrc changes none.
+STYLE = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as the page shows it.
+
+    Attributes
+    ----------
+    name
+        Stem of the files.
+    title
+        What it shows, as a caption.
+    alt
+        The same for those who do not see it.
+    source
+        SVG as a data address.
+    """
+
+    name: str
+    title: str
+    alt: str
+    source: str
+
+
+def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
+    """Give every name a colour, dashes and a marker; the reference is drawn thicker."""
+    table, place = {}, 0
+    for name in names:
+        if name == reference:
+            look = {"color": REFERENCE, "linestyle": "solid", "marker": "o", "zorder": 5}
+            table[name] = look | {"linewidth": 2.2}
+            continue
+        table[name] = {
+            "color": COLOURS[place % len(COLOURS)],
+            "linestyle": DASHES[(place + 1) % len(DASHES)],
+            "marker": MARKERS[(place + 1) % len(MARKERS)],
+            "linewidth": 1.3,
+            "zorder": 3,
+        }
+        place += 1
+    return table
+
+
+def publish(
+    figure: Figure,
+    name: str,
+    data: pd.DataFrame,
+    title: str,
+    alt: str,
+    *,
+    folder: Path,
+    prefix: str = "",
+    key: dict | None = None,
+) -> Drawing:
+    """Write ``<name>.svg``, ``.png`` and ``.csv`` into a folder; return what the page needs.
+
+    Parameters
+    ----------
+    figure
+        What is drawn.
+    name
+        Stem of the files; may be empty where ``prefix`` names the figure well enough.
+    data
+        The numbers drawn.
+    title, alt
+        Caption, and what it shows for those who do not see it.
+    folder
+        Where the files go.
+    prefix
+        What the files' names begin with.
+    key
+        Looks by method: the files get a legend, and the page, which has its own, does not.
+    """
+    name = (prefix + name).strip("-")
+    shown = svg = _svg(figure)
+    if key:
+        svg = _svg(_with_legend(figure, key))
+    with files.atomic(folder / f"{name}.svg") as temporary:
+        temporary.write_bytes(svg)
+    with files.atomic(folder / f"{name}.png") as temporary, mpl.rc_context(STYLE):
+        figure.savefig(temporary, format="png", dpi=200, metadata={"Software": None})
+    with files.atomic(folder / f"{name}.csv") as temporary:
+        data.to_csv(temporary, index=False, lineterminator="\n")
+    return Drawing(name, title, alt, address(shown))
+
+
+def address(svg: bytes) -> str:
+    """Return an SVG as a data address."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
+
+
+def _svg(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    empty = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format="svg", metadata=empty)
+    # Two decimals of a point are a 100th of a dot of the screen, and a third of the bytes.
+    text = re.sub(r"(?<= )-?\d+\.\d{3,}", _short, buffer.getvalue().decode("utf-8"))
+    return text.encode("utf-8")
+
+
+def _short(match: re.Match) -> str:
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def legend(look: dict[str, dict]) -> dict[str, str]:
+    """Draw a sample of each line, as data addresses."""
+    samples = {}
+    for name, style in look.items():
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(0.5, 0.14))
+            axes = figure.add_axes((0, 0, 1, 1))
+            axes.axis("off")
+            axes.plot([0.05, 0.5, 0.95], [0.5] * 3, markevery=[1], **style)
+            axes.set(xlim=(0, 1), ylim=(0, 1))
+        samples[name] = address(_svg(figure))
+    return samples
+
+
+def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
+    """Draw average ranks with their intervals, best at the top."""
+    n = len(summary)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.4, 0.8 + 0.24 * n), layout="constrained")
+        axes = figure.subplots()
+        for place, (name, row) in enumerate(summary.iterrows()):
+            style = look[name]
+            y = n - place
+            if np.isfinite(row["low"]):
+                axes.plot([row["low"], row["high"]], [y, y], color=style["color"], linewidth=1.6)
+            axes.plot(row["rank"], y, color=style["color"], marker=style["marker"], markersize=7)
+        axes.set(
+            xlim=(0.8, n + 0.2),
+            ylim=(0.4, n + 0.6),
+            xlabel="average rank in test error (1 = lowest error)",
+        )
+        axes.set_yticks(range(n, 0, -1), summary.index)
+        axes.grid(axis="y", visible=False)
+    return figure
+
+
+def time_bars(times: pd.DataFrame) -> Figure:
+    """Draw mean minutes a run, fitting, suggesting and the rest stacked."""
+    n = len(times)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2, 1.0 + 0.3 * n), layout="constrained")
+        axes = figure.subplots()
+        y = np.arange(n, 0, -1)
+        fit, suggest = times["fit"] / 60, times["suggest"] / 60
+        axes.barh(y, fit, 0.62, color="#0072B2", label="fitting and predicting")
+        look = {"color": "#F0A860", "hatch": "////", "edgecolor": "#8A4B00", "linewidth": 0.5}
+        axes.barh(y, suggest, 0.62, left=fit, label="suggesting", **look)
+        rest = times["rest"].fillna(0) / 60
+        axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="the rest")
+        axes.set_yticks(y, times.index)
+        axes.set_xlabel("minutes a run (mean)")
+        axes.grid(axis="y", visible=False)
+        figure.legend(loc="outside upper right", ncols=3, frameon=False)
+    return figure
+
+
+def _with_legend(figure: Figure, look: dict[str, dict]) -> Figure:
+    """Add a legend below a panel, so that its file can be read alone."""
+    columns = 4
+    lines = -(-len(look) // columns)
+    with mpl.rc_context(STYLE):
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.14 * lines)
+        margins(figure, bottom=0.42 + 0.14 * lines)
+        figure.legend(
+            handles=[Line2D([], [], **style, label=name) for name, style in look.items()],
+            loc="lower center",
+            ncols=columns,
+            frameon=False,
+            fontsize=5.5,
+            columnspacing=1.0,
+            handlelength=2.6,
+            labelspacing=0.3,
+        )
+    return figure
+
+
+def margins(figure: Figure, bottom: float) -> None:
+    """Set a panel's margins in inches, the same ones for all, so that panels line up."""
+    width, height = figure.get_size_inches()
+    figure.subplots_adjust(0.58 / width, bottom / height, 1 - 0.1 / width, 1 - 0.08 / height)

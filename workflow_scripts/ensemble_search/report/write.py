@@ -1,0 +1,194 @@
+"""The report of a study: the answer, a page for each analysis, tables and figures as files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ensemble_search.analysis import failures, origins, times
+from ensemble_search.analysis.load import Results, load
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.analysis.verdict import verdict
+from ensemble_search.report import build, overview_tables, tables
+from ensemble_search.report.plots import curve_figures, figures
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
+
+HERE = Path(__file__).parent
+
+
+def write(study: Mapping[str, Any], results: Path, output: Path) -> list[build.Made]:
+    """Write ``index.html``, ``pages/``, ``tables/`` and ``figures/`` of a study into ``output``.
+
+    A page whose own code raises says so, and its traceback goes to standard error; the rest is
+    written.
+
+    Parameters
+    ----------
+    study
+        The study, as ``load.load`` takes it.
+    results
+        Folder of the study's results; it may be incomplete, empty or absent.
+    output
+        Folder of the report.
+
+    Returns
+    -------
+    unmade
+        The pages that could not be made; none, if all is well.
+
+    Raises
+    ------
+    UserError, OSError, MemoryError
+        If a result is damaged, or the system refuses something, such as a write to a full disk:
+        the report is incomplete.
+    """
+    output = Path(output)
+    loaded = load(study, results)
+    if loaded.damaged:
+        more = len(loaded.damaged) - 1
+        raise UserError(loaded.damaged[0] + (f" (and {more} more damaged files)" if more else ""))
+    pages = build.make_all(loaded, output)
+    shared = {"study": loaded.study, "pages": pages}
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = Markup((HERE / "style.css").read_text(encoding="utf-8"))  # our own file, not a user's
+
+    def render(template: str, path: Path, **context) -> None:
+        text = environment.get_template(template).render(shared, style=style, **context)
+        with files.atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+    (output / "pages").mkdir(parents=True, exist_ok=True)
+    for page in pages:
+        if page.linked:
+            render("page.html", output / "pages" / f"{page.name}.html", page=page, root="../")
+    index = _Report(loaded, output).context()
+    render("template.html", output / "index.html", root="", **index)
+    return [page for page in pages if page.error]
+
+
+class _Report:
+    """Draws and tabulates one set of results, and writes the files on the way."""
+
+    def __init__(self, results: Results, output: Path):
+        self.results = results
+        self.output = output
+        self.compared = results.compared
+        self.look = figures.styles(results.methods, results.reference)
+        self.spent = times.time_spent(results.observations, results.manifests)
+
+    def context(self) -> dict[str, Any]:
+        """Everything that the template shows."""
+        results, compared = self.results, self.compared
+        answer = verdict(compared, results.reference, results.resampled)
+        manifests = results.manifests
+        return {
+            "command": _command(results.study),
+            "answer": answer,
+            "compared": compared,
+            "combinations": len(results.study["datasets"]) * results.study["repeats"],
+            "expected": results.expected,
+            "lost": results.missing["stage"].value_counts().to_dict(),
+            "without_model": failures.without_model(results.scores),
+            "period": origins.period(manifests),
+            "searches": len(manifests),
+            "hours": self.spent["hours"].sum(),
+            **self._tables(answer),
+            **self._figures(answer),
+        }
+
+    def _tables(self, answer) -> dict[str, Any]:
+        results, compared = self.results, self.compared
+        found: dict[str, tables.Table] = {}
+        if compared.methods:
+            found["summary"] = overview_tables.summary(answer, compared, _sizes(compared))
+            found["errors"] = overview_tables.error_table(results, compared)
+        observations = results.observations
+        if len(observations):
+            found["time"] = overview_tables.time_table(self.spent)
+            found["causes"] = overview_tables.cause_table(observations)
+            for column, heading in (("dataset", "data set"), ("search", "search")):
+                found[column] = overview_tables.failure_table(observations, column, heading)
+            if observations["algorithm"].notna().any():
+                found["algorithm"] = overview_tables.failure_table(
+                    observations.sort_values("algorithm", kind="stable"), "algorithm", "algorithm"
+                )
+        if len(results.missing):
+            found["missing"] = overview_tables.missing_table(results.missing)
+            found["progress"] = overview_tables.progress_table(results)
+        found["settings"] = overview_tables.plain(
+            "settings", "Settings of the study", origins.settings(results.study), ["key", "value"]
+        )
+        if len(results.manifests):
+            found["origins"] = overview_tables.plain(
+                "origins",
+                "What the searches ran with",
+                origins.origins(results.manifests),
+                ["what", "value", "searches"],
+            )
+        for table in found.values():
+            tables.write(table, self.output / "tables")
+        return {"tables": found}
+
+    def _figures(self, answer) -> dict[str, Any]:
+        results, compared = self.results, self.compared
+        found: dict[str, Any] = {}
+        if len(compared.methods) > 1:
+            found["intervals"] = self._publish(
+                figures.intervals(answer.summary, self.look),
+                "average-rank",
+                answer.summary.rename_axis("method").reset_index(),
+                "Average rank in test error"
+                + ("; the bar is the 95 % bootstrap interval" if answer.bootstrap.unit else ""),
+                "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
+            )
+        observations = results.observations
+        if len(observations):
+            spent = self.spent
+            found["time"] = self._publish(
+                figures.time_bars(spent),
+                "time",
+                spent.rename_axis("search").reset_index(),
+                "Mean time of a run, by search",
+                "; ".join(
+                    f"{s}: fitting {times.duration(r['fit'])}, suggesting "
+                    f"{times.duration(r['suggest'])}, the rest {times.duration(r['rest'])}"
+                    for s, r in spent.iterrows()
+                ),
+            )
+            growth = times.suggest_curves(observations)
+            searches = list(spent.index)
+            found["suggest"] = self._publish(
+                curve_figures.suggest_lines(growth, searches, figures.styles(searches)),
+                "time-to-suggest",
+                growth,
+                "Time to suggest the next configuration, as the search goes on",
+                f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
+            )
+        return {"figures": found}
+
+    def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
+        folder = self.output / "figures"
+        return figures.publish(figure, name, data, title, alt, folder=folder, **options)
+
+
+def _sizes(compared: Comparison) -> pd.Series:
+    """Mean number of unique members of the final ensemble, by method."""
+    last = compared.scores[compared.scores["iteration"] == compared.scores["iteration"].max()]
+    return last.groupby("method", observed=True)["members"].mean()
+
+
+def _command(study: Mapping[str, Any]) -> str:
+    """Say how the rest of the study is run."""
+    file = str(study.get("file") or "<file of the study>")
+    default = Path(file).name == "config.yaml"
+    return "snakemake --cores all" + ("" if default else f" --configfile {file}")

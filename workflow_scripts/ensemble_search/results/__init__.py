@@ -1,0 +1,1 @@
+"""What lies below results/: where, how it is read, checked and reproduced."""

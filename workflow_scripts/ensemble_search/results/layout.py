@@ -1,0 +1,82 @@
+"""Paths below ``results/``: where everything lies, and which study a search belongs to.
+
+The patterns are relative to the folder of a study, ``results/<study>``. Their fields are the
+wildcards of the rules.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: Folder of the data sets, which all studies share.
+DATA = Path("results/data")
+
+SPLIT = "splits/{dataset}/{split}"
+SEARCH = "searches/{dataset}/{search}/{repeat}"
+ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{repeat}"
+CONFIGURATIONS = "configurations/{dataset}"
+SURROGATE = "surrogates/{dataset}/{surrogate}/{repeat}"
+AUTOGLUON = "autogluon/{dataset}"
+
+#: Journals of a search; of the fits of an ensemble; of the configurations for surrogates ("all" is
+#: no repeat, so a search may be called "configurations").
+CHECKPOINTS = "checkpoints/{dataset}/{search}/{repeat}"
+FITS = CHECKPOINTS + "/{ensemble}"
+CONFIGURATIONS_CHECKPOINTS = "checkpoints/{dataset}/configurations/all"
+
+
+def log(rule: str, pattern: str) -> str:
+    """Pattern of the log of a rule's job, from the pattern of its results."""
+    return f"logs/{rule}/{pattern.partition('/')[2]}.log"
+
+
+def benchmark(rule: str, pattern: str) -> str:
+    """Pattern of the measured time and memory of a rule's job."""
+    return f"benchmarks/{rule}/{pattern.partition('/')[2]}.tsv"
+
+
+def path(results: Path, pattern: str, **fields: str | int) -> Path:
+    """Fill in a pattern below the folder of a study."""
+    return results / pattern.format(**fields)
+
+
+def resampled(study: Mapping[str, Any]) -> bool:
+    """Whether every repeat of a study (as JSON) has a split of its own."""
+    return (study.get("split") or {}).get("resample", "never") != "never"
+
+
+def home(results: Path, study: Mapping[str, Any], dataset: str, search: str, repeat: int) -> Path:
+    """Return the results folder of the study that a search, and its split, belong to.
+
+    Parameters
+    ----------
+    results
+        Folder of the study.
+    study
+        The study as JSON. Its ``homes`` are the searches that it shares with the study that it
+        extends, and how many repeats that one has:
+        ``{search: {dataset: {"study": name, "repeats": n}}}``.
+    dataset, search, repeat
+        The search.
+    """
+    shared = study.get("homes", {}).get(search, {}).get(dataset)
+    if shared and repeat < shared["repeats"]:
+        return results.parent / shared["study"]
+    return results
+
+
+def search_folder(
+    results: Path, study: Mapping[str, Any], dataset: str, search: str, repeat: int
+) -> Path:
+    """Return the folder of a search, in the study that it belongs to; see :func:`home`."""
+    own = home(results, study, dataset, search, repeat)
+    return path(own, SEARCH, dataset=dataset, search=search, repeat=repeat)
+
+
+def split_folder(
+    results: Path, study: Mapping[str, Any], dataset: str, search: str, repeat: int
+) -> Path:
+    """Return the folder of the split that a search uses; see :func:`home`."""
+    own = home(results, study, dataset, search, repeat)
+    split = f"repeat-{repeat}" if resampled(study) else "fixed"
+    return path(own, SPLIT, dataset=dataset, split=split)

@@ -1,0 +1,119 @@
+"""The manifest of a finished study: all that somebody else needs to run it again and compare."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ensemble_search.data import fetched
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime import files, provenance
+
+REQUIREMENTS = Path(__file__).parents[3] / "envs/requirements.in"
+
+
+def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
+    """Collect the manifest of a study whose report is written.
+
+    Parameters
+    ----------
+    record
+        What ``Jobs.record`` says: the study, where shared searches lie, and the
+        folders of its data.
+    results
+        Folder of the study's results.
+
+    Returns
+    -------
+    manifest
+        See docs/reproducing.md for its keys.
+    """
+    study = record["study"]
+    return {
+        "study_hash": study_hash(study),
+        "written": provenance.now(),
+        **provenance.commit(),
+        "versions": versions(),
+        "machine": provenance.machine(),
+        "searches": _ran([readers.search(path.parent) for path in searches(record, results)]),
+        "data": data(record["sources"], results.parent / "data"),
+        "shared": record["homes"],
+        "tables": tables(results / "report/tables"),
+        "study": study,
+    }
+
+
+def study_hash(study: Mapping[str, Any]) -> str:
+    """SHA-256 of a study after defaults, without what changes no result: openml, extends."""
+    content = {key: value for key, value in study.items() if key not in ("openml", "extends")}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of those packages of ``envs/requirements.in`` that are installed."""
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    found = {"python": provenance.versions()["python"]}
+    for name in (line.partition("==")[0] for line in lines if "==" in line):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a conda environment has none of the tools
+            continue
+    return found
+
+
+def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:
+    """Name the ``search.json`` of all searches that the study's tables go back to."""
+    study, shared = record["study"], {"homes": record["homes"]}
+    for dataset in study["datasets"]:
+        for search in dict.fromkeys(method["search"] for method in study["methods"].values()):
+            for repeat in range(study["repeats"]):
+                folder = layout.search_folder(results, shared, dataset, search, repeat)
+                yield folder / "search.json"
+    if section := study["surrogates"]:
+        for dataset in section["datasets"] or study["datasets"]:
+            yield layout.path(results, layout.CONFIGURATIONS, dataset=dataset) / "search.json"
+
+
+def data(sources: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Say by data set where it came from, and the checksums of its file and of its content.
+
+    Parameters
+    ----------
+    sources
+        Data set -> its folder below ``folder``.
+    folder
+        ``results/data``.
+    """
+    keys = ("source", "version", "md5", "checksum", "rows", "features")
+    found = {}
+    for dataset, key in sources.items():
+        description = fetched.description(folder / key)
+        found[dataset] = {key: description.get(key) for key in keys}
+    return found
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """SHA-256 of the tables of a report, by file name."""
+    return files.checksums(folder, sorted(path.name for path in folder.glob("*.csv")))
+
+
+def _ran(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sum up what the searches took, and with what they ran.
+
+    Core hours: CPU time of all evaluations, and the time to suggest them (on one core).
+    """
+    alike = Counter(
+        json.dumps({key: s.get(key) for key in ("commit", "dirty", "versions", "machine")})
+        for s in found
+    )
+    return {
+        "count": len(found),
+        "evaluations": sum(s["evaluations"] for s in found),
+        "core_hours": sum(s["cpu_seconds"] + s["suggest_seconds"] for s in found) / 3600,
+        "first_started": min(s["started"] for s in found),
+        "last_finished": max(s["finished"] for s in found),
+        "ran_with": [{"searches": n, **json.loads(text)} for text, n in alike.most_common()],
+    }

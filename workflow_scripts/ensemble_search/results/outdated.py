@@ -1,0 +1,45 @@
+"""Results that lie under a name of the study, but were made with other settings than it has now."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ensemble_search.search.journal import differences
+
+#: What a study and a ``search.json`` both hold, beside the settings of the optimizer.
+SHARED = ("space", "limits", "seed")
+
+
+def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
+    """Say how a finished search differs from what the study asks for; empty if it does not.
+
+    Parameters
+    ----------
+    manifest
+        What its ``search.json`` holds: ``settings``, ``space``, ``limits``, ``seed``.
+    study
+        The study as JSON values, defaults written out; what it lacks is not compared, and a budget
+        in evaluations is not either: a longer search can be cut.
+    name
+        Name of the search in the study.
+    """
+    shared = [key for key in SHARED if key in study]
+    there = {key: manifest.get(key) for key in shared}
+    lines = differences(manifest.get("settings") or {}, study["searches"][name])
+    lines += differences(there, {key: study[key] for key in shared})
+    if seconds := study["budget"].get("seconds"):
+        lines += differences(budget(manifest), {"seconds": seconds}, "budget.")
+    return _reason(lines)
+
+
+def budget(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the budget of a finished search; older manifests give its evaluations only."""
+    return manifest.get("budget", {"evaluations": manifest["evaluations"]})
+
+
+def ensemble(settings: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
+    """Say how the settings of a written ensemble differ from the study's; empty if they do not."""
+    return _reason(differences(dict(settings), study["ensembles"][name]))
+
+
+def _reason(lines: list[str]) -> str:
+    return f"made with other settings: {'; '.join(lines)}" if lines else ""

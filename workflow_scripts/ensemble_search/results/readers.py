@@ -1,0 +1,275 @@
+"""What lies below ``results/``, read back: one reader and one schema for each kind of file.
+
+A reader returns what the file holds, or raises ``Unusable`` with one line that
+names the file, what is wrong with it and how it is made again. Keys and columns that are not named
+here are left as they are: other versions of the project may know them.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ensemble_search.evaluation.status import OK, STATUSES
+from ensemble_search.runtime import files, schema
+from ensemble_search.runtime.files import Unusable
+from ensemble_search.runtime.schema import Amount, Count, Share, Stored
+from ensemble_search.search.limits import Limits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Columns of the tables, by kind of value; see docs/architecture.md.
+OBSERVATIONS = {
+    "iteration": "int64",
+    "status": "string",
+    "error": "double",
+    "suggest_seconds": "double",
+    "fit_seconds": "double",
+    "cpu_seconds": "double",
+    "predict_seconds": "double",
+    "memory_mb": "double",
+    "error_type": "string",
+    "message": "string",
+    "why": "string",
+    "config.algorithm": "string",
+}
+SCORES = {
+    "iteration": "int64",
+    "validation_error": "double",
+    "test_error": "double",
+    "members": "int64",
+    "cost": "double",
+}
+MEMBERS = {"iteration": "int64", "member": "int64", "weight": "double"}
+QUALITY = {
+    "observations": "int64",
+    "protocol": "string",
+    "pairs": "int64",
+    **dict.fromkeys(
+        ("tau", "within_1", "within_2", "absolute_error", "spread",
+         "fit_cpu_seconds", "predict_cpu_seconds"), "double"),
+}  # fmt: skip
+
+
+class Budget(Stored):
+    """Of a search."""
+
+    evaluations: Count | None = None
+    seconds: Amount | None = None
+
+
+class Data(Stored):
+    """What a fingerprint says of the data."""
+
+    data: str
+
+
+class Search(Stored):
+    """``search.json``."""
+
+    dataset: str
+    search: str
+    repeat: Count
+    seed: Count
+    settings: dict[str, Any]
+    space: str
+    limits: Limits
+    evaluations: Count
+    best_error: Share | None
+    status: dict[str, Count]
+    fingerprint: Data
+    commit: str | None
+    dirty: bool | None
+    versions: dict[str, str]
+    machine: dict[str, str | int | None]
+    started: str
+    finished: str
+    wall_seconds: Amount
+    suggest_seconds: Amount
+    cpu_seconds: Amount
+    # What older versions of the project did not write.
+    threads: Count = 1
+    budget: Budget = Budget()
+    rest_seconds: Amount | None = None
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class Progress(Stored):
+    """``progress.json``."""
+
+    evaluations: Count
+    unit: Literal["evaluations", "seconds"]
+    done: Amount
+    failed: Count
+    seconds: Amount
+    best_error: Share | None
+    updated: Amount = 0.0
+
+
+class Classes(Stored):
+    """Rows of each part by class."""
+
+    train: dict[str, Count]
+    validation: dict[str, Count]
+    test: dict[str, Count]
+
+
+class Split(Stored):
+    """``split.json``."""
+
+    checksum: str
+    classes: Classes
+
+
+class Ensemble(Stored):
+    """``ensemble.json``."""
+
+    settings: dict[str, Any]
+    search: dict[str, str]
+
+
+class AutoGluon(Stored):
+    """``scores.json`` of AutoGluon."""
+
+    status: str
+    reason: str = ""
+    validation_error: Share | None = None
+    test_error: Share | None = None
+
+    @model_validator(mode="after")
+    def _errors_if_ok(self):
+        if self.status == "ok" and None in (self.validation_error, self.test_error):
+            raise ValueError("status is 'ok', but an error is missing")
+        return self
+
+
+def search(folder: Path) -> dict[str, Any]:
+    """Read the ``search.json`` of a finished search."""
+    return schema.read_json(folder / "search.json", Search)
+
+
+def split(folder: Path) -> dict[str, Any]:
+    """Read ``split.json``."""
+    return schema.read_json(folder / "split.json", Split)
+
+
+def ensemble(folder: Path) -> dict[str, Any]:
+    """Read ``ensemble.json``."""
+    return schema.read_json(folder / "ensemble.json", Ensemble)
+
+
+def progress(folder: Path) -> dict[str, Any]:
+    """Read the ``progress.json`` of a search that may be running."""
+    path = folder / "progress.json"
+    remedy = f"remove '{path}': the search's next evaluation writes it again"
+    return schema.read_json(path, Progress, remedy)
+
+
+def autogluon(folder: Path) -> dict[str, Any]:
+    """Read the ``scores.json`` of AutoGluon."""
+    return schema.read_json(folder / "scores.json", AutoGluon)
+
+
+def observations(
+    folder: Path, names: Iterable[str], others: str | None = None, rows: int | None = None
+) -> "pa.Table":
+    """Read columns of the ``observations.parquet`` of a search.
+
+    Parameters
+    ----------
+    names
+        Of :data:`OBSERVATIONS`; ``iteration`` is read in any case.
+    others
+        As in ``files.read_parquet``.
+    rows
+        Number of its evaluations, where it is known.
+    """
+    path = folder / "observations.parquet"
+    wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
+    table = files.read_parquet(path, wanted, others)
+    _counts(path, table["iteration"])
+    if rows not in (None, table.num_rows):
+        raise Unusable(path, f"it has {table.num_rows} rows, but search.json {rows} evaluations")
+    if {"status", "error"} <= wanted.keys():
+        statuses = table["status"].to_pylist()
+        if unknown := set(statuses) - set(STATUSES):
+            raise Unusable(path, f"column 'status' holds {min(map(repr, unknown))}")
+        errors = _numbers(table["error"])
+        ok = np.array([status == OK for status in statuses], dtype=bool)
+        if not _shares(errors[ok]) or not np.isnan(errors[~ok]).all():
+            raise Unusable(path, "column 'error' must be a share where 'status' is ok, else empty")
+    return table
+
+
+def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
+    """Map the predictions of a search's ``rows`` evaluations: float32, of three dimensions."""
+    path = folder / f"predictions-{part}.npy"
+    array = files.read_npy(path, map_only=True)
+    if array.ndim != 3 or array.dtype != np.float32 or len(array) != rows:
+        raise Unusable(
+            path, f"it holds {array.dtype} {array.shape}, not float32 ({rows}, rows, columns)"
+        )
+    return array
+
+
+def scores(folder: Path) -> tuple["pa.Table", dict[str, Any] | None]:
+    """Read the ``scores.parquet`` of an ensemble, and its settings (None: older files)."""
+    path = folder / "scores.parquet"
+    files.check(folder / "ensemble.json", [path.name])
+    table = files.read_parquet(path, SCORES)
+    _counts(path, table["iteration"])
+    for name in ("validation_error", "test_error"):
+        errors = _numbers(table[name])
+        if not _shares(errors[~np.isnan(errors)]):
+            raise Unusable(path, f"column '{name}' holds something else than shares")
+    return table, _settings(path, table, "ensemble_search.settings")
+
+
+def members(folder: Path) -> "pa.Table":
+    """Read the ``members.parquet`` of an ensemble."""
+    path = folder / "members.parquet"
+    files.check(folder / "ensemble.json", [path.name])
+    table = files.read_parquet(path, MEMBERS)
+    iterations, found, weights = (_numbers(table[name]) for name in MEMBERS)
+    if not ((found >= 1) & (found <= iterations) & (weights > 0)).all():
+        raise Unusable(path, "an ensemble has members of its iterations with positive weights only")
+    return table
+
+
+def quality(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
+    """Read the ``quality.parquet`` of a surrogate, and the job that it was made for."""
+    path = folder / "quality.parquet"
+    table = files.read_parquet(path, QUALITY)
+    if (job := _settings(path, table, "ensemble_search.job")) is None:
+        raise Unusable(path, "its metadata do not say what it was made for")
+    return table, job
+
+
+def _settings(path: Path, table: "pa.Table", key: str) -> dict[str, Any] | None:
+    """Read JSON in the metadata of a table."""
+    text = (table.schema.metadata or {}).get(key.encode())
+    if text is None:
+        return None
+    with files.reading(path):
+        content = json.loads(text)
+        if not isinstance(content, dict):
+            raise ValueError(f"its metadata '{key}' are no mapping")
+    return content
+
+
+def _counts(path: Path, iterations: "pa.ChunkedArray") -> None:
+    n = len(iterations)
+    if iterations.to_pylist() != list(range(1, n + 1)):
+        raise Unusable(path, f"column 'iteration' must count 1, 2, ... {n}")
+
+
+def _numbers(column: "pa.ChunkedArray") -> np.ndarray:
+    return np.array(column.to_pylist(), dtype=float)  # None becomes NaN; pandas is not imported
+
+
+def _shares(values: np.ndarray) -> bool:
+    return bool(((values >= 0) & (values <= 1)).all())

@@ -1,0 +1,330 @@
+"""A study run again from its manifest: what is unlike there, and whether the tables are alike."""
+
+import csv
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from ensemble_search.results import manifest
+from ensemble_search.runtime import files, plugins, provenance
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study.model import Name, Study
+
+#: Tables of what was measured or of where it was made, and such columns of others.
+IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")
+IGNORED_COLUMNS = re.compile(r"(.*_)?(seconds|hours|cost|memory_mb|message)")
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line of printable text")
+    return text
+
+
+Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+
+
+class _Part(BaseModel):
+    # What a later version adds is no mistake; a manifest is read by what is used of it.
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+
+class Searches(_Part):
+    """What the searches of a study ran with."""
+
+    ran_with: list[dict[str, Any]]
+
+
+class Data(_Part):
+    """A data set of a study, as its ``dataset.json`` has it."""
+
+    version: int | None
+    md5: Line | None
+    checksum: Line
+    rows: int
+    features: int
+
+
+class Manifest(_Part):
+    """A manifest, as far as it is used; the study in it goes through the model of studies."""
+
+    study_hash: Line
+    written: Line
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{1,64}$")] | None
+    dirty: bool | None
+    versions: dict[Line, Line]
+    machine: dict[Line, Line | int | None]
+    searches: Searches
+    data: dict[Name, Data]
+    shared: dict[str, Any]
+    #: Files of one folder.
+    tables: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.csv$")], Line]
+    study: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How two tables compare.
+
+    Attributes
+    ----------
+    cells
+        Cells that were compared.
+    differ
+        How many of them are unlike, as text.
+    largest
+        Largest absolute difference of two numbers among those; 0 if there are none.
+    reason
+        Why the cells could not be compared; empty if they were.
+    """
+
+    cells: int = 0
+    differ: int = 0
+    largest: float = 0.0
+    reason: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differ and not self.reason
+
+    def __str__(self) -> str:
+        if self.reason:
+            return self.reason
+        if self.equal:
+            return f"equal ({self.cells} cells)"
+        return f"{self.differ} of {self.cells} cells differ, numbers by up to {self.largest:.3g}"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a manifest.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it is damaged or something else. Names in it that are no names, such as
+        a study ``../x``, are refused here, before anything is made or read by them.
+    """
+    if not os.path.isfile(path):
+        raise UserError(
+            f"there is no manifest '{path}'; a study's is results/<study>/manifest.json"
+        )
+    try:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(made, ensure_ascii=False).encode()  # halves of characters are no text
+    except (ValueError, RecursionError):
+        raise UserError(f"'{path}' is damaged: it is no JSON; take it from its origin") from None
+    if not isinstance(made, dict) or not isinstance(made.get("study"), dict):
+        raise UserError(
+            f"'{path}' is no manifest of a study, such as results/<study>/manifest.json"
+        )
+    if lacking := set(Manifest.model_fields) - set(made):
+        raise UserError(f"'{path}' is no manifest of a study: key '{min(lacking)}' is missing")
+    _checked(Manifest, made, f"'{path}' is no manifest of a study: ")
+    content = _checked(Study, made["study"], f"'{path}' is no manifest of a study: study: ")
+    if manifest.study_hash(made["study"]) != made["study_hash"]:
+        raise UserError(
+            f"'{path}' was changed: its study is not that of its study_hash; take it from its "
+            "origin, or run the changed study as a study"
+        )
+    if set(made["data"]) != set(made["study"]["datasets"]):
+        raise UserError(f"'{path}' is no manifest of a study: 'data' are not those of its study")
+    return {**made, "study": content.model_dump(mode="json")}
+
+
+def originals(made: Mapping[str, Any], folder: Path) -> None:
+    """See that the tables that a manifest speaks of are in ``folder``.
+
+    Raises
+    ------
+    UserError
+        If one is missing, is not the one that the manifest was written for, or is no table.
+    """
+    for name, checksum in made["tables"].items():
+        path = folder / name
+        if not os.path.isfile(path):
+            raise UserError(
+                f"there is no table '{path}' to compare with; keep report/tables/ beside the "
+                "manifest"
+            )
+        if files.sha256(path) != checksum:
+            raise UserError(f"'{path}' is not the table that the manifest was written for")
+        _read(path)
+
+
+def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Make the study that is run again.
+
+    Parameters
+    ----------
+    made
+        The manifest.
+    home
+        Folder in which the study ran: paths of data start there.
+    folder
+        Folder in which it is run again.
+
+    Returns
+    -------
+    study
+        With all defaults, and on top of no other study: what it shared it makes itself.
+    notes
+        What had to be told otherwise, one line each.
+
+    Raises
+    ------
+    UserError
+        If a data file is missing, or lies outside of ``home`` and has another MD5 than there.
+    """
+    content, notes = dict(made["study"]), []
+    content.pop("extends", None)
+    content["datasets"] = {}
+    for name, source in made["study"]["datasets"].items():
+        content["datasets"][name] = source
+        if source.get("file"):
+            file = home / source["file"]
+            if not os.path.isfile(file):
+                raise UserError(
+                    f"datasets.{name}.file: there is no file '{file}'; it is looked for from the "
+                    "folder above the manifest's results/, where the study ran"
+                )
+            # Somebody else's manifest may name any file of this machine.
+            outside = not file.resolve().is_relative_to(home.resolve())
+            if outside and files.md5(file) != made["data"][name]["md5"]:
+                raise UserError(
+                    f"datasets.{name}.file: '{file}' lies outside '{home}', where the study ran, "
+                    "and is not the file of the manifest"
+                )
+            content["datasets"][name] = {**source, "file": os.path.relpath(file, folder)}
+    openml = content["openml"]
+    if (cache := openml.get("cache")) and not os.path.isdir(cache):
+        content["openml"] = {**openml, "cache": None}
+        notes.append(f"openml.cache: there is no folder '{cache}' here; OpenML itself is asked")
+    if content["budget"]["seconds"]:
+        notes.append("budget.seconds: how much fits into it depends on the machine")
+    return content, notes
+
+
+def check_folder(folder: Path, name: str) -> None:
+    """See that what is made in ``folder`` for study ``name`` stays there.
+
+    Raises
+    ------
+    UserError
+        If a part of it is a link.
+    """
+    for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
+        if (folder / part).is_symlink():
+            raise UserError(f"'{folder / part}' is a link; remove it, results are written there")
+
+
+def differences(made: Mapping[str, Any]) -> list[str]:
+    """Say how code, packages and machine here are unlike the manifest's, one line each."""
+    here = {**provenance.commit(), "versions": manifest.versions()}
+    lines = []
+    if made["commit"] != here["commit"]:
+        known = (made["commit"] or "not known", here["commit"] or "not known")
+        lines.append("commit: {} there, {} here".format(*known))
+    for key, where in ((made["dirty"], "there"), (here["dirty"], "here")):
+        if key:
+            lines.append(f"commit: with uncommitted changes {where}")
+    lines += _unlike("", made["versions"], here["versions"])
+    lines += _unlike("machine: ", made["machine"], provenance.machine(), but={"host"})
+    if len(made["searches"]["ran_with"]) > 1:
+        lines.append(
+            f"searches: there they ran with {len(made['searches']['ran_with'])} different sets of "
+            "commit, versions and machine (searches.ran_with in the manifest)"
+        )
+    return lines
+
+
+def unlike_data(made: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Say which data sets have another content than the manifest's, one line each."""
+    lines = []
+    for name, there in made["data"].items():
+        here = found[name]
+        if there["checksum"] != here["checksum"]:
+            keys = [k for k in ("version", "md5", "rows", "features") if there[k] != here[k]]
+            facts = ", ".join(f"{k} {there[k]} there, {here[k]} here" for k in keys)
+            lines.append(f"data of '{name}': another content" + (f" ({facts})" if facts else ""))
+    return lines
+
+
+def compare(there: Path, here: Path) -> dict[str, Compared]:
+    """Compare two folders of tables, cell by cell.
+
+    Measured columns and tables are left out (:data:`IGNORED_COLUMNS`, :data:`IGNORED_TABLES`).
+
+    Returns
+    -------
+    compared
+        By file name.
+    """
+    names = {path.name for folder in (there, here) for path in folder.glob("*.csv")}
+    found = {}
+    for name in sorted(names):
+        if IGNORED_TABLES.fullmatch(Path(name).stem):
+            continue
+        if not (there / name).is_file():
+            found[name] = Compared(reason="is here only")
+        elif not (here / name).is_file():
+            found[name] = Compared(reason="is missing here")
+        else:
+            found[name] = _compare(_read(there / name), _read(here / name))
+    return found
+
+
+def _checked(model: type[BaseModel], content: Any, where: str) -> Any:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise UserError(where + plugins.explain(error, model)[0]) from None
+
+
+def _compare(there: list[list[str]], here: list[list[str]]) -> Compared:
+    if there[0] != here[0]:
+        return Compared(reason=f"other columns: {', '.join(here[0])}; there {', '.join(there[0])}")
+    if len(there) != len(here):
+        return Compared(reason=f"{len(here) - 1} rows; there {len(there) - 1}")
+    cells = [
+        pair for rows in zip(there[1:], here[1:], strict=True) for pair in zip(*rows, strict=True)
+    ]
+    unlike = [pair for pair in cells if pair[0] != pair[1]]
+    numbers = [abs(a - b) for a, b in (map(_number, pair) for pair in unlike)]
+    largest = max((n for n in numbers if not math.isnan(n)), default=0.0)
+    return Compared(len(cells), len(unlike), largest)
+
+
+def _read(path: Path) -> list[list[str]]:
+    """Rows of a CSV file, the header first, without measured columns."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.reader(stream)) or [[]]
+    except (ValueError, csv.Error):
+        rows = [[], [""]]
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise UserError(f"'{path}' is no table: it must be UTF-8 text, with equally long rows")
+    kept = [i for i, name in enumerate(rows[0]) if not IGNORED_COLUMNS.fullmatch(name)]
+    return [[row[i] for i in kept] for row in rows]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _unlike(what: str, there: Mapping, here: Mapping, but: set[str] = frozenset()) -> list[str]:
+    keys = [key for key in {**there, **here} if key not in but and there.get(key) != here.get(key)]
+    return [
+        f"{what}{key}: {there.get(key) or 'none'} there, {here.get(key) or 'none'} here"
+        for key in keys
+    ]

@@ -1,0 +1,276 @@
+"""Whether stored results are what their jobs wrote, belong together, and can be had again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.data import fetched
+from ensemble_search.data.split import checked_inputs
+from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation.status import OK
+from ensemble_search.results import layout, outdated, readers
+from ensemble_search.runtime import files, plugins, provenance
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.journal import differences
+from ensemble_search.search.observe import error_rate, stored
+
+if TYPE_CHECKING:
+    from ensemble_search.jobs import Jobs
+
+#: Predictions that differ by less, with the same error, differ by rounding.
+ROUNDING = 1e-5
+#: A sampled evaluation may take this much longer than it was allowed to when it was made.
+PATIENCE = 10
+
+
+@dataclass
+class Findings:
+    """What was looked at.
+
+    Attributes
+    ----------
+    folders
+        Folders of results whose files were compared with their manifest.
+    same, rounded
+        Evaluations that gave the same predictions again: bit by bit, or up to rounding.
+    problems
+        One line each: file, what is wrong, what to do.
+    """
+
+    folders: int = 0
+    same: int = 0
+    rounded: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
+    """Check the results of a study as far as they have been made.
+
+    Parameters
+    ----------
+    root
+        The folder ``results``.
+    sample
+        Successful evaluations to be made again, drawn from the searches of the study.
+    seed
+        Of that draw.
+    """
+    findings, whole = Findings(), set()
+    names = dict.fromkeys((jobs.study.study, jobs.extended and jobs.extended.study.study))
+    folders = [(root / "data" / source, _data) for source in jobs.sources]
+    folders += [
+        (folder, read)
+        for name in filter(None, names)
+        for kind, read in KINDS.items()
+        for folder in _folders(root / name / kind)
+    ]
+    for folder, read in folders:
+        if not any(folder.glob("*.*")):
+            continue  # not made yet
+        findings.folders += 1
+        try:
+            lines = read(folder)
+        except UserError as error:
+            lines = [str(error)]
+        findings.problems += lines
+        if not lines:
+            whole.add(folder)
+    searches = list(_searches(jobs, root, whole))
+    for search in searches:
+        findings.problems += _search(search)
+    for search in searches:
+        findings.problems += _ensembles(jobs, root, search, whole)
+    _evaluate_again(searches, sample, seed, findings)
+    return findings
+
+
+def _data(folder: Path) -> list[str]:
+    fetched.read(folder)
+    return []
+
+
+def _split_files(folder: Path) -> list[str]:
+    readers.split(folder)
+    if lines := _unlike(folder / "split.json"):
+        return lines
+    checked_inputs(folder)
+    files.read_npy(folder / "test_labels.npy")
+    return []
+
+
+def _unlike(manifest: Path) -> list[str]:
+    """Say which files of a folder are not those of its manifest."""
+    return [str(problem) for problem in files.damaged(manifest)]
+
+
+def _search_files(folder: Path) -> list[str]:
+    rows = readers.search(folder)["evaluations"]
+    if lines := _unlike(folder / "search.json"):
+        return lines
+    readers.observations(folder, readers.OBSERVATIONS, rows=rows)
+    for part in ("validation", "test"):
+        readers.predictions(folder, part, rows)
+    return []
+
+
+def _ensemble_files(folder: Path) -> list[str]:
+    readers.ensemble(folder)
+    if lines := _unlike(folder / "ensemble.json"):
+        return lines
+    readers.scores(folder)
+    readers.members(folder)
+    return []
+
+
+def _surrogate_files(folder: Path) -> list[str]:
+    readers.quality(folder)
+    return []
+
+
+def _autogluon_files(folder: Path) -> list[str]:
+    readers.autogluon(folder)
+    return []
+
+
+#: Folder below ``results/<study>`` -> what reads each of its folders of files.
+KINDS = {
+    "splits": _split_files,
+    "configurations": _search_files,
+    "searches": _search_files,
+    "ensembles": _ensemble_files,
+    "surrogates": _surrogate_files,
+    "autogluon": _autogluon_files,
+}
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A finished search of the study."""
+
+    name: tuple[str, str, int]
+    jobs: "Jobs"
+    folder: Path
+    split: Path
+    manifest: dict[str, Any]
+
+
+def _searches(jobs: "Jobs", root: Path, whole: set[Path]) -> Iterator[_Search]:
+    study = jobs.study
+    for dataset in study.datasets:
+        for search in study.used("search"):
+            for repeat in range(study.repeats):
+                home = jobs.home(dataset, search, repeat)
+                run = {"dataset": dataset, "search": search, "repeat": repeat}
+                run["split"] = home.study.split_name(repeat)
+                results = root / home.study.study
+                folder = layout.path(results, layout.SEARCH, **run)
+                split = layout.path(results, layout.SPLIT, **run)
+                if {folder, split} <= whole:
+                    manifest = readers.search(folder)
+                    yield _Search((dataset, search, repeat), home, folder, split, manifest)
+
+
+def _search(search: _Search) -> list[str]:
+    path, lines = search.folder / "search.json", []
+    data = readers.split(search.split)["checksum"]
+    if search.manifest["fingerprint"]["data"] != data:
+        lines.append(
+            f"'{path}' was made from other data than '{search.split}' holds now; "
+            f"{files.mend(search.folder)}"
+        )
+    study = search.jobs.study.model_dump(mode="json")
+    if reason := outdated.search(search.manifest, study, search.name[1]):
+        lines.append(f"'{path}' was {reason}; run the study again")
+    return lines
+
+
+def _ensembles(jobs: "Jobs", root: Path, search: _Search, whole: set[Path]) -> list[str]:
+    study, lines = jobs.study.model_dump(mode="json"), []
+    dataset, name, repeat = search.name
+    for ensemble in {m.ensemble for m in jobs.study.methods.values() if m.search == name}:
+        run = {"dataset": dataset, "search": name, "ensemble": ensemble, "repeat": repeat}
+        folder = layout.path(root / jobs.study.study, layout.ENSEMBLE, **run)
+        if folder not in whole:
+            continue  # not made, or said above
+        path, manifest = folder / "ensemble.json", readers.ensemble(folder)
+        written = search.manifest.get("files", {})
+        if any(written.get(file) != digest for file, digest in manifest["search"].items()):
+            lines.append(
+                f"'{path}' was made from other predictions than its search has; "
+                f"{files.mend(folder)}"
+            )
+        if reason := outdated.ensemble(manifest["settings"], study, ensemble):
+            lines.append(f"'{path}' was {reason}; run the study again")
+    return lines
+
+
+def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: Findings) -> None:
+    """Make a sample of evaluations again, and note what differs."""
+    drawn = []
+    for search in searches:
+        found = enumerate(readers.observations(search.folder, ["status"])["status"].to_pylist())
+        drawn += [(search, i) for i, status in found if status == OK]
+    order = np.random.default_rng(seed).permutation(len(drawn))[:sample]
+    for index in sorted(order):
+        search, i = drawn[index]
+        difference = _difference(search, i)
+        if difference == 0:
+            findings.same += 1
+        elif isinstance(difference, float):
+            findings.rounded += 1
+        else:
+            findings.problems.append(difference)
+
+
+def _difference(search: _Search, index: int) -> float | str:
+    """Largest difference of the predictions of an evaluation made again, or what is wrong."""
+    manifest = search.manifest
+    table = readers.observations(search.folder, ["error"], others="config.")
+    rows = table.slice(index, 1).to_pylist()
+    values = {
+        name.removeprefix("config."): value
+        for name, value in rows[0].items()
+        if name.startswith("config.") and value is not None
+    }
+    evaluator = Evaluator(
+        plugins.module_name("spaces", manifest["space"]),
+        search.split / "inputs.npz",
+        seconds=PATIENCE * manifest["limits"]["seconds"],
+        memory_mb=manifest["limits"]["memory_mb"],
+        threads=manifest.get("threads", 1),
+    )
+    with evaluator:
+        again = evaluator.evaluate(values)
+    what = f"'{search.folder}': evaluation {index + 1}"
+    if again.status != OK:
+        return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
+    difference = 0.0
+    for part, new in (("validation", again.validation), ("test", again.test)):
+        old = readers.predictions(search.folder, part, table.num_rows)[index]
+        difference = max(difference, float(np.abs(old - stored(new)).max()))
+    labels = checked_inputs(search.split).y_validation
+    error = error_rate(stored(again.validation), labels)
+    if difference > ROUNDING or error != rows[0]["error"]:
+        return (
+            f"{what} predicts otherwise now, by up to {difference:.2g} (error "
+            f"{rows[0]['error']:.4f} there, {error:.4f} here){_why(manifest)}"
+        )
+    return difference
+
+
+def _why(manifest: dict[str, Any]) -> str:
+    """Name what has changed since, as far as it is known, and say what to do."""
+    there = manifest["versions"]
+    here = {key: value for key, value in provenance.versions().items() if key in there}
+    changes = differences({key: there[key] for key in here}, here)
+    if manifest["machine"].get("architecture") != provenance.machine()["architecture"]:
+        changes += differences(manifest["machine"], provenance.machine(), "machine.")
+    known = "; ".join(changes) or "versions and architecture are the same"
+    return f"; {known}; to have it made again, remove the folder and its checkpoints"
+
+
+def _folders(root: Path) -> list[Path]:
+    return sorted({path.parent for path in root.rglob("*") if path.is_file()})

@@ -1,0 +1,162 @@
+"""A version of exactly the code that a result depends on.
+
+Two versions are equal when the syntax trees, without comments and docstrings, are equal: a
+reformatted or better documented module is the same code.
+"""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from ensemble_search.runtime.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+#: They write, read back, report or name things, and decide no result: a change there makes nothing
+#: outdated.
+NEUTRAL = {
+    f"ensemble_search/{name}.py"
+    for name in (
+        "results/readers",
+        "runtime/code_version",
+        "runtime/errors",
+        "runtime/files",
+        "runtime/locks",
+        "runtime/provenance",
+        "runtime/signals",
+        "search/progress",
+    )
+}
+
+
+@functools.cache
+def code_version(*modules: str) -> str:
+    """Hash the code of modules and of everything below ``workflow_scripts`` that they import.
+
+    Parameters
+    ----------
+    modules
+        Module names, such as ``ensemble_search.optimizers.bo`` or ``search`` (a script).
+
+    Returns
+    -------
+    version
+        16 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(_closure(modules)):
+        digest.update(f"{path.relative_to(ROOT)}\n{_code(path)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def files(*modules: str) -> list[str]:
+    """List the files, relative to ``workflow_scripts``, whose code counts for these modules."""
+    return sorted(str(p.relative_to(ROOT)) for p in _closure(modules))
+
+
+class Guard:
+    """Watch the code of modules while a process runs that has already imported it.
+
+    What is imported later, or by a worker that starts later, is what is on disk then.
+    """
+
+    def __init__(self, *modules: str):
+        self._paths = sorted(_closure(modules))
+        self._stamps = self._look()
+        self._code = {path: _code(path) for path in self._paths}
+
+    def check(self) -> None:
+        """See whether the code is still the same.
+
+        Raises
+        ------
+        UserError
+            If it is not; touched or better documented files are the same code.
+        """
+        stamps = self._look()
+        if stamps == self._stamps:
+            return
+        for path in self._paths:
+            if not path.is_file() or ast.unparse(_read(path)) != self._code[path]:
+                name = path.relative_to(ROOT)
+                raise UserError(
+                    f"'{name}' was changed while this job ran; run the same command again"
+                )
+        self._stamps = stamps
+
+    def _look(self) -> list[tuple[int, int] | None]:
+        stats = [path.stat() if path.is_file() else None for path in self._paths]
+        return [s and (s.st_mtime_ns, s.st_size) for s in stats]
+
+
+def _closure(modules) -> set[Path]:
+    found: set[Path] = set()
+    open_ = [p for m in modules for p in _files_of(m)]
+    while open_:
+        path = open_.pop()
+        if path not in found and path.relative_to(ROOT).as_posix() not in NEUTRAL:
+            found.add(path)
+            open_.extend(_imports(path))
+    return found
+
+
+@functools.cache
+def _files_of(module: str) -> tuple[Path, ...]:
+    """Files that importing ``module`` executes: the packages above it and itself."""
+    parts = module.split(".")
+    candidates = [ROOT.joinpath(*parts[: i + 1]) for i in range(len(parts))]
+    files_ = []
+    for candidate in candidates:
+        for path in (candidate / "__init__.py", candidate.with_suffix(".py")):
+            if path.is_file():
+                files_.append(path)
+    return tuple(files_)
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return _read(path)
+
+
+def _read(path: Path) -> ast.Module:
+    """Parse a file as it is now, without its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    for node in _statements(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all statements in it; expressions hold neither imports nor docstrings."""
+    yield node
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, block, ()):
+            yield from _statements(statement)
+
+
+@functools.cache
+def _code(path: Path) -> str:
+    return ast.unparse(_tree(path))
+
+
+@functools.cache
+def _imports(path: Path) -> tuple[Path, ...]:
+    """Files below ``workflow_scripts`` that a file imports, wherever in it the import stands."""
+    found = []
+    package = path.relative_to(ROOT).parent.parts
+    for node in _statements(_tree(path)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            found.extend(_files_of(name))
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""Errors of the user and of the disk, and how a script ends with one."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from ensemble_search.runtime import signals
+
+#: What a disk, a network file system or the limits of the system answer: no fault of the code.
+REFUSED = {
+    getattr(errno, name)
+    for name in (
+        *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ESTALE", "ENOTCONN"),
+        *("EHOSTDOWN", "ETIMEDOUT", "ENOLCK", "EMFILE", "ENFILE", "ENOMEM"),
+    )
+    if hasattr(errno, name)
+}
+
+#: What stands between several mistakes: each is a line, :func:`run` writes the first prefix.
+AND = "\nerror: "
+#: Longer lines are cut in their middle: the ends say where it is and what would be right.
+LONGEST = 1000
+
+
+class UserError(Exception):
+    """A mistake in the input: one line that names the key or file and says what would be right.
+
+    Parameters
+    ----------
+    problems
+        One text a mistake. What data, names or files put into it is shown by :func:`one_line`.
+
+    Attributes
+    ----------
+    problems
+        The lines, a tuple; ``str(error)`` joins them.
+    """
+
+    def __init__(self, *problems: str):
+        super().__init__(*problems)
+        self.problems = tuple(map(one_line, problems))
+
+    def __str__(self) -> str:
+        return AND.join(self.problems)
+
+
+def one_line(text: str) -> str:
+    """Make a text fit for a terminal: one line of at most :data:`LONGEST` printable characters.
+
+    Line breaks, control characters (those that start colours and cursor moves too), invisible
+    ones and halves of surrogate pairs are shown as escapes, such as ``\\x1b``.
+    """
+    if len(text) > LONGEST:
+        half = LONGEST // 2 - 4
+        text = f"{text[:half]} [...] {text[-half:]}"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def of_machine(error: BaseException) -> bool:
+    """Say whether the system refused something, memory included: no fault of code or files."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in REFUSED)
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
+
+    So does what the system refuses: a full disk, no permission, a file system that has gone, too
+    little memory.
+    Signals end the script as ``runtime.signals`` says. Where ``ENSEMBLE_SEARCH_PARENT`` holds the
+    number of the process that started the script, it ends with that process.
+    """
+    signals.on_signals()
+    # Of the processes that it starts: LightGBM cannot be imported without docstrings.
+    os.environ.pop("PYTHONOPTIMIZE", None)
+    try:
+        if parent := os.environ.pop("ENSEMBLE_SEARCH_PARENT", ""):
+            _end_with(int(parent))
+        main()
+    except UserError as error:
+        _end(error)
+    except (OSError, MemoryError) as error:
+        if not of_machine(error):
+            raise
+        number = getattr(error, "errno", None) or errno.ENOMEM
+        name = f"'{error.filename}': " if getattr(error, "filename", None) else ""
+        reason = os.strerror(number)
+        _end(one_line(f"{name}{reason}; run the same command again when that is mended"))
+    finally:
+        signals.no_more()
+
+
+def _end_with(parent: int) -> None:
+    if os.getppid() != parent:
+        raise UserError(
+            f"the workflow that started this job (process {parent}) has ended; "
+            "by hand: without ENSEMBLE_SEARCH_PARENT"
+        )
+    signals.with_parent(parent, signal.SIGTERM)
+
+
+def _end(error: UserError) -> None:
+    with suppress(OSError):  # the log may lie on the full disk
+        print(f"error: {error}", file=sys.stderr, flush=True)
+    sys.exit(2)

@@ -1,0 +1,401 @@
+"""Files that are either whole or absent: written beside their place, synced, then renamed.
+
+What is read back may have been damaged or forged since. Every reader here raises
+:class:`Unusable`, one line with the file and the remedy, for whatever bytes it finds.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import shutil
+import socket
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.runtime.errors import REFUSED, UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: A temporary file of a process that cannot be asked whether it lives is left alone for so long.
+DAY = 86400
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``, and rename it to ``path`` once it is written.
+
+    The folder of ``path`` is made where it is missing. If the block raises, the temporary file is
+    removed and a former ``path`` stays as it was; what a killed process left of its own is removed
+    by the next that writes the same ``path``.
+
+    Raises
+    ------
+    UserError
+        If the system refuses the write (full disk, no permission): one line naming ``path``.
+    """
+    path = Path(path)
+    temporary = _beside(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path)
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise UserError(f"cannot write '{path}': {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(path: str | Path) -> Iterator[Path]:
+    """Give a new folder beside ``path``, and remove it after the block, whatever is in it.
+
+    The folder above is made where it is missing. What a killed process left is removed by the next
+    that asks for the same ``path``.
+
+    Raises
+    ------
+    OSError
+        If the system refuses to make it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(path)
+    temporary = _beside(path)
+    temporary.mkdir()
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_json(path: str | Path, obj: Any) -> None:
+    """Write JSON, indented by two, keys in the order given; NaN and infinity are refused.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If ``obj`` is not JSON.
+    UserError
+        As :func:`atomic`.
+    """
+    text = json.dumps(obj, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_npy(path: str | Path, array: np.ndarray) -> None:
+    """Write an array in numpy's format, C order, without pickle.
+
+    Raises
+    ------
+    ValueError
+        If the array holds Python objects.
+    UserError
+        As :func:`atomic`.
+    """
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        np.save(file, np.asarray(array, order="C"), allow_pickle=False)
+
+
+def write_parquet(path: str | Path, table: Any, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a Parquet file from columns by name, a ``pyarrow.Table`` or a pandas frame.
+
+    Columns may be numpy arrays, lists or pyarrow arrays; the index of a frame is not stored;
+    ``metadata`` goes into the schema. NaN
+    stays NaN in columns given by name and is null in columns of a frame (as pandas means it).
+
+    Raises
+    ------
+    UserError
+        As :func:`atomic`.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if isinstance(table, Mapping):
+        table = pa.table({name: _column(values) for name, values in table.items()})
+    elif not isinstance(table, pa.Table):
+        table = pa.Table.from_pandas(table, preserve_index=False)
+    if metadata:
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata})
+    with atomic(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def md5(path: str | Path) -> str:
+    """Return the MD5 of a file's bytes, in hexadecimal digits: a name for content, no safeguard."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
+
+
+def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of files of a folder by name, for the entry ``files`` of a manifest."""
+    return {name: sha256(Path(folder) / name) for name in names}
+
+
+class Unusable(UserError):
+    """A file that the project wrote once and cannot use now.
+
+    Attributes
+    ----------
+    path
+        The file.
+    reason
+        What is wrong with it, in one line.
+    """
+
+    def __init__(self, path: Path, reason: str, remedy: str = "", said: str = ""):
+        text = "".join(c if c.isprintable() else " " for c in reason)
+        self.path, self.reason = path, " ".join(text.split())[:300]
+        said = said or f"cannot read '{path}': {self.reason}"
+        super().__init__(f"{said}; {remedy or mend(path.parent)}")
+
+
+class Missing(Unusable):
+    """Such a file that is not there."""
+
+
+def mend(folder: Path) -> str:
+    """Say how a folder of results is made again."""
+    return f"remove the folder '{folder}' and run the study again"
+
+
+@contextmanager
+def reading(path: Path, remedy: str = "") -> Iterator[Path]:
+    """Turn whatever the bytes of a file make a reader raise into :class:`Unusable`.
+
+    What the system refuses (a disk that is gone, no permission) is no fault of the file: that is a
+    :class:`UserError` with another remedy.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no file")
+        yield path
+    except (UserError, MemoryError):
+        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise Missing(path, "it does not exist", remedy) from None
+    except Exception as error:  # parsers have too many names for damaged bytes
+        if isinstance(error, OSError) and error.errno in REFUSED:
+            raise UserError(
+                f"cannot read '{path}': {error.strerror}; run the same command again when that is "
+                "mended"
+            ) from None
+        raise Unusable(path, str(error) or type(error).__name__, remedy) from None
+
+
+def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
+    """Read a mapping from JSON; NaN and infinity are refused, as :func:`write_json` does.
+
+    Raises
+    ------
+    Unusable
+        If the file is missing, or holds something else.
+    """
+    with reading(Path(path), remedy):
+        text = Path(path).read_text(encoding="utf-8")
+        content = json.loads(text, parse_constant=_refuse)
+        if not isinstance(content, dict):
+            raise ValueError("it holds no mapping")
+    return content
+
+
+def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
+    """Read an array, or map it from its file; no more is allocated than the file has bytes.
+
+    Raises
+    ------
+    Unusable
+        If the file is missing, damaged, or holds Python objects.
+    """
+    with reading(Path(path)):
+        if map_only:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with open(path, "rb") as file:
+            return _array(file, os.path.getsize(path))
+
+
+def read_npz(path: str | Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Read some arrays of a file of uncompressed arrays; see :func:`read_npy`.
+
+    Raises
+    ------
+    Unusable
+        Also if one of the arrays is not in the file.
+    """
+    arrays = {}
+    with reading(Path(path)), zipfile.ZipFile(path) as archive:
+        for name in names:
+            if f"{name}.npy" not in archive.namelist():
+                raise Unusable(Path(path), f"it has no array '{name}'")
+            with archive.open(f"{name}.npy") as file:
+                arrays[name] = _array(file, os.path.getsize(path))
+    return arrays
+
+
+def read_parquet(
+    path: str | Path, columns: Mapping[str, str], others: str | None = None
+) -> "pa.Table":
+    """Read columns of a table.
+
+    Parameters
+    ----------
+    columns
+        Name -> ``int64``, ``double`` or ``string``, which it is cast to. Whole numbers may stand
+        for fractions, and a column without any value for either.
+    others
+        Columns whose names start with this are read too, as they are.
+
+    Raises
+    ------
+    Unusable
+        If the file is missing or damaged, or a column is missing or of another kind.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {
+        "int64": (pa.types.is_integer,),
+        "double": (pa.types.is_integer, pa.types.is_floating, pa.types.is_null),
+        "string": (pa.types.is_string, pa.types.is_large_string, pa.types.is_null),
+    }
+    # A ParquetFile, because read_table would import pandas.
+    with reading(Path(path)), pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        for name, kind in columns.items():
+            if name not in schema.names:
+                raise ValueError(f"it has no column '{name}'")
+            if not any(fits(schema.field(name).type) for fits in kinds[kind]):
+                raise ValueError(f"column '{name}' is {schema.field(name).type}, not {kind}")
+        more = [n for n in schema.names if others and n.startswith(others) and n not in columns]
+        table = file.read(columns=[*columns, *more])
+        types = {name: pa.type_for_alias(kind) for name, kind in columns.items()}
+        made = {name: table[name].cast(types.get(name, table[name].type)) for name in
+                (*columns, *more)}  # fmt: skip
+        return pa.table(made, metadata=table.schema.metadata)
+
+
+def check(manifest: str | Path, names: Iterable[str] | None = None) -> None:
+    """Compare files with the checksums in the entry ``files`` of the manifest beside them.
+
+    Raises
+    ------
+    Unusable
+        At the first file (of ``names``, if given) that is missing or not the one that the manifest
+        was written for. Without a manifest, or without that entry, nothing is compared.
+    """
+    for problem in damaged(manifest, names):
+        raise problem
+
+
+def damaged(manifest: str | Path, names: Iterable[str] | None = None) -> Iterator[Unusable]:
+    """Find the files that :func:`check` refuses."""
+    manifest = Path(manifest)
+    try:
+        sums = read_json(manifest).get("files", {})
+        if not isinstance(sums, dict):
+            raise Unusable(manifest, "'files' is no mapping of names to checksums")
+    except Missing:
+        return
+    except Unusable as error:
+        yield error
+        return
+    for name in sums if names is None else [name for name in names if name in sums]:
+        path = manifest.parent / name
+        if not path.exists():
+            yield Missing(path, "it does not exist", said=f"'{path}' is missing")
+        elif not path.is_file():
+            yield Unusable(path, "it is no file", said=f"'{path}' is no file")
+        elif sha256(path) != sums[name]:
+            said = f"'{path}' is not the file that was written with '{manifest}'"
+            yield Unusable(path, "it is not the file that was written", said=said)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"it holds {constant}")
+
+
+def _array(file: IO[bytes], room: int) -> np.ndarray:
+    """Read an array as :func:`numpy.save` writes it, if it is no larger than ``room`` bytes."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("it is of another version of numpy's format")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > room:
+        raise ValueError(f"its header promises {shape} values of {dtype}: more than it holds")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _beside(path: Path) -> Path:
+    """Name a temporary file after its process; see :func:`_remove_leftovers`."""
+    # The ending is kept, because numpy appends its own to a name without it.
+    owner = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return path.with_name(f".{path.stem}.{owner}{path.suffix}")
+
+
+def _host() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files and folders of ``path`` whose process has ended."""
+    owner = r"([0-9a-f]{8})-(\d+)-[0-9a-f]{8}"
+    name = re.compile(rf"\.{re.escape(path.stem)}\.{owner}{re.escape(path.suffix)}")
+    for made in filter(None, map(name.fullmatch, os.listdir(path.parent))):
+        file = path.parent / made[0]
+        with suppress(OSError):
+            alive = made[1] != _host() or _runs(int(made[2]))
+            if not alive or time.time() - file.stat().st_mtime > DAY:
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
+
+
+def _column(values: Any) -> Any:
+    """Wrap numbers without ``pyarrow.array``, which would import pandas to look at an array."""
+    import pyarrow as pa
+
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iuf":
+        return values
+    values = np.ascontiguousarray(values)
+    buffers = [None, pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the renaming itself outlast a power cut, where folders can be synced."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

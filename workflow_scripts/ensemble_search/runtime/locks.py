@@ -1,0 +1,187 @@
+"""Locks of a folder: one process writes, and the others are told which one it is.
+
+A lock is the kernel's (``flock``), so it ends with its process, however that ends. The lock file
+names host, process and start for whoever is refused. Some network file systems keep such locks to
+one host, or have none: there the name in the file counts, too, and one from another host, which
+cannot be asked, is believed until somebody removes the file.
+"""
+
+import errno
+import fcntl
+import os
+import re
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ensemble_search.runtime import provenance
+from ensemble_search.runtime.errors import UserError
+
+#: Set for the jobs of a cluster: one that outlives its workflow is followed by another for the same
+#: work, which then waits for it.
+WAIT = "ENSEMBLE_SEARCH_WAIT"
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
+_HOLDER = re.compile(r"process (\d+) on (\S+)(?: since (\S+))?\s*")
+#: Network file systems, and the mount option with which a lock holds on all hosts (None: never
+#: surely). Any other file system belongs to one host.
+NETWORK = {
+    "nfs": "local_lock=none",
+    "nfs4": "local_lock=none",
+    "lustre": "flock",
+    "ceph": "",
+    "gpfs": "",
+    **dict.fromkeys(("afs", "beegfs", "cifs", "smb3", "smbfs", "9p", "orangefs", "pvfs2")),
+}
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that a lock file names.
+
+    Attributes
+    ----------
+    process, host
+        Its number, and the host it runs on.
+    since
+        When it took the lock, ISO 8601; empty where the file does not say.
+    """
+
+    process: int
+    host: str
+    since: str = ""
+
+    def __str__(self) -> str:
+        since = f" since {self.since}" if self.since else ""
+        return f"process {self.process} on {self.host}{since}"
+
+
+class Lock:
+    """A lock that is held; a context manager. Ends with :meth:`close` or with the process."""
+
+    def __init__(self, file: int):
+        self._file = file
+
+    def __enter__(self) -> "Lock":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go; the name goes from the file first."""
+        if self._file >= 0:
+            file, self._file = self._file, -1
+            with suppress(OSError):
+                os.ftruncate(file, 0)
+            os.close(file)
+
+
+def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
+    """Lock a file for this process alone; it is made where it is missing.
+
+    Parameters
+    ----------
+    what
+        What is written below the lock, for the message.
+    wait
+        Wait until a process that holds the kernel's lock lets go, and say so on stderr, instead of
+        being refused. A name of another host in the file is no lock to wait for.
+
+    Raises
+    ------
+    UserError
+        If another process holds it: names that process and its host, and says how to free a lock
+        of another host where the file system does not tell whether it is still held.
+    OSError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        trusted = _flock(file, path, what, wait) and reaches_all_hosts(path)
+        found = holder(path)
+        if not trusted and found is not None:
+            _refuse_unless_dead(found, path, what)
+        os.ftruncate(file, 0)
+        me = Holder(os.getpid(), socket.gethostname(), provenance.now())
+        os.pwrite(file, f"{me}\n".encode(), 0)
+    except BaseException:
+        os.close(file)
+        raise
+    return Lock(file)
+
+
+def holder(path: Path) -> Holder | None:
+    """Read which process a lock file names; None if none or the file is damaged."""
+    try:
+        found = _HOLDER.fullmatch(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
+    return found and Holder(int(found[1]), found[2], found[3] or "")
+
+
+def runs(held: Holder, written: float) -> bool:
+    """Whether a holder on this host still runs; one that began after ``written`` is another."""
+    import psutil
+
+    try:
+        return psutil.Process(held.process).create_time() <= written + 1
+    except psutil.Error:
+        return False
+
+
+def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
+    """Whether a lock of a file holds on all hosts that can see it.
+
+    Parameters
+    ----------
+    mounts
+        The mounts of this host, as in ``/proc/self/mountinfo``, which is read by default; systems
+        without it are taken to use disks of their own.
+    """
+    try:
+        mounts = mounts or Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    folder, best, answer = Path(path).resolve(), -1, True
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), before.split()[4])
+        kind, _, options = after.split(" ", 2)
+        if len(point) >= best and folder.is_relative_to(point):  # a later mount hides an earlier
+            best = len(point)
+            needed = NETWORK.get(kind, None if kind.startswith("fuse.") else "")
+            answer = needed is not None and (not needed or needed in options.strip().split(","))
+    return answer
+
+
+def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
+    """Take the kernel's lock; False where the file system has none."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        name = holder(path) or "another process"
+        if not wait:
+            raise UserError(
+                f"{what} is being written by {name}; wait for it, or end it first"
+            ) from None
+        print(f"{what} is being written by {name}: waits for it", file=sys.stderr, flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return False
+    return True
+
+
+def _refuse_unless_dead(found: Holder, path: Path, what: str) -> None:
+    """Believe the name in the file, unless it is known that the process has ended."""
+    if found.host != socket.gethostname():
+        raise UserError(
+            f"{what} was being written by {found}, which cannot be asked from here; "
+            f"if it has ended, remove '{path}' and start again"
+        )
+    if found.process != os.getpid() and runs(found, path.stat().st_mtime):
+        raise UserError(f"{what} is being written by {found}; wait for it, or end it first")

@@ -1,0 +1,239 @@
+"""Optimizers, ensembles, surrogates and spaces are files: a file's name is its name in a study.
+
+``base.py``, files whose names begin with ``_``, and sub-packages are no plugins: helpers lie there.
+"""
+
+import difflib
+import functools
+import importlib
+import inspect
+import re
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ensemble_search.runtime.errors import UserError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+ROOT = Path(__file__).parents[1]
+#: Whole numbers in the settings of a plugin are not above: nothing is counted in millions.
+LARGEST = 1_000_000
+#: Numbers that people write and YAML 1.1 takes for text: it wants a point and a sign.
+EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
+#: Mistakes of one kind that are named.
+MOST = 20
+
+
+def module_name(kind: str, name: str) -> str:
+    """Return the module of a plugin: ``ensemble_search.optimizers.bo`` for optimizer ``bo``."""
+    return f"ensemble_search.{kind}.{name.replace('-', '_')}"
+
+
+def available(kind: str) -> list[str]:
+    """List the names of the plugins in folder ``kind``, such as ``optimizers``, sorted."""
+    return sorted({_name(file) for file in _files(kind)})
+
+
+@functools.cache  # as Python keeps the module that it has imported
+def load(kind: str, name: str) -> type:
+    """Return the one public class that module ``name`` of folder ``kind`` defines.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, with the nearest one that exists; if its name has a hyphen, it
+        cannot be imported, or it does not define one public subclass of a base of the kind.
+    """
+    files = [file for file in _files(kind) if _name(file) == name]
+    if not files:
+        raise UserError(
+            f"no {kind.rstrip('s')} is called '{name}'; {nearest(name, available(kind))}"
+        )
+    right = f"{name.replace('-', '_')}.py"
+    if right not in [file.name for file in files]:
+        raise UserError(f"{kind}/{files[0].name}: rename the file to {right}, to be imported")
+    try:
+        module = importlib.import_module(module_name(kind, name))
+    except Exception as error:  # whatever the author's code raises
+        raise UserError(f"{kind}/{right}: {_where(error, ROOT / kind / right)}") from error
+    base = importlib.import_module(f"ensemble_search.{kind}.base")
+    bases = [c for c in _classes(base) if inspect.isabstract(c)]
+    return the_class(module, tuple(bases))
+
+
+def the_class(module, bases: tuple[type, ...] = ()) -> type:
+    """Return the one public class that ``module`` itself defines.
+
+    Parameters
+    ----------
+    module
+        The imported module.
+    bases
+        Abstract classes, of one of which it must be a complete subclass; empty: any class will do.
+
+    Raises
+    ------
+    UserError
+        If the module defines no public class, or several, or one that is no such subclass.
+    """
+    file = Path(module.__file__)
+    where = f"{file.parent.name}/{file.name}"
+    wanted = " or ".join(c.__name__ for c in bases)
+    classes = _classes(module)
+    if len(classes) != 1:
+        found = ", ".join(c.__name__ for c in classes) or "none"
+        subclass = f", a subclass of {wanted}" if bases else ""
+        raise UserError(
+            f"{where}: must define exactly one public class{subclass}; found {found} "
+            "(a name that starts with '_' is not public)"
+        )
+    made = classes[0]
+    if bases and not issubclass(made, bases):
+        raise UserError(f"{where}: class {made.__name__} must be a subclass of {wanted}")
+    if bases and inspect.isabstract(made):
+        missing = ", ".join(sorted(made.__abstractmethods__))
+        raise UserError(f"{where}: class {made.__name__} must define {missing}")
+    return made
+
+
+def make(kind: str, settings: Any, key: str, where: str) -> Any:
+    """Make the plugin that settings describe, such as ``{"type": "selection", "size": 25}``.
+
+    Parameters
+    ----------
+    kind
+        Folder of the plugin.
+    settings
+        Its name under ``key``, and its fields.
+    key
+        ``optimizer`` or ``type``.
+    where
+        Place of the settings in the study, for the messages.
+
+    Raises
+    ------
+    UserError
+        If the name is missing or unknown, or if settings are unknown or wrong: one line for each.
+    """
+    from pydantic import ValidationError
+
+    known = available(kind)
+    if not isinstance(settings, dict) or not isinstance(settings.get(key), str):
+        raise UserError(f"{where}: needs '{key}:', one of {', '.join(known)}")
+    name = settings[key]
+    if name not in known:
+        raise UserError(f"{where}.{key}: there is no '{name}'; {nearest(name, known)}")
+    try:
+        model = load(kind, name)
+        made = model.model_validate({k: v for k, v in settings.items() if k != key})
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    except ValidationError as error:
+        raise UserError(*explain(error, model, where)) from None
+    for field, value in settings.items():
+        if type(value) is int and value > LARGEST:
+            raise UserError(f"{where}.{field}: at most {LARGEST:,}; found {value}")
+    return made
+
+
+def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "") -> list[str]:
+    """Turn pydantic's errors into one line each, which names the key below ``where``.
+
+    The first :data:`MOST`, and a line that counts the others.
+    """
+    lines = []
+    errors = error.errors(include_url=False)
+    for e in errors[:MOST]:
+        loc = [repr(str(part))[1:-1] for part in e["loc"] if part != "[key]"]
+        key = ".".join(([where] if where else []) + loc) or "study"
+        match e["type"]:
+            case "extra_forbidden":
+                text = f"unknown key; {nearest(loc[-1], _keys(model, loc[:-1]))}"
+            case "missing":
+                text = "is missing"
+            case "string_pattern_mismatch" if "[key]" in e["loc"] or loc == ["study"]:
+                text = (
+                    f"{e['input']!r} is no name for a folder: use letters, digits, '.', '_', '-', "
+                    "at most 64, the first a letter or digit, the last no dot"
+                )
+            case "too_short" if not e["input"]:
+                text = "is empty; it needs at least one entry"
+            case "dict_type" | "model_type" | "model_attributes_type":
+                text = f"is a mapping of keys to values; found {_found(e['input'])}"
+            case "string_type" if "[key]" in e["loc"]:
+                text = f"a name must be text: YAML reads it as {_found(e['input'])}; quote it"
+            case "string_type":
+                text = f"must be text: YAML reads it as {_found(e['input'])}; quote it"
+            case _:
+                text = " ".join(e["msg"].removeprefix("Value error, ").split())
+                text = f"{text[0].lower()}{text[1:]}"
+                if not isinstance(e["input"], (dict, list)):
+                    text += f"; found {e['input']!r}"
+                if isinstance(e["input"], str) and EXPONENT.fullmatch(e["input"]):
+                    text += ", which YAML reads as text: write it as 1.0e-3 is written"
+        lines.append(f"{key}: {text}")
+    if more := len(errors) - len(lines):
+        lines.append(f"and {more} more mistakes")
+    return lines
+
+
+def _found(value: Any) -> str:
+    """Write a value for a reader who thinks in YAML."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return str(value)
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Say which of the known words was probably meant, or list them (20 at most)."""
+    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    listed = ", ".join(map(str, known[:20])) + (", ..." if len(known) > 20 else "")
+    return f"known: {listed or 'none'}"
+
+
+def _files(kind: str) -> list[Path]:
+    files = sorted((ROOT / kind).glob("*.py"))
+    return [file for file in files if file.stem != "base" and not file.stem.startswith("_")]
+
+
+def _name(file: Path) -> str:
+    return file.stem.replace("_", "-")
+
+
+def _classes(module) -> list[type]:
+    """List the public classes that a module defines and does not merely import."""
+    members = inspect.getmembers(module, inspect.isclass)
+    return [c for n, c in members if c.__module__ == module.__name__ and not n.startswith("_")]
+
+
+def _where(error: Exception, file: Path) -> str:
+    """Say in one line what an import raised, and at which line of the file."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
+    text = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):
+        text = error.msg
+        lines = [error.lineno] if error.filename == str(file) else lines
+    at = f"line {lines[-1]}: " if lines else ""
+    return f"{at}cannot be imported: {type(error).__name__}: {text}"
+
+
+def _keys(model: "type[BaseModel]", loc: list[str]) -> list[str]:
+    """List the keys that are known at a place of the study."""
+    schema = model.model_json_schema()
+    node = schema
+    for part in loc:
+        entries = list(node.get("patternProperties", {}).values())  # a mapping of free names
+        node = node.get("properties", {}).get(part) or (entries[0] if entries else {})
+        node = next((n for n in node.get("anyOf", []) if "$ref" in n), node)  # or nothing
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    return list(node.get("properties", {}))

@@ -1,0 +1,85 @@
+"""Where a result comes from: versions of packages, commit, machine."""
+
+import os
+import platform
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+
+import psutil
+
+#: Packages whose version can change what a search finds.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "ConfigSpace")
+
+
+def versions(libraries: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of Python and of the packages that can change what a search finds.
+
+    ``libraries`` are modules that only some spaces use, by their names in Python: the package that
+    holds one may be called otherwise (``xgboost`` is in ``xgboost-cpu``).
+    """
+    found = {package: version(package) for package in PACKAGES}
+    if libraries:
+        packages = packages_distributions()
+        found |= {library: version(packages[library][0]) for library in libraries}
+    return {"python": platform.python_version(), **found}
+
+
+def machine() -> dict[str, str | int | None]:
+    """Host name, number of processors, architecture and system."""
+    return {
+        "host": socket.gethostname(),
+        "processors": os.cpu_count(),
+        "architecture": platform.machine(),
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def commit() -> dict[str, str | bool | None]:
+    """Git commit of the code, and whether its files differ from it or are not part of it.
+
+    A new file counts: it may be a plugin. Both are None outside git, and where the code lies within
+    the repository of something else.
+    """
+    scripts = Path(__file__).resolve().parents[2]
+    root = scripts.parent
+    try:
+        own = Path(_git("rev-parse", "--show-toplevel")) == root and (root / "Snakefile").is_file()
+        if own:
+            changes = _git("status", "--porcelain", "-unormal", "--", str(scripts))
+            return {"commit": _git("rev-parse", "HEAD"), "dirty": bool(changes)}
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return {"commit": None, "dirty": None}
+
+
+def now() -> str:
+    """The time in UTC, to the second, as ISO 8601."""
+    return moment(time.time())
+
+
+def moment(seconds: float) -> str:
+    """Write a time, seconds since the epoch as of ``time.time``, as :func:`now` does."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def process_started() -> float:
+    """When this process started, as ``time.time``; its imports may have taken seconds since."""
+    process = psutil.Process()
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return process.create_time()
+    # Linux tells the time of the boot to the second only, but not what has passed since.
+    after_boot = process.create_time() - psutil.boot_time()
+    return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - after_boot)
+
+
+def _git(*arguments: str) -> str:
+    folder = Path(__file__).parent
+    run = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return run.stdout.strip()

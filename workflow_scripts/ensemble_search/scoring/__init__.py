@@ -1,0 +1,1 @@
+"""Scores of what searches found: ensembles, surrogates."""

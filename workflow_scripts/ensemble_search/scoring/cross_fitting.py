@@ -1,0 +1,226 @@
+"""Pipelines of a search fitted anew on folds of the training rows, for ensembles that learn.
+
+A fold is a split of its own to the worker: what is left of the training rows is fitted, the rows
+held out take the place of the validation rows, and the validation and test rows that of the test
+rows. So limits, failures and predictions are those of an evaluation of the search.
+
+Every fit is in the journal of its fold before the next one starts: a job that was killed goes on
+after it, and a change of data, folds, limits or code starts another journal.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ensemble_search.data.split import Inputs, load_inputs
+from ensemble_search.ensembles.base import Pool, Refit
+from ensemble_search.evaluation.evaluator import Evaluator, WorkerError
+from ensemble_search.evaluation.status import OK
+from ensemble_search.results import readers
+from ensemble_search.runtime import locks, plugins, provenance
+from ensemble_search.runtime.code_version import Guard, code_version
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import atomic
+from ensemble_search.search.journal import Journal, Record
+
+
+@dataclass(frozen=True)
+class Refitting:
+    """How pipelines are fitted anew.
+
+    Attributes
+    ----------
+    space
+        Name of the space.
+    limits
+        ``seconds`` and ``memory_mb`` of one fit, as :class:`Evaluator` has them.
+    threads
+        Threads of the learners.
+    folder
+        Where the journals of the folds are kept; made where it is missing.
+    """
+
+    space: str
+    limits: Mapping[str, float]
+    threads: int
+    folder: Path
+
+    @property
+    def modules(self) -> list[str]:
+        """Modules whose code decides what a fit predicts."""
+        return [plugins.module_name("spaces", self.space), "ensemble_search.evaluation.evaluator"]
+
+    def enable(self, pool: Pool, search: Path, split: Path) -> Pool:
+        """Give the pool of a finished search ``refit`` and ``train_labels``.
+
+        The folds are drawn with the seed of the pool.
+        """
+        inputs = load_inputs(split / "inputs.npz")
+        configurations = read_configurations(search)
+
+        def refit(indices: Sequence[int], folds: int) -> list[Refit | None]:
+            wanted = {_key(configurations[i]): configurations[i] for i in indices}
+            fitted = self.fit(wanted, inputs, folds, pool.seed)
+            return [fitted[_key(configurations[i])] for i in indices]
+
+        return replace(pool, refit=refit, train_labels=inputs.y_train)
+
+    def fit(
+        self, wanted: Mapping[str, dict[str, Any]], inputs: Inputs, folds: int, seed: int
+    ) -> dict[str, Refit | None]:
+        """Fit every configuration on every fold; one whose fit fails is not fitted further.
+
+        Raises
+        ------
+        UserError
+            If no class has as many training rows as there are folds; if the memory limit is too
+            low for the worker, or it does not start; if a journal is being written by another job
+            or cannot be written; if the code changes meanwhile.
+        """
+        guard = Guard(*self.modules)
+        rows = held_out(inputs.y_train, folds, seed)
+        found: dict[str, list[Record]] = {key: [] for key in wanted}
+        for number, held in enumerate(rows):
+            left = {k: wanted[k] for k, records in found.items() if len(records) == number}
+            fold = fold_inputs(inputs, held)
+            labels = inputs.y_train[held]
+            records = self._fit_fold(f"fold-{number}", fold, labels, left, guard.check)
+            for key, record in records.items():
+                if record.status == OK:
+                    found[key].append(record)
+        return {
+            key: _merged(records, rows, inputs) if len(records) == folds else None
+            for key, records in found.items()
+        }
+
+    def _fit_fold(
+        self,
+        name: str,
+        inputs: Inputs,
+        labels: np.ndarray,
+        wanted: Mapping[str, dict[str, Any]],
+        check: Callable[[], None],
+    ) -> dict[str, Record]:
+        identity = self._fingerprint(inputs)
+        folder = self.folder / f"{name}-{_digest(identity)}"
+        columns = inputs.n_classes if inputs.n_classes > 2 else 1
+        shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
+        with Journal(folder, identity, shapes, locks.WAIT in os.environ) as journal:
+            known = {_key(record.configuration) for record in journal.records}
+            if missing := [values for key, values in wanted.items() if key not in known]:
+                print(f"{name}: {len(missing)} of {len(wanted)} pipelines to fit", file=sys.stderr)
+                for record in self._evaluated(missing, inputs, labels, folder / "inputs.npz"):
+                    check()
+                    journal.append(record)
+            done = {_key(record.configuration): record for record in journal.records}
+        return {key: done[key] for key in wanted}
+
+    def _evaluated(
+        self, configurations: list[dict[str, Any]], inputs: Inputs, labels: np.ndarray, file: Path
+    ) -> Iterable[Record]:
+        """Evaluate configurations; the worker reads its rows from ``file``, which is made here."""
+        try:
+            with atomic(file) as temporary:
+                np.savez(temporary, allow_pickle=False, **vars(inputs))
+            with self._evaluator(file) as evaluator, threadpool_limits(1):
+                for values in configurations:
+                    yield Record.of(values, evaluator.evaluate(values), labels)
+        except WorkerError as error:
+            raise UserError(str(error)) from error
+        finally:
+            file.unlink(missing_ok=True)
+
+    def _evaluator(self, file: Path) -> Evaluator:
+        return Evaluator(
+            plugins.module_name("spaces", self.space),
+            file,
+            seconds=self.limits["seconds"],
+            memory_mb=self.limits["memory_mb"],
+            threads=self.threads,
+        )
+
+    def _fingerprint(self, inputs: Inputs) -> dict[str, Any]:
+        """Say what the fits of a fold depend on, besides the configuration."""
+        versions = provenance.versions()
+        versions["python"] = ".".join(versions["python"].split(".")[:2])
+        return {
+            "space": self.space,
+            "limits": dict(self.limits),
+            "threads": self.threads,
+            "data": inputs.checksum(),
+            "code": code_version(*self.modules),
+            "versions": versions,
+        }
+
+
+def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
+    """Return the rows of every fold: scikit-learn's ``StratifiedKFold``, shuffled with ``seed``.
+
+    Raises
+    ------
+    UserError
+        If no class has as many rows as there are folds.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    if (largest := np.bincount(labels).max()) < folds:
+        raise UserError(
+            f"ensemble.folds: {folds} folds need a class with as many training rows; "
+            f"the largest has {largest}"
+        )
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a class that is missing in some folds
+        return [held for _, held in splitter.split(np.empty((len(labels), 0)), labels)]
+
+
+def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
+    """Make the split that a worker gets to fit all training rows but those held out.
+
+    Labels of rows that are predicted are no part of it.
+    """
+    left = np.delete(np.arange(len(inputs.y_train)), held)
+    return replace(
+        inputs,
+        X_train=inputs.X_train[left],
+        y_train=inputs.y_train[left],
+        X_validation=inputs.X_train[held],
+        y_validation=inputs.y_validation[:0],
+        X_test=np.concatenate([inputs.X_validation, inputs.X_test]),
+    )
+
+
+def read_configurations(search: Path) -> list[dict[str, Any]]:
+    """Read the active hyperparameters of every evaluation of a search's folder."""
+    rows = readers.observations(search, [], others="config.").drop_columns("iteration").to_pylist()
+    return [{n.removeprefix("config."): v for n, v in row.items() if v is not None} for row in rows]
+
+
+def _merged(records: list[Record], rows: list[np.ndarray], inputs: Inputs) -> Refit:
+    """Put the folds of one configuration together, in the order of the folds."""
+    out_of_fold = np.empty((len(inputs.y_train), records[0].validation.shape[1]), np.float32)
+    seconds = 0.0
+    for held, record in zip(rows, records, strict=True):
+        out_of_fold[held] = record.validation
+        predicted = len(record.test) + len(held)
+        seconds += record.predict_seconds * len(record.test) / predicted
+    mean = np.mean([record.test for record in records], axis=0, dtype=float).astype(np.float32)
+    n = len(inputs.y_validation)
+    return Refit(out_of_fold, mean[:n], mean[n:], seconds)
+
+
+def _key(configuration: Mapping[str, Any]) -> str:
+    return json.dumps(configuration, sort_keys=True)
+
+
+def _digest(fingerprint: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_key(fingerprint).encode()).hexdigest()[:12]

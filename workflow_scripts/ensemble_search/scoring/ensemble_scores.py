@@ -1,0 +1,189 @@
+"""The ensemble of every iteration of a finished search, with its validation and test error."""
+
+import importlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.results import readers
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import (
+    check,
+    checksums,
+    read_npy,
+    read_npz,
+    write_json,
+    write_parquet,
+)
+
+#: What an ensemble is made from, beside the labels.
+PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
+
+
+def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
+    """Read what the ensembles of a finished search need; nothing of the features is read.
+
+    Parameters
+    ----------
+    search, split
+        Folders of the search and of its split, with the files of ``docs/architecture.md``.
+    seed
+        The seed of the pool.
+
+    Returns
+    -------
+    pool
+        Its predictions are mapped from the file, not held in memory.
+    test_predictions
+        As the pool's predictions, of shape (n, n_test, n_columns); mapped too.
+    test_labels
+        Int, of shape (n_test,).
+
+    Raises
+    ------
+    UserError
+        If a file is missing or broken, or if two files do not belong together.
+    """
+    for manifest in (search / "search.json", split / "split.json"):
+        check(manifest)
+    table = readers.observations(search, ["error", "predict_seconds"])
+    # Lists, because to_numpy would import pandas; None becomes NaN.
+    errors, seconds = (
+        np.array(table[name].to_pylist(), dtype=float) for name in ("error", "predict_seconds")
+    )
+    inputs = read_npz(split / "inputs.npz", ["y_validation", "classes"])
+    labels, n_classes = inputs["y_validation"], len(inputs["classes"])
+    test_labels = read_npy(split / "test_labels.npy")
+    predictions = []
+    for part, expected in (("validation", labels), ("test", test_labels)):
+        path = search / f"predictions-{part}.npy"
+        array = read_npy(path, map_only=True)
+        shape = (len(errors), len(expected), 1 if n_classes == 2 else n_classes)
+        if array.shape != shape:
+            raise UserError(
+                f"'{path}' has shape {array.shape}, but {shape} belongs to the evaluations in "
+                f"'{search}' and the {part} labels and classes in '{split}'"
+            )
+        predictions.append(array)
+    for index in np.flatnonzero(~np.isnan(errors)):
+        if np.isnan(predictions[0][index]).any():
+            raise UserError(
+                f"'{search}': evaluation {index + 1} has an error, but its validation "
+                "predictions are not numbers"
+            )
+    return Pool(predictions[0], labels, errors, seed, seconds), predictions[1], test_labels
+
+
+def score(
+    ensemble: Ensemble, pool: Pool, test_predictions: np.ndarray, test_labels: np.ndarray
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Trace an ensemble and take its errors wherever it changed.
+
+    Returns
+    -------
+    scores
+        Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
+        ``test_error`` (share of wrong labels, NaN until an evaluation has succeeded),
+        ``members`` (unique ones) and ``cost`` (seconds in which they predict validation and test
+        rows; NaN as the errors, or where the pool does not know), each of shape (n,).
+    members
+        Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
+        and ``weight``; rows only for iterations at which the ensemble changed.
+
+    Raises
+    ------
+    UserError
+        If the test predictions of a member are not numbers.
+    """
+    trace = ensemble.trace(pool)
+    result = np.full((len(trace), 3), np.nan)
+    sizes = np.zeros(len(trace), dtype=np.int64)
+    changes: list[tuple[int, Members]] = []
+    for i, members in enumerate(trace):
+        if i and members is trace[i - 1]:
+            result[i], sizes[i] = result[i - 1], sizes[i - 1]
+        elif members is not None:
+            for index in members.indices:
+                if np.isnan(test_predictions[index]).any():
+                    raise UserError(f"test predictions of evaluation {index + 1} are not numbers")
+            validation, test = members.labels(pool.predictions, test_predictions)
+            known = pool.predict_seconds is not None
+            result[i] = (
+                np.mean(validation != pool.labels),
+                np.mean(test != test_labels),
+                members.cost(pool.predict_seconds) if known else np.nan,
+            )
+            sizes[i] = len(members.indices)
+            changes.append((i + 1, members))
+    scores = {
+        "iteration": np.arange(1, len(trace) + 1),
+        "validation_error": result[:, 0],
+        "test_error": result[:, 1],
+        "members": sizes,
+        "cost": result[:, 2],
+    }
+    lengths = [len(members.indices) for _, members in changes]
+    members = {
+        "iteration": np.repeat(np.array([i for i, _ in changes], dtype=np.int64), lengths),
+        "member": np.concatenate([np.empty(0, int), *(m.indices + 1 for _, m in changes)]),
+        "weight": np.concatenate([np.empty(0), *(m.weights for _, m in changes)]),
+    }
+    return scores, members
+
+
+def write(
+    search: Path,
+    split: Path,
+    settings: Any,
+    seed: int,
+    output: Path,
+    refits: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the errors, the members and a manifest of a finished search's ensemble to ``output``.
+
+    The files are ``scores.parquet``, ``members.parquet`` and, last, ``ensemble.json``.
+
+    Parameters
+    ----------
+    search, split, seed
+        See :func:`load`.
+    settings
+        Those of a study, such as ``{"type": "selection", "size": 25}``.
+    refits
+        Fields of ``Refitting``, for ensembles that fit pipelines anew.
+
+    Raises
+    ------
+    UserError
+        What ``plugins.make``, :func:`load` and :func:`score` raise, and if ``refits``
+        are needed and missing; before anything is written.
+    """
+    ensemble = plugins.make("ensembles", settings, "type", "ensemble")
+    pool, test_predictions, test_labels = load(search, split, seed)
+    if ensemble.refits:
+        if refits is None:
+            raise UserError(f"ensemble '{settings['type']}' fits pipelines anew: give --refits")
+        # By its name, so that the code of evaluations is no part of the other ensembles' version.
+        refitting = importlib.import_module("ensemble_search.scoring.cross_fitting").Refitting(
+            **refits
+        )
+        pool = refitting.enable(pool, search, split)
+    scores, members = score(ensemble, pool, test_predictions, test_labels)
+    write_parquet(output / "members.parquet", members)
+    # With what it was made, so that a report can tell it from the same name in another study.
+    made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
+    write_parquet(
+        output / "scores.parquet", scores, {"ensemble_search.settings": json.dumps(made_with)}
+    )
+    manifest = {
+        "settings": made_with,
+        "seed": seed,
+        "search": checksums(search, PREDICTIONS),
+        "files": checksums(output, ("members.parquet", "scores.parquet")),
+    }
+    write_json(output / "ensemble.json", manifest)

@@ -1,0 +1,58 @@
+"""How long a search goes on: a number of evaluations, or seconds of fitting."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ensemble_search.evaluation.status import OK
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.journal import Record
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Exactly one of ``evaluations`` and ``seconds`` is given.
+
+    Attributes
+    ----------
+    evaluations
+        Evaluations in all.
+    successes
+        With ``evaluations``: the search ends with the success that makes it so many.
+    seconds
+        The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
+        reaches it. How many evaluations that are depends on the machine.
+    minimum
+        Evaluations that are made however long they take; only used with ``seconds``.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    minimum: int = 1
+    successes: int | None = None
+
+    def end(self, records: Sequence[Record]) -> int | None:
+        """Count the leading evaluations that use the budget up; None while some of it is left.
+
+        Raises
+        ------
+        UserError
+            If the evaluations are used up before there are enough successes.
+        """
+        if self.successes is not None:
+            ok = [number for number, record in enumerate(records, start=1) if record.status == OK]
+            if len(ok) >= self.successes:
+                return ok[self.successes - 1]
+            if len(records) >= self.evaluations:
+                raise UserError(
+                    f"only {len(ok)} of {len(records)} configurations could be fitted, "
+                    f"{self.successes} are needed; raise the limits, or ask for fewer"
+                )
+            return None
+        if self.evaluations is not None:
+            return self.evaluations if len(records) >= self.evaluations else None
+        spent = 0.0
+        for number, record in enumerate(records, start=1):
+            spent += record.fit_seconds
+            if spent >= self.seconds and number >= self.minimum:
+                return number
+        return None

@@ -1,0 +1,71 @@
+"""What makes a search the same search: its settings, data, seed, code and library versions."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ensemble_search.runtime import plugins, provenance
+from ensemble_search.runtime.code_version import Guard, code_version
+
+
+def modules(optimizer: dict[str, Any], space: str) -> dict[str, list[str]]:
+    """Name the modules that decide what a search finds.
+
+    Parameters
+    ----------
+    optimizer
+        The optimizer's name, as ``optimizer``, and its settings.
+    space
+        Name of the space.
+    """
+    made = plugins.make("optimizers", optimizer, "optimizer", "optimizer")
+    return {
+        "optimizer": [type(made).__module__, *made.modules],
+        "evaluation": [
+            plugins.module_name("spaces", space),
+            "ensemble_search.evaluation.evaluator",
+            "ensemble_search.evaluation.worker",
+            "ensemble_search.search.observe",
+        ],
+    }
+
+
+def version(optimizer: dict[str, Any], space: str) -> str:
+    """Version of all code of a search job, its script included."""
+    return code_version("search", *_all(optimizer, space))
+
+
+def guard(optimizer: dict[str, Any], space: str) -> Guard:
+    """Watch the code that decides what a search finds."""
+    return Guard(*_all(optimizer, space))
+
+
+def _all(optimizer: dict[str, Any], space: str) -> list[str]:
+    return [name for names in modules(optimizer, space).values() for name in names]
+
+
+def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
+    """Say what a search is: two searches with equal fingerprints are the same search.
+
+    ``data`` is the checksum of its inputs.
+    """
+    versions = provenance.versions(libraries)
+    versions["python"] = ".".join(versions["python"].split(".")[:2])
+    parts = modules(job["optimizer"], job["space"])
+    return {
+        "optimizer": job["optimizer"],
+        "space": job["space"],
+        "limits": job["limits"],
+        "seed": [job["seed"], job["repeat"]],
+        "data": data,
+        "threads": threads,
+        "code": {part: code_version(*names) for part, names in parts.items()},
+        "versions": versions,
+    }
+
+
+def short(fingerprint: dict) -> str:
+    """Name the folder of a fingerprint: 12 hexadecimal digits."""
+    text = json.dumps(fingerprint, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,315 @@
+"""The journal of a search: every evaluation is on disk before the next one starts.
+
+A journal is a folder with four files:
+
+- ``fingerprint.json``: what the search is (code, settings, data, seed).
+- ``journal.jsonl``: one line an evaluation, ``<crc32> <JSON>``. The checksum is that of the
+  fingerprint, of all JSON before and of this one: a line of another journal, or in another place,
+  is none of this journal.
+- ``predictions.f32``: the predictions of the successful evaluations, validation then test, one
+  after the other; a line of the journal holds the checksum of its own.
+- ``lock``: locked while a process writes; names its host and process.
+
+An evaluation is committed by its line, written and synced after its predictions. Whatever is torn
+at the end (a cut line, zeroed bytes, predictions that are too short) is dropped on opening, with
+all that follows it: the optimizer suggests the same configurations again. Where whole lines follow
+the damage, both files are kept as ``*.damaged`` first.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+import zlib
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import ConfigDict, create_model
+
+from ensemble_search.evaluation.status import OK, STATUSES
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import Unusable, read_json, reading, sync_folder, write_json
+from ensemble_search.runtime.locks import lock
+from ensemble_search.runtime.schema import fitting
+from ensemble_search.search.observe import error_rate, stored
+
+if TYPE_CHECKING:
+    from ensemble_search.evaluation.evaluator import Evaluation
+
+
+@dataclass(frozen=True)
+class Record:
+    """One evaluation as it is stored.
+
+    Attributes
+    ----------
+    configuration
+        Active hyperparameters by name.
+    status
+        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid``.
+    error
+        Validation error; None unless the status is ``ok``.
+    suggest_seconds, fit_seconds, cpu_seconds
+        Wall seconds to suggest; wall seconds and CPU seconds to fit and predict.
+    predict_seconds
+        Wall seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
+    memory_mb
+        Largest resident memory of the worker meanwhile, in MiB.
+    error_type, message
+        What went wrong; empty or None for ``ok``.
+    why
+        What the optimizer said of its choice.
+    rest_seconds
+        Wall seconds from the end of the evaluation before (or the start of the job) to that of this
+        one that were neither suggesting nor fitting: starting workers, reading, writing.
+    began
+        When they began, in ISO format: for the first evaluation, the start of the search.
+    validation, test
+        Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
+        class 1) for two classes, else one a class; None unless the status is ``ok``.
+    """
+
+    configuration: dict[str, bool | int | float | str]
+    status: Literal[STATUSES]
+    error: float | None
+    suggest_seconds: float
+    fit_seconds: float
+    cpu_seconds: float
+    predict_seconds: float | None
+    memory_mb: float
+    error_type: str | None
+    message: str | None
+    why: dict[str, Any]
+    validation: np.ndarray | None
+    test: np.ndarray | None
+    rest_seconds: float = 0.0
+    began: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        configuration: dict[str, Any],
+        evaluation: "Evaluation",
+        labels: np.ndarray,
+        suggest_seconds: float = 0.0,
+        why: dict[str, Any] | None = None,
+    ) -> "Record":
+        """Take an evaluation for storing, with the error of its predictions on ``labels``."""
+        validation, test = (stored(p) for p in (evaluation.validation, evaluation.test))
+        measured = ("status", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
+        return cls(
+            configuration=configuration,
+            error=error_rate(validation, labels) if evaluation.status == OK else None,
+            suggest_seconds=suggest_seconds,
+            why=why or {},
+            validation=validation,
+            test=test,
+            **{key: getattr(evaluation, key) for key in (*measured, "error_type", "message")},
+        )
+
+
+#: What a line of the journal holds.
+_LINE = create_model(
+    "Line",
+    __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False),
+    predictions_crc32=int,
+    **{f.name: f.type for f in fields(Record) if f.name not in ("validation", "test")},
+)
+
+
+class Journal:
+    """The evaluations of one search on disk; a context manager that holds the journal's lock.
+
+    Parameters
+    ----------
+    folder
+        Made where it is missing.
+    fingerprint
+        What the search is, as JSON values.
+    shapes
+        Shapes (n_samples, n_columns) of the validation and of the test predictions.
+    wait
+        Wait for another process that is writing, instead of being refused.
+
+    Raises
+    ------
+    UserError
+        On entering: if the journal belongs to another search (the message says what differs), if
+        another process is writing, or if the folder cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        fingerprint: dict[str, Any],
+        shapes: tuple[tuple[int, int], tuple[int, int]],
+        wait: bool = False,
+    ):
+        self.folder = Path(folder)
+        self.wait = wait
+        self.fingerprint = json.loads(json.dumps(fingerprint))
+        self.shapes = shapes
+        self.records: list[Record] = []
+
+    def __enter__(self) -> "Journal":
+        try:
+            with ExitStack() as open_:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                held = lock(self.folder / "lock", f"the search in '{self.folder}'", self.wait)
+                open_.enter_context(held)
+                self._check_fingerprint()
+                self._lines = self._open("journal.jsonl", open_)
+                self._arrays = self._open("predictions.f32", open_)
+                sync_folder(self.folder)
+                self._read()
+                self._files = open_.pop_all()
+        except OSError as error:
+            raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._files.close()
+
+    def append(self, record: Record) -> None:
+        """Store one evaluation; on return it outlasts a crash of the machine.
+
+        Raises
+        ------
+        UserError
+            If the disk is full or the folder cannot be written; nothing half-written stays.
+        """
+        content = asdict(record)
+        validation, test = content.pop("validation"), content.pop("test")
+        data = b""
+        if record.status == OK:
+            data = b"".join(np.ascontiguousarray(a, dtype="<f4").tobytes()
+                            for a in (validation, test))  # fmt: skip
+        content["predictions_crc32"] = zlib.crc32(data)
+        text = json.dumps(content, allow_nan=False, ensure_ascii=False)
+        crc = zlib.crc32(text.encode(), self._crc)
+        line = f"{crc:08x} {text}\n".encode()
+        sizes = os.fstat(self._arrays).st_size, os.fstat(self._lines).st_size
+        try:
+            for file, content_ in ((self._arrays, data), (self._lines, line)):
+                _write_all(file, content_)
+                os.fsync(file)
+        except BaseException as error:  # a signal, too
+            for file, size in ((self._lines, sizes[1]), (self._arrays, sizes[0])):
+                with suppress(OSError):  # what stays is dropped at the next start
+                    os.ftruncate(file, size)
+            if isinstance(error, OSError):
+                raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+            raise
+        self._crc = crc
+        self.records.append(record)
+
+    def _open(self, name: str, open_: ExitStack) -> int:
+        file = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        open_.callback(os.close, file)
+        return file
+
+    def _check_fingerprint(self) -> None:
+        path = self.folder / "fingerprint.json"
+        try:
+            found = read_json(path)
+        except Unusable:  # torn or lost: the lines themselves tell whether they belong here
+            write_json(path, self.fingerprint)
+            return
+        if found != self.fingerprint:
+            changes = "; ".join(differences(found, self.fingerprint))
+            raise UserError(
+                f"the journal '{self.folder}' belongs to another search ({changes}); remove the "
+                "folder to start anew, or its fingerprint.json to keep what is this search's"
+            )
+
+    def _read(self) -> None:
+        """Read every whole record, and cut off what follows the last of them."""
+        with (self.folder / "journal.jsonl").open("rb") as lines:
+            text = lines.read()
+        end = position = 0
+        names = [field.name for field in fields(Record)]
+        self._crc = zlib.crc32(json.dumps([names, self.fingerprint], sort_keys=True).encode())
+        self.records = []
+        lines = re.findall(rb"[^\n]*\n|[^\n]+", text)
+        with (self.folder / "predictions.f32").open("rb") as arrays:
+            for line in lines:
+                record, size = self._record(line, arrays)
+                if record is None:
+                    break
+                self.records.append(record)
+                end += len(line)
+                position += size
+        if dropped := len(lines) - len(self.records):
+            kept = ""
+            if dropped > 1:  # more than the last evaluation was lost: somebody may want to look
+                for name in ("journal.jsonl", "predictions.f32"):
+                    shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
+                kept = "; the files as they were are kept as *.damaged"
+            print(
+                f"'{self.folder}': evaluation {len(self.records) + 1} is damaged or of another "
+                f"search: dropped it and what follows, {dropped} in all{kept}",
+                file=sys.stderr,
+            )
+        os.ftruncate(self._lines, end)
+        os.ftruncate(self._arrays, position)
+
+    def _record(self, line: bytes, arrays) -> tuple[Record | None, int]:
+        crc, _, text = line.removesuffix(b"\n").partition(b" ")
+        expected = zlib.crc32(text, self._crc)
+        if not line.endswith(b"\n") or crc != f"{expected:08x}".encode():
+            return None, 0
+        content = self._content(text)
+        size = sum(4 * rows * columns for rows, columns in self.shapes)
+        size = size if content["status"] == OK else 0
+        data = arrays.read(size)
+        if len(data) != size or zlib.crc32(data) != content.pop("predictions_crc32"):
+            return None, 0
+        self._crc = expected
+        validation = test = None
+        if size:
+            flat = np.frombuffer(data, dtype="<f4").astype(np.float32)
+            split = self.shapes[0][0] * self.shapes[0][1]
+            validation, test = (
+                flat[:split].reshape(self.shapes[0]),
+                flat[split:].reshape(self.shapes[1]),
+            )
+        return Record(**content, validation=validation, test=test), size
+
+    def _content(self, text: bytes) -> dict[str, Any]:
+        """Read the JSON of a line whose checksum is right; `refusal` if it is no record even so."""
+        path = self.folder / "journal.jsonl"
+        try:
+            with reading(path):
+                content = fitting(_LINE, json.loads(text), path)
+                if (content["status"] == OK) != (content["error"] is not None):
+                    raise ValueError("there must be an error if status is ok, and only then")
+                return content
+        except Unusable as error:
+            raise self.refusal(len(self.records) + 1, error.reason) from None
+
+    def refusal(self, line: int, reason: str) -> Unusable:
+        """Refuse a line that is whole, but wrong: no disk did that, so it is not just dropped."""
+        remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
+        return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)
+
+
+def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
+    """Say key by key how two fingerprints differ: ``settings.beta: 0.05 there, 0.1 here``."""
+    lines = []
+    for key in sorted({*old, *new}):
+        a, b = old.get(key), new.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            lines += differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            lines.append(f"{prefix}{key}: {a} there, {b} here")
+    return lines
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]

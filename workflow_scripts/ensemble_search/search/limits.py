@@ -1,0 +1,68 @@
+"""Which evaluations a change of the limits could have changed.
+
+An evaluation that stayed within both the old and the new limits ends the same way under either.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from ensemble_search.runtime.schema import Amount, Stored
+
+#: Figures of an evaluation that the limits are compared with.
+FIGURES = ("cpu_seconds", "fit_seconds", "memory_mb")
+
+
+class Limits(Stored):
+    """Limits of one evaluation."""
+
+    seconds: Amount
+    memory_mb: Amount
+
+
+def could_change(
+    status: str,
+    figures: Mapping[str, float],
+    old: Mapping[str, float],
+    new: Mapping[str, float],
+    threads: int = 1,
+) -> bool:
+    """Say whether an evaluation could have ended otherwise under other limits.
+
+    Parameters
+    ----------
+    status
+        How it ended under the old limits.
+    figures
+        What it took: :data:`FIGURES`, in seconds and MiB.
+    old, new
+        Limits: ``seconds`` (CPU seconds a thread) and ``memory_mb``.
+    threads
+        Threads of the learners, each of which has its share of the CPU seconds.
+    """
+    if status == "timeout" and new["seconds"] > old["seconds"]:
+        return True
+    if status == "memory" and new["memory_mb"] > old["memory_mb"]:
+        return True
+    if status != "timeout" and new["seconds"] < old["seconds"]:
+        # The clock's limit is above twice that of the CPU, and stands still on a busy machine:
+        # what is close to neither in CPU seconds can only have waited.
+        if figures["cpu_seconds"] > new["seconds"] * threads:
+            return True
+        if figures["fit_seconds"] > 2 * new["seconds"]:
+            return True
+    lower = new["memory_mb"] < old["memory_mb"]
+    return status != "memory" and lower and figures["memory_mb"] > new["memory_mb"]
+
+
+def unaffected(
+    evaluations: Iterable[tuple[str, Mapping[str, float]]],
+    old: Mapping[str, float],
+    new: Mapping[str, float],
+    threads: int = 1,
+) -> int:
+    """Count the evaluations before the first one that :func:`could_change`."""
+    count = 0
+    for status, figures in evaluations:
+        if could_change(status, figures, old, new, threads):
+            break
+        count += 1
+    return count

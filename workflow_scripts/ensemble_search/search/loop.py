@@ -1,0 +1,89 @@
+"""The search loop: ask the optimizer, evaluate, write it down."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.optimizers.base import History, Observation, Optimizer
+from ensemble_search.runtime import provenance
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Journal, Record
+from ensemble_search.search.observe import generator, observation
+from ensemble_search.spaces.base import Space
+
+
+def run(
+    optimizer: Optimizer,
+    space: Space,
+    labels: np.ndarray,
+    evaluator: Evaluator,
+    journal: Journal,
+    *,
+    budget: Budget,
+    seed: Sequence[int],
+    progress: Callable[[list[Record]], None] = lambda records: None,
+    check: Callable[[], None] = lambda: None,
+    since: float | None = None,
+) -> list[Record]:
+    """Continue the search in ``journal`` until it has used its budget up.
+
+    Parameters
+    ----------
+    labels
+        Validation labels, int, of shape (n_validation,).
+    budget
+        Evaluations or seconds of fitting in all, those in the journal included.
+    seed
+        Study's seed and repeat.
+    progress
+        Called with all records after every evaluation.
+    check
+        Called before an evaluation is stored; what it raises ends the search without it.
+    since
+        When the job started, as ``time.time``; by default, now.
+
+    Returns
+    -------
+    records
+        The evaluations that the budget pays for; the journal may hold more.
+
+    Raises
+    ------
+    Unusable
+        If the journal holds a configuration that is none of the space.
+    """
+
+    def shown(record: Record) -> Observation:
+        configuration = space.configuration(record.configuration)
+        return observation(configuration, record.status, record.error, record.validation)
+
+    begun = time.time() if since is None else since
+    labels = labels.copy()
+    labels.flags.writeable = False
+    observations: tuple[Observation, ...] = ()
+    for record in journal.records[: budget.end(journal.records)]:
+        try:
+            observations += (shown(record),)
+        except UserError as error:  # a configuration that the space does not have
+            raise journal.refusal(len(observations) + 1, str(error)) from None
+    while (end := budget.end(journal.records)) is None:
+        history = History(space, labels, observations)
+        start = time.perf_counter()
+        suggestion = optimizer.suggest(history, generator(seed, len(history)))
+        suggest_seconds = time.perf_counter() - start
+        values = dict(suggestion.configuration)
+        result = evaluator.evaluate(values)
+        record = Record.of(values, result, labels, suggest_seconds, suggestion.why)
+        ended = time.time()
+        rest = max(0.0, ended - begun - suggest_seconds - record.fit_seconds)
+        record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
+        begun = ended
+        check()
+        journal.append(record)
+        observations += (shown(record),)
+        progress(journal.records)
+    return journal.records[:end]

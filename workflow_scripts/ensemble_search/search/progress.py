@@ -1,0 +1,94 @@
+"""How far a search is: a line in its log, and a file for the status table."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ensemble_search.evaluation.status import OK
+from ensemble_search.runtime.files import write_json
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Record
+
+
+class Progress:
+    """Report after every evaluation; see ``loop.run``.
+
+    Parameters
+    ----------
+    folder
+        Where ``progress.json`` goes.
+    job
+        The search's job; ``dataset``, ``search`` and ``repeat`` are used.
+    budget
+        Its budget.
+    found
+        Evaluations that were in the journal at the start.
+    """
+
+    def __init__(self, folder: Path, job: dict[str, Any], budget: Budget, found: list[Record]):
+        self.path = Path(folder) / "progress.json"
+        self.name = f"{job['dataset']} {job['search']} repeat {job['repeat']}"
+        self.budget = budget
+        self.resumed = len(found[: budget.end(found)])
+        if self.resumed:
+            self._say(f"{self.name}: continues after {self.resumed} evaluations")
+
+    def __call__(self, records: list[Record]) -> None:
+        """Report on the evaluations so far."""
+        state = summary(records, self.budget)
+        write_json(self.path, {**state, "updated": time.time()})
+        best = "none" if state["best_error"] is None else f"{state['best_error']:.4f}"
+        last = records[-1]
+        failed = f"{state['failed']} failed, " if state["failed"] else ""
+        self._say(
+            f"{self.name}: {amount(state)}, best error {best}, {failed}"
+            f"last {last.status} in {last.fit_seconds:.1f} s, "
+            f"{duration(state['seconds_left'])} left"
+        )
+
+    @staticmethod
+    def _say(text: str) -> None:
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
+    """Count a search's evaluations and failures, and guess the seconds that are left.
+
+    ``done`` and ``budget`` are evaluations (of a search for successes, these), or seconds of
+    fitting if ``unit`` is ``seconds``.
+    """
+    seconds = sum(r.suggest_seconds + r.fit_seconds for r in records)
+    errors = [r.error for r in records if r.status == OK]
+    in_seconds = budget.evaluations is None
+    done, whole = len(records), budget.evaluations
+    if in_seconds:
+        done, whole = sum(r.fit_seconds for r in records), budget.seconds
+    elif budget.successes:
+        done, whole = len(errors), budget.successes
+    return {
+        "evaluations": len(records),
+        "unit": "seconds" if in_seconds else "evaluations",
+        "done": done,
+        "budget": whole,
+        "best_error": min(errors, default=None),
+        "failed": len(records) - len(errors),
+        "seconds": seconds,
+        "seconds_left": seconds / done * max(0, whole - done) if done else 0.0,
+    }
+
+
+def amount(state: dict[str, Any]) -> str:
+    """Write how much of a budget is used: ``5/20`` or ``5 in 12/60 s``; see :func:`summary`."""
+    if state["unit"] == "evaluations":
+        return f"{state['done']}/{state['budget']}"
+    return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds for a reader: ``45 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

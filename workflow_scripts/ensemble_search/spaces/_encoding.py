@@ -1,0 +1,177 @@
+"""One hyperparameter as a column of numbers; see ``Space``."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+
+DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the values of a hyperparameter are numbers.
+
+    Attributes
+    ----------
+    name
+        Name of the hyperparameter.
+    lower, upper
+        Bounds of a number; of categories and ordinal levels, the first and the last index.
+    log
+        Whether unit scale is that of the logarithm.
+    whole
+        Whether the numbers are integers.
+    categorical
+        Whether entries are category indices (unit-scale positions otherwise).
+    choices
+        Categories or ordinal levels; None of other numbers.
+    default
+        Entry of the default value.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    log: bool
+    whole: bool
+    categorical: bool
+    choices: tuple | None
+    default: float = math.nan
+
+    @classmethod
+    def of(cls, hyperparameter) -> "Column":
+        """Describe a ConfigSpace hyperparameter.
+
+        Raises
+        ------
+        UserError
+            If it is none of ``Float``, ``Integer``, ``Categorical`` (each uniform), ``Ordinal``.
+        """
+        from ConfigSpace import (
+            CategoricalHyperparameter,
+            OrdinalHyperparameter,
+            UniformFloatHyperparameter,
+            UniformIntegerHyperparameter,
+        )
+
+        name = hyperparameter.name
+        if isinstance(hyperparameter, UniformFloatHyperparameter | UniformIntegerHyperparameter):
+            whole = isinstance(hyperparameter, UniformIntegerHyperparameter)
+            lower, upper = float(hyperparameter.lower), float(hyperparameter.upper)
+            column = cls(name, lower, upper, bool(hyperparameter.log), whole, False, None)
+        elif isinstance(hyperparameter, CategoricalHyperparameter | OrdinalHyperparameter):
+            categorical = isinstance(hyperparameter, CategoricalHyperparameter)
+            choices = tuple(hyperparameter.choices if categorical else hyperparameter.sequence)
+            column = cls(name, 0.0, len(choices) - 1.0, False, True, categorical, choices)
+            if categorical and len(set(hyperparameter.probabilities)) > 1:
+                raise UserError(f"hyperparameter '{name}': weights of categories are not supported")
+        else:
+            raise UserError(
+                f"hyperparameter '{name}': {type(hyperparameter).__name__} is not supported;"
+                " use Float, Integer, Categorical or Ordinal"
+            )
+        object.__setattr__(column, "default", column.entry(hyperparameter.default_value))
+        return column
+
+    def entry(self, value: Any) -> float:
+        """Return the entry of a value.
+
+        Raises
+        ------
+        UserError
+            If the value is outside the domain.
+        """
+        if self.choices is not None:
+            if value not in self.choices:
+                raise UserError(f"'{self.name}' must be one of {list(self.choices)}, not {value!r}")
+            number = self.choices.index(value)
+        else:
+            legal = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            legal = legal and self.lower <= value <= self.upper
+            if not legal or (self.whole and value != int(value)):
+                kind = "an integer" if self.whole else "a number"
+                domain = f"{kind} in [{self.lower:g}, {self.upper:g}]"
+                raise UserError(f"'{self.name}' must be {domain}, not {value!r}")
+            number = float(value)
+        return float(self._entries(self._round(np.array([number], dtype=float)))[0])
+
+    def values(self, entries: np.ndarray) -> list:
+        """Return the values of entries as plain Python objects."""
+        numbers = entries if self.categorical else self._numbers(entries)
+        if self.choices is not None:
+            return [self.choices[i] for i in numbers.astype(int).tolist()]
+        return numbers.astype(int).tolist() if self.whole else numbers.tolist()
+
+    def draw(self, uniform: np.ndarray) -> np.ndarray:
+        """Turn draws from [0, 1) into entries that are uniform over the domain.
+
+        Every integer owns an interval of length 1 around it (in log scale that interval's share).
+        """
+        if self.whole and not self.log:
+            size = self.upper - self.lower + 1
+            numbers = self.lower + np.minimum(np.floor(uniform * size), size - 1)
+        else:
+            margin = 0.5 if self.whole else 0.0
+            lower, upper = self._scale(self.lower - margin), self._scale(self.upper + margin)
+            numbers = self._unscale(lower + uniform * (upper - lower))
+        return self._entries(self._round(numbers))
+
+    def neighbours(
+        self, entries: np.ndarray, size: int, spread: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return other entries near each of some entries: (index into them, other entry)."""
+        from scipy.special import ndtr, ndtri
+
+        if self.categorical or (self.whole and self.upper - self.lower <= size):
+            numbers = np.arange(self.lower, self.upper + 1)
+            others = np.tile(self._entries(numbers), (len(entries), 1))
+        else:
+            low, high = ndtr(-entries / spread), ndtr((1 - entries) / spread)
+            uniform = rng.random((len(entries), size))
+            draws = ndtri(low[:, None] + uniform * (high - low)[:, None]) * spread
+            near = np.clip(entries[:, None] + draws, 0.0, 1.0)
+            others = self._entries(self._numbers(near.ravel())).reshape(near.shape)
+            others.sort(axis=1)
+        new = others != entries[:, None]
+        new[:, 1:] &= others[:, 1:] != others[:, :-1]
+        rows, columns = np.nonzero(new)
+        return rows, others[rows, columns]
+
+    def _scale(self, number: float) -> float:
+        return math.log(number) if self.log else number
+
+    def _unscale(self, scaled: np.ndarray) -> np.ndarray:
+        return np.exp(scaled) if self.log else scaled
+
+    def _entries(self, numbers: np.ndarray) -> np.ndarray:
+        """Entries of rounded numbers; element by element, so that no batch changes a bit."""
+        if self.categorical or self.upper == self.lower:
+            return numbers - (0 if self.categorical else self.lower)
+        if self.log:
+            numbers = np.array([math.log(x) for x in numbers.tolist()])
+        lower, upper = self._scale(self.lower), self._scale(self.upper)
+        return np.round((numbers - lower) / (upper - lower), DIGITS + 4)
+
+    def _numbers(self, entries: np.ndarray) -> np.ndarray:
+        lower, upper = self._scale(self.lower), self._scale(self.upper)
+        return self._round(self._unscale(lower + entries * (upper - lower)))
+
+    def _round(self, numbers: np.ndarray) -> np.ndarray:
+        """Round to eight digits (of the range, or of the number where the scale is log)."""
+        if self.whole:
+            numbers = np.rint(numbers)
+        elif self.log:
+            digits = DIGITS - 1 - np.floor(np.log10(numbers)).astype(int)
+            power = _POWERS[np.clip(digits, 0, len(_POWERS) - 1)]
+            numbers = np.rint(numbers * power) / power
+        else:
+            numbers = np.round(numbers, DIGITS - math.ceil(math.log10(self.upper - self.lower)))
+        return np.clip(numbers, self.lower, self.upper)
+
+
+# 10**k is exact up to k = 22, so that x * 10**k / 10**k is the double nearest to the decimal.
+_POWERS = np.array([float(f"1e{k}") for k in range(23)])

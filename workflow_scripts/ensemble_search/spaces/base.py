@@ -1,0 +1,361 @@
+"""What a configuration space is to the optimizers, and to the worker that fits pipelines."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._encoding import Column
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+__all__ = ["Configuration", "Space"]
+
+NEIGHBOURS = 4  # Gaussian neighbours of a numeric hyperparameter
+SPREAD = 0.2  # their standard deviation in unit scale
+
+
+class Configuration(Mapping[str, Any]):
+    """The active hyperparameters by name: immutable, hashable, equal if the values are equal.
+
+    Values are plain ``bool``, ``int``, ``float`` or ``str``, so that ``dict(configuration)`` is
+    JSON and :meth:`Space.configuration` makes the same configuration of it again.
+
+    Attributes
+    ----------
+    point
+        The configuration as a row of numbers, of shape (n_hyperparameters,); see :class:`Space`.
+    """
+
+    __slots__ = ("_hash", "_values", "point")
+
+    def __init__(self, values: dict[str, Any], point: np.ndarray):
+        self._values = values
+        self._hash: int | None = None
+        self.point = point
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and self._values == other._values
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._values.items()))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Configuration({self._values})"
+
+
+class Space(ABC):
+    """A conditional configuration space together with the pipelines that it describes.
+
+    A space lives in a file of its own, ``space/<name>.py``, which defines one public subclass.
+    Its hyperparameters are ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
+
+    Many configurations at a time are *points*: float64 of shape (n, n_hyperparameters), one
+    column a hyperparameter in the order of :attr:`columns`, holding a number's position in unit
+    scale, the index of a category, or NaN where the hyperparameter is inactive. A point is
+    computed from the values alone and gives them back exactly, because numbers are rounded to
+    eight digits: configurations that went through a file keep their encoding to the last bit.
+
+    Attributes
+    ----------
+    fixed
+        Values of hyperparameters that are not searched; see :meth:`restricted`.
+    """
+
+    fixed: Mapping[str, Any] = MappingProxyType({})
+
+    #: Modules, beside those of all spaces, whose versions can change what a pipeline predicts.
+    libraries: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def define(self) -> "ConfigurationSpace":
+        """Build the ConfigSpace object: hyperparameters, conditions, forbidden clauses."""
+
+    @abstractmethod
+    def pipeline(self, values: Mapping[str, Any], categorical: np.ndarray, threads: int):
+        """Build the unfitted estimator of a configuration.
+
+        Parameters
+        ----------
+        values
+            Active hyperparameters by name.
+        categorical
+            Bool, of shape (n_features,): which input columns are one-hot or categorical codes.
+        threads
+            How many threads a learner that can use them may start.
+
+        Returns
+        -------
+        estimator
+            With ``fit(X, y)`` and ``predict_proba(X)`` as in scikit-learn, and ``classes_``.
+        """
+
+    @cached_property
+    def configspace(self) -> "ConfigurationSpace":
+        """The ConfigSpace object of :meth:`define`, made once."""
+        return self.define()
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The hyperparameters in ConfigSpace's order (parents come before their children)."""
+        return [Column.of(hyperparameter) for hyperparameter in self.configspace.values()]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of every hyperparameter in a point."""
+        return {column.name: i for i, column in enumerate(self.columns)}
+
+    def configuration(self, values: Mapping[str, Any]) -> Configuration:
+        """Make the configuration that has these active values (as read from a journal).
+
+        Raises
+        ------
+        UserError
+            If a name is unknown, a value is outside its domain, an active hyperparameter is
+            missing or an inactive one given, or the combination is forbidden.
+        """
+        point = np.full((1, len(self.columns)), np.nan)
+        for name, value in values.items():
+            if name not in self.index:
+                raise UserError(f"the space has no hyperparameter '{name}'")
+            point[0, self.index[name]] = self.columns[self.index[name]].entry(value)
+        legal = np.where(np.isnan(point), self._defaults, point)
+        self._deactivate(legal)
+        for i in np.flatnonzero(np.isnan(legal[0]) != np.isnan(point[0]))[:1]:
+            what = "is inactive and must not be given" if np.isnan(legal[0, i]) else "is missing"
+            raise UserError(f"hyperparameter '{self.columns[i].name}' {what}")
+        if self._forbidden(point)[0]:
+            raise UserError(f"the space forbids this combination: {dict(values)}")
+        return self.at(point)[0]
+
+    def restricted(self, fixed: Mapping[str, Any]) -> "Space":
+        """Return the part of the space with these values, such as ``{"algorithm": "knn"}``.
+
+        Its samples, neighbours and mutations keep them; points and encoding are the same.
+        """
+        for name, value in fixed.items():
+            if name not in self.index:
+                raise UserError(f"the space has no hyperparameter '{name}'")
+            self.columns[self.index[name]].entry(value)
+        part = copy.copy(self)  # shares what has been computed once
+        part.fixed = {**self.fixed, **fixed}
+        return part
+
+    def sample(
+        self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
+    ) -> list[Configuration]:
+        """Draw ``size`` configurations uniformly from the conditional space.
+
+        Every hyperparameter is drawn uniformly (numbers in their own scale), inactive ones are
+        dropped, forbidden combinations are drawn again. ``fixed`` gives values that are not
+        drawn, such as ``{"algorithm": "knn"}``.
+        """
+        return self.at(self.sample_points(size, rng, fixed))
+
+    def neighbours(
+        self, configuration: Configuration, rng: np.random.Generator
+    ) -> list[Configuration]:
+        """Return legal configurations that differ in one hyperparameter (Specification C.4).
+
+        Of a categorical (and of a number with at most five values) every other value; of any
+        other number four draws from a Gaussian around it, truncated to the domain, of standard
+        deviation 0.2 in unit scale (fewer if draws fall on one integer). Hyperparameters that
+        become active get their default, those that become inactive are dropped.
+        """
+        return self.at(self.neighbour_points(configuration.point[None], rng)[0])
+
+    def encode(self, configurations: Sequence[Configuration]) -> np.ndarray:
+        """Encode as points in which inactive hyperparameters have their default.
+
+        So does OpenBox, on which the paper's systems are built. Returns float64, of shape
+        (n, n_hyperparameters): positions in unit scale, and indices of categories.
+        """
+        return self.encode_points(self.points(configurations))
+
+    def points(self, configurations: Sequence[Configuration]) -> np.ndarray:
+        """Stack the points of configurations, of shape (n, n_hyperparameters)."""
+        return np.array([c.point for c in configurations]).reshape(-1, len(self.columns))
+
+    def at(self, points: np.ndarray) -> list[Configuration]:
+        """Make the configurations of legal points, such as :meth:`sample_points` returns."""
+        values: list[dict[str, Any]] = [{} for _ in points]
+        for i, column in enumerate(self.columns):
+            rows = np.flatnonzero(~np.isnan(points[:, i]))
+            for row, value in zip(rows.tolist(), column.values(points[rows, i]), strict=True):
+                values[row][column.name] = value
+        points = points.copy()
+        points.setflags(write=False)
+        return [Configuration(v, p) for v, p in zip(values, points, strict=True)]
+
+    def sample_points(
+        self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
+    ) -> np.ndarray:
+        """As :meth:`sample`, but return points, of shape (size, n_hyperparameters)."""
+        fixed = {**self.fixed, **(fixed or {})}
+        given = [(self.index[name], value) for name, value in fixed.items()]
+        entries = {i: self.columns[i].entry(value) for i, value in given}
+        points = np.empty((0, len(self.columns)))
+        while len(points) < size:
+            drawn = rng.random((size - len(points), len(self.columns)))
+            for i, column in enumerate(self.columns):
+                drawn[:, i] = entries[i] if i in entries else column.draw(drawn[:, i])
+            self._deactivate(drawn)
+            points = np.concatenate([points, drawn[~self._forbidden(drawn)]])
+        return points
+
+    def neighbour_points(
+        self, old: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the neighbours of many points at once, as :meth:`neighbours` does.
+
+        Parameters
+        ----------
+        old
+            The points that they are around, of shape (n, n_hyperparameters).
+        rng
+            Generator of the Gaussian draws.
+
+        Returns
+        -------
+        points
+            The neighbours, of shape (n_neighbours, n_hyperparameters), centre by centre.
+        centres
+            Index of the point each is a neighbour of, int, ascending, of shape (n_neighbours,).
+        """
+        rows, columns, entries = [], [], []
+        for i, column in enumerate(self.columns):
+            active = np.flatnonzero(~np.isnan(old[:, i]))
+            if column.name in self.fixed or not len(active):
+                continue
+            row, entry = column.neighbours(old[active, i], NEIGHBOURS, SPREAD, rng)
+            rows.append(active[row])
+            columns.append(np.full(len(row), i))
+            entries.append(entry)
+        if not rows:
+            return old[:0], np.empty(0, dtype=int)
+        centres = np.concatenate(rows)
+        points = np.where(np.isnan(old), self._defaults, old)[centres]
+        points[np.arange(len(points)), np.concatenate(columns)] = np.concatenate(entries)
+        self._deactivate(points)
+        legal = np.flatnonzero(~self._forbidden(points))
+        order = legal[np.argsort(centres[legal], kind="stable")]
+        return points[order], centres[order]
+
+    def mutate(
+        self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
+    ) -> tuple[Configuration, str] | None:
+        """Give one active hyperparameter, chosen uniformly, another value, drawn uniformly.
+
+        What becomes active gets random values, what becomes inactive is dropped; forbidden
+        combinations are drawn again.
+
+        Returns
+        -------
+        mutant
+            The new configuration and the name of the hyperparameter that was chosen; None if
+            ``tries`` draws gave nothing legal.
+        """
+        old = configuration.point
+        varies = np.array([c.upper > c.lower and c.name not in self.fixed for c in self.columns])
+        free = np.flatnonzero(varies & ~np.isnan(old))
+        for _ in range(tries if len(free) else 0):
+            chosen = int(rng.choice(free))
+            draws = rng.random(len(self.columns))
+            new = np.array([c.draw(draws[i : i + 1])[0] for i, c in enumerate(self.columns)])
+            keep = ~np.isnan(old)
+            keep[chosen] = False
+            new[keep] = old[keep]
+            while new[chosen] == old[chosen]:
+                new[chosen] = self.columns[chosen].draw(rng.random(1))[0]
+            points = new[None]
+            self._deactivate(points)
+            if not self._forbidden(points)[0]:
+                return self.at(points)[0], self.columns[chosen].name
+        return None
+
+    def encode_points(self, points: np.ndarray) -> np.ndarray:
+        """As :meth:`encode`, of points."""
+        return np.where(np.isnan(points), self._defaults, points)
+
+    @cached_property
+    def categories(self) -> np.ndarray:
+        """Number of categories of every hyperparameter, 0 of a number; int."""
+        return np.array([len(c.choices) if c.categorical else 0 for c in self.columns])
+
+    @cached_property
+    def _defaults(self) -> np.ndarray:
+        return np.array([column.default for column in self.columns])
+
+    @cached_property
+    def _conditions(self) -> list[tuple[Any, list[int]]]:
+        """Conditions with all children that depend on the same; parents before children."""
+        groups: list[tuple[Any, list[int]]] = []
+        for i, column in enumerate(self.columns):
+            for condition in self.configspace.parent_conditions_of[column.name]:
+                for known, children in groups:
+                    if condition.equivalent_condition_on_parent(known):
+                        children.append(i)
+                        break
+                else:
+                    groups.append((condition, [i]))
+        return groups
+
+    def _vectors(self, points: np.ndarray) -> np.ndarray:
+        """ConfigSpace's own vectors, a column a point: what its conditions and clauses read."""
+        vectors = points.T.copy()
+        for i in self._numeric_parents:
+            column, active = self.columns[i], ~np.isnan(vectors[i])
+            hyperparameter = self.configspace[column.name]
+            values = column.values(vectors[i, active])
+            vectors[i, active] = [hyperparameter.to_vector(v) for v in values]
+        return vectors
+
+    @cached_property
+    def _numeric_parents(self) -> list[int]:
+        """Numbers that conditions or clauses depend on; ConfigSpace scales them in its own way."""
+        names = {p.name for parents in self.configspace.parents_of.values() for p in parents}
+        for clause in self.configspace.forbidden_clauses:
+            names |= set(_names_in(clause))
+        return [i for i, c in enumerate(self.columns) if c.name in names and not c.categorical]
+
+    def _deactivate(self, points: np.ndarray) -> None:
+        """Set what is inactive to NaN, in place; parents before children."""
+        vectors = self._vectors(points)
+        for condition, children in self._conditions:
+            inactive = ~condition.satisfied_by_vector_array(vectors)
+            for child in children:
+                vectors[child, inactive] = np.nan
+        points[np.isnan(vectors.T)] = np.nan
+
+    def _forbidden(self, points: np.ndarray) -> np.ndarray:
+        vectors = self._vectors(points)
+        forbidden = np.zeros(len(points), dtype=bool)
+        for clause in self.configspace.forbidden_clauses:
+            forbidden |= clause.is_forbidden_vector_array(vectors)
+        return forbidden
+
+
+def _names_in(clause) -> Iterator[str]:
+    """Names of the hyperparameters in a forbidden clause, relation or conjunction of clauses."""
+    for part in getattr(clause, "components", ()):
+        yield from _names_in(part)
+    for attribute in ("hyperparameter", "left", "right"):
+        if hasattr(clause, attribute):
+            yield getattr(clause, attribute).name

@@ -1,0 +1,43 @@
+"""The search space of the DivBO paper (Tables 6 and 7): 101 hyperparameters and 3 choices."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.spaces.base import Space
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+    from ensemble_search.learners.operators import Operator
+
+
+class Divbo(Space):
+    """11 classifiers, 6 rescalers and 16 preprocessors; Specification A.1 to A.3.
+
+    A pipeline rescales, preprocesses and classifies, in this order.
+    """
+
+    @cached_property
+    def stages(self) -> "Mapping[str, Sequence[Operator]]":
+        """The choice nodes with their operators, in the order of the pipeline."""
+        from ensemble_search.learners.classifiers import CLASSIFIERS
+        from ensemble_search.learners.preprocessors import PREPROCESSORS
+        from ensemble_search.learners.rescalers import RESCALERS
+
+        return {"rescaler": RESCALERS, "preprocessor": PREPROCESSORS, "algorithm": CLASSIFIERS}
+
+    def define(self) -> "ConfigurationSpace":
+        """Join the operators, with a choice node for every stage."""
+        from ensemble_search.learners.operators import joint_space
+
+        return joint_space(self.stages)
+
+    def pipeline(self, values: Mapping[str, Any], categorical: np.ndarray, threads: int):
+        """Build the unfitted pipeline of a configuration; see :class:`Space`."""
+        from ensemble_search.learners.operators import pipeline_steps
+        from ensemble_search.learners.pipeline import Pipeline
+
+        return Pipeline(pipeline_steps(self.stages, values), categorical, threads)

@@ -1,0 +1,1 @@
+"""The study file: its model and how it is read."""

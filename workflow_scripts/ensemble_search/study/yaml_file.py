@@ -1,0 +1,252 @@
+"""Study files as text: YAML read strictly, the study that one extends, values on top of it."""
+
+import math
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ensemble_search.runtime.errors import UserError
+
+#: Sections in which a study adds to those of the study that it extends; it replaces all others.
+ADDED = ("searches", "ensembles")
+#: What a study may have: bytes of its file; values, with those that aliases repeat; levels.
+BYTES, VALUES, LEVELS = 1_000_000, 100_000, 20
+#: Characters of a number; Python refuses to write whole numbers of more than 4300 digits.
+DIGITS = 100
+#: YAML's kinds of keys: text, the merging ``<<``, and ``=``, which is text.
+KEYS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value")}
+#: Numbers that YAML does not read as people do: 010 as 8, 1:30 as 90.
+ODD = re.compile(r"[-+]?(0[0-7_]+|.*:.*)")
+
+
+def read(
+    path: Path, overrides: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], tuple[Path, dict[str, Any]] | None]:
+    """Read a study file, on top of the one that its ``extends`` names.
+
+    Parameters
+    ----------
+    path
+        The YAML file.
+    overrides
+        Values that replace those of the files key by key.
+
+    Returns
+    -------
+    content
+        The study, with what it inherits.
+    extended
+        Path and content of the study that it extends, as its own file says; None without one.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read, or the extended study extends another one itself.
+    """
+    content, overrides = read_yaml(path), overrides or {}
+    try:
+        _check_extent(overrides)
+    except UserError as error:
+        raise UserError(f"--config: {error}") from None
+    extends = {**content, **overrides}.get("extends")
+    if extends is None:
+        return merged(content, overrides), None
+    if not isinstance(extends, str):
+        raise UserError(f"{path}: extends: must be text, the path of a study file")
+    file = Path(path).parent / extends
+    if not os.path.isfile(file):  # False as well for a path that no system takes
+        raise UserError(
+            f"{path}: extends: there is no file '{file}'; "
+            "the path starts at the folder of the file that it is written in"
+        )
+    if os.path.samefile(file, path):
+        raise UserError(f"{path}: extends: a study cannot extend itself")
+    base = read_yaml(file)
+    if base.get("extends") is not None:
+        raise UserError(
+            f"{path}: extends: '{file}' extends a study itself; name that one: "
+            f"'{base['extends']}', seen from '{file.parent}'"
+        )
+    return merged(inherited(content, base), overrides), (file, base)
+
+
+def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """Add what a study inherits from the study ``base``: all but its name."""
+    result = {**base, **content}
+    if "study" not in content:
+        result.pop("study", None)
+    for section in ADDED:
+        parts = base.get(section), content.get(section)
+        if all(isinstance(part, dict) for part in parts):
+            result[section] = {**parts[0], **parts[1]}
+    return result
+
+
+def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    """Replace values key by key; text in the new ones is read as in a file."""
+    result = dict(base)
+    for key, value in overrides.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both else _typed(value)
+    return result
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader; one line for keys that are no text or stand twice, and broken values."""
+
+    levels = 0
+
+    def compose_node(self, parent, index):
+        self.levels += 1
+        if self.levels > LEVELS:
+            line = self.peek_event().start_mark.line + 1
+            raise UserError(f"line {line}: nested too deeply: more than {LEVELS} levels")
+        node = super().compose_node(parent, index)
+        self.levels -= 1
+        return node
+
+    def get_single_node(self):
+        node = super().get_single_node()
+        _check_extent(node)  # before what is merged (<<) is copied
+        return node
+
+    def construct_object(self, node, deep=False):
+        try:
+            value = super().construct_object(node, deep)
+            if type(value) in (int, float):
+                _check_number(node.value, value)
+            if isinstance(value, str):
+                value.encode()  # "\ud800" is no character
+            return value
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            # A date such as 2024-13-45, or a tag such as !!int on something else.
+            line = node.start_mark.line + 1
+            raise UserError(f"line {line}: a value that cannot be read: {error}") from None
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise UserError(f"line {line}: a key must be plain text, no list or mapping")
+            if key.value in seen:
+                raise UserError(f"line {line}: key '{key.value}' is written twice; keep one")
+            seen.add(key.value)
+            if key.tag not in KEYS:
+                read = self.construct_object(key)
+                raise UserError(
+                    f"line {line}: {key.value}: a name must be text: YAML reads it as {read}; "
+                    "quote it"
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _check_number(text: str, value: float) -> None:
+    if len(text) > DIGITS:
+        raise ValueError(f"a number of more than {DIGITS} characters")
+    if ODD.fullmatch(text):
+        raise ValueError(f"YAML takes {text} for {value}; write that, or quote it if it is text")
+
+
+def _check_extent(content: Any) -> None:
+    """Check that nodes or values are no more and no deeper than a study's may be."""
+    try:
+        values, levels = _extent(content, {})
+    except RecursionError:
+        values = levels = math.inf
+    if levels > LEVELS:
+        own = "; an alias (*name) may not be part of what it stands for"
+        raise UserError(f"nested too deeply: more than {LEVELS} levels{own * math.isinf(levels)}")
+    if values > VALUES:
+        raise UserError(f"more than {VALUES:,} values, with those that aliases (*name) repeat")
+
+
+def _extent(part: Any, known: dict[int, tuple[float, float]]) -> tuple[float, float]:
+    """Count values and levels below a part; an alias counts as often as it stands."""
+    if id(part) not in known:
+        known[id(part)] = (math.inf, math.inf)  # of what holds itself, when it is met again
+        inner = [_extent(p, known) for p in _parts(part)]
+        values, levels = zip(*inner, strict=True) if inner else ((), ())
+        known[id(part)] = 1 + sum(values), 1 + max(levels, default=0)
+    return known[id(part)]
+
+
+def _parts(part: Any) -> Iterable[Any]:
+    match part:
+        case yaml.MappingNode():
+            return (node for pair in part.value for node in pair)
+        case yaml.SequenceNode():
+            return part.value
+        case dict():
+            return part.values()
+        case list():
+            return part
+    return ()
+
+
+def _text(path: Path) -> str:
+    """Read a file that people wrote: no endless one, and none that waits for a writer."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise UserError("cannot be read: it is no regular file")
+    with path.open("rb") as stream:
+        data = stream.read(BYTES + 1)
+    if len(data) > BYTES:
+        raise UserError(
+            f"cannot be read: it has more than {BYTES:,} bytes; a study is a short text"
+        )
+    return data.decode("utf-8")
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML file safely.
+
+    Raises
+    ------
+    UserError
+        If it is missing, is no mapping, is no YAML, has a key twice, or is larger than a study is.
+    """
+    try:
+        text = _text(Path(path))
+        content = yaml.load(text, Loader=_Loader)  # noqa: S506
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as such"
+        raise UserError(f"{path}: cannot be read: {reason}") from None
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    except (ValueError, OverflowError):  # of chr(), for "\UFFFFFFFF"
+        raise UserError(f"{path}: not valid YAML: a character beyond Unicode") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        character = f"the character U+{error.character:04X}"
+        raise UserError(f"{path}: line {line}: not valid YAML: {character}; remove it") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark else ""
+        problem = ", ".join(filter(None, (error.context, error.problem)))
+        raise UserError(f"{path}: {where}not valid YAML: {problem}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: a study is a mapping of keys to values (study, datasets, ...)")
+    if "__use_yte__" in content:  # Snakemake would run the Python in it
+        raise UserError(f"{path}: __use_yte__: unknown key; a study is no template")
+    return content
+
+
+def _typed(value: Any) -> Any:
+    """Read numbers, booleans and null as YAML does: Snakemake hands inner values over as text."""
+    if isinstance(value, dict):
+        return {k: _typed(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_typed(v) for v in value]
+    if not isinstance(value, str):
+        return value
+    if any("\udc80" <= character <= "\udcff" for character in value):
+        raise UserError(f"--config: '{value}' is not UTF-8 text")
+    try:
+        read = yaml.load(value, Loader=_Loader)  # noqa: S506
+    except (yaml.YAMLError, UserError, ValueError, OverflowError):
+        return value
+    return read if read is None or isinstance(read, (bool, int, float)) else value

@@ -1,0 +1,1 @@
+"""What surrogates share that learn from pairs of configurations."""

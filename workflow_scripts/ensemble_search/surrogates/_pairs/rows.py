@@ -1,0 +1,72 @@
+"""Pairs of configurations as rows that a regressor learns diversities from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensemble_search.surrogates._pairs.trees import PairTrees
+from ensemble_search.surrogates.base import DiversityModel, one_hot
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every ordered pair of n configurations, each with itself too (DivBO paper, Section 3.2).
+
+    Attributes
+    ----------
+    rows
+        float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then of j.
+    targets
+        Their diversities, of shape (n * n,).
+    varying
+        Bool, of shape (n_columns,): the one-hot columns that are in the rows. The others are
+        constant over the configurations, so that no tree could split on them.
+    categories
+        Number of categories of each hyperparameter, 0 of a number.
+    size
+        n.
+    """
+
+    rows: np.ndarray
+    targets: np.ndarray
+    varying: np.ndarray
+    categories: np.ndarray
+    size: int
+
+    @classmethod
+    def of(cls, vectors: np.ndarray, diversities: np.ndarray, categories: np.ndarray) -> "Pairs":
+        """Make the pairs of n configurations; see :meth:`DiversitySurrogate.fit`."""
+        n = len(vectors)
+        vectors = one_hot(vectors, categories)
+        varying = (vectors != vectors[0]).any(axis=0)
+        vectors = vectors[:, varying]
+        rows = np.concatenate(
+            [np.repeat(vectors, n, axis=0), np.tile(vectors, (n, 1))],
+            axis=1,
+        )
+        return cls(rows, diversities.ravel(), varying, categories, n)
+
+    def of_subset(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw 80 % of the configurations, 2 at least; return the rows of their pairs, int."""
+        size = min(self.size, max(2, round(0.8 * self.size)))
+        chosen = np.sort(rng.choice(self.size, size, replace=False))
+        return (chosen[:, None] * self.size + chosen).ravel()
+
+    def columns(self, vectors: np.ndarray) -> np.ndarray:
+        """Make the varying one-hot columns of other configurations, float32."""
+        return one_hot(vectors, self.categories)[:, self.varying]
+
+    def model(self, members: Sequence[PairTrees]) -> DiversityModel:
+        """Ask boosters that were trained on the rows; see :class:`DiversitySurrogate`."""
+
+        def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            a, b = self.columns(a), self.columns(b)
+            return np.stack([member.predict(a, b) for member in members])
+
+        return predict
+
+    @staticmethod
+    def no_model(members: int) -> DiversityModel:
+        """Predict 0: what can be learned from configurations that are all equal."""
+        return lambda a, b: np.zeros((members, len(a), len(b)))

@@ -1,0 +1,116 @@
+"""What surrogates are: models of performance, or of diversity, of configurations not yet fitted.
+
+A surrogate lives in a file of its own, ``surrogates/<name>.py``, with one public subclass of
+either class below. Its fields are its settings; ``fit`` returns the fitted model as a function,
+so a surrogate object itself never changes.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+PerformanceModel = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+DiversityModel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class PerformanceSurrogate(BaseModel, ABC):
+    """Predicts the validation error of a configuration, with a standard deviation (M_perf)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @abstractmethod
+    def fit(
+        self,
+        vectors: np.ndarray,
+        errors: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
+    ) -> PerformanceModel:
+        """Fit on the evaluated configurations.
+
+        Parameters
+        ----------
+        vectors
+            Encoded configurations, of shape (n, n_hyperparameters); see
+            ``Space.encode``.
+        errors
+            Validation errors without NaN, of shape (n,).
+        categories
+            Number of categories of each hyperparameter, 0 of a number; int,
+            of shape (n_hyperparameters,).
+        rng
+            The only source of randomness.
+
+        Returns
+        -------
+        model
+            ``model(vectors)`` of shape (m, n_hyperparameters) gives ``(mean, std)``, each of
+            shape (m,).
+        """
+
+
+class DiversitySurrogate(BaseModel, ABC):
+    """Predicts the diversity (paper, Eq. 3) of a pair of configurations (M_div).
+
+    A model consists of several members; their mean is the prediction, their spread is what the
+    model does not know.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @abstractmethod
+    def fit(
+        self,
+        vectors: np.ndarray,
+        diversities: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
+    ) -> DiversityModel:
+        """Fit on the successfully evaluated configurations.
+
+        Parameters
+        ----------
+        vectors
+            Encoded configurations, of shape (n, n_hyperparameters), n >= 1; see
+            ``Space.encode``.
+        diversities
+            Their pairwise diversities, of shape (n, n), symmetric, zeros on the diagonal.
+        categories
+            Number of categories of each hyperparameter, 0 of a number; int,
+            of shape (n_hyperparameters,).
+        rng
+            The only source of randomness.
+
+        Returns
+        -------
+        model
+            ``model(a, b)`` of shapes (m, n_hyperparameters) and (p, n_hyperparameters) gives the
+            predictions of every member for every pair, of shape (members, m, p).
+        """
+
+
+def one_hot(vectors: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Give each category a column of its own, for models that know numbers only.
+
+    Parameters
+    ----------
+    vectors
+        Encoded configurations, of shape (n, n_hyperparameters).
+    categories
+        See :meth:`PerformanceSurrogate.fit`.
+
+    Returns
+    -------
+    columns
+        float32, of shape (n, n_columns), in the order of the hyperparameters.
+    """
+    widths = np.maximum(categories, 1)
+    starts = np.cumsum(widths) - widths
+    categorical = np.asarray(categories) > 0
+    columns = np.zeros((len(vectors), widths.sum()), dtype=np.float32)
+    columns[:, starts[~categorical]] = vectors[:, ~categorical]
+    hot = starts[categorical] + vectors[:, categorical].astype(int)
+    np.put_along_axis(columns, hot, 1.0, axis=1)
+    return columns

@@ -1,0 +1,91 @@
+"""Probabilistic random forest that splits categories: the performance surrogate of SMAC, DivBO."""
+
+import numpy as np
+from pydantic import Field
+
+from ensemble_search.surrogates._categories import Categories
+from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurrogate
+
+VARIANCE = 1e-5  # the least, as in OpenBox
+
+
+class RandomForest(PerformanceSurrogate):
+    """Forest whose trees' spread is the uncertainty (Hutter et al. 2011; OpenBox's settings).
+
+    Each tree learns from a bootstrap sample, and sees a categorical hyperparameter as one column,
+    in which the categories are in the order of their mean errors in that sample
+    (``Categories.places``). A category that the sample does not have has a
+    random place, another in every tree, so the trees disagree about it: an algorithm that was
+    never tried may well improve, where a forest on one-hot columns predicts the mean of the others
+    and is sure of it.
+
+    Every split looks at 5/6 of the hyperparameters, and lies anywhere between the two neighbouring
+    values; a node of fewer than 3 rows is not split, and a leaf holds at least 3, counted with the
+    copies in the bootstrap sample. The mean is the mean of the trees' means, the variance their
+    variance (divisor n - 1), no less than 1e-5.
+    """
+
+    trees: int = Field(10, ge=2, description="Trees of the forest.")
+
+    def fit(
+        self,
+        vectors: np.ndarray,
+        errors: np.ndarray,
+        categories: np.ndarray,
+        rng: np.random.Generator,
+    ) -> PerformanceModel:
+        """Fit the forest; see :meth:`PerformanceSurrogate.fit`."""
+        known = Categories(categories)
+        vectors, errors = np.asarray(vectors, dtype=np.float32), np.asarray(errors, dtype=float)
+        trees = [_Tree(vectors, known, errors, rng) for _ in range(self.trees)]
+
+        def predict(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            columns = np.array(vectors, dtype=np.float32)
+            codes = known.codes(columns)
+            means = np.stack([tree.predict(columns, codes) for tree in trees])
+            variance = np.maximum(means.var(axis=0, ddof=1), VARIANCE)
+            return means.mean(axis=0), np.sqrt(variance)
+
+        return predict
+
+
+class _Tree:
+    """One tree: scikit-learn's, on columns in which categories are numbers."""
+
+    def __init__(
+        self, vectors: np.ndarray, known: Categories, errors: np.ndarray, rng: np.random.Generator
+    ):
+        from sklearn.tree import DecisionTreeRegressor
+
+        rows = rng.integers(len(errors), size=len(errors))
+        columns, errors = vectors[rows], errors[rows]
+        codes = known.codes(columns)
+        self.places = known.places(codes, errors, rng)
+        columns[:, known.columns] = self.places[codes]
+        seed = int(rng.integers(2**31))
+        self.tree = (
+            DecisionTreeRegressor(
+                max_features=5 / 6, min_samples_split=3, min_samples_leaf=3, random_state=seed
+            )
+            .fit(columns, errors)
+            .tree_
+        )
+        self._move_thresholds(columns, rng)
+        used = np.isin(known.columns, self.tree.feature)
+        self.used = [(i, known.columns[i]) for i in np.flatnonzero(used)]
+
+    def _move_thresholds(self, columns: np.ndarray, rng: np.random.Generator) -> None:
+        """Draw each threshold uniformly between the values beside it (scikit-learn: the middle)."""
+        splits = np.flatnonzero(self.tree.children_left >= 0)
+        values = columns[:, self.tree.feature[splits]].astype(float)
+        here = self.tree.decision_path(columns).toarray()[:, splits] > 0
+        left = values <= self.tree.threshold[splits]
+        low = np.where(here & left, values, -np.inf).max(axis=0)
+        high = np.where(here & ~left, values, np.inf).min(axis=0)
+        self.tree.threshold[splits] = low + rng.random(len(splits)) * (high - low)
+
+    def predict(self, columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the means of the leaves; ``columns`` is overwritten where it holds categories."""
+        for i, column in self.used:
+            columns[:, column] = self.places[codes[:, i]]
+        return self.tree.predict(columns).ravel()
