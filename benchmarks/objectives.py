@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.ensembles.base import expand
 from ensemble_search.evaluation.status import OK
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -339,7 +339,9 @@ class Table:
             status = table["status"][i].as_py()
             outcome = Outcome(status, float("nan"))
             if status == OK:
-                validation, tested = (expand(np.array(p[i])) for p in (pool.predictions, test))
+                validation, tested = (
+                    CLASSIFICATION.expand(np.array(p[i])) for p in (pool.predictions, test)
+                )
                 outcome = Outcome(OK, float(pool.errors[i]), validation, tested)
             self._outcomes.setdefault(space.configuration(values), outcome)
 

@@ -35,6 +35,7 @@ from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # n
 
 from ensemble_search.ensembles.selection import select  # noqa: E402
 from ensemble_search.evaluation.status import OK  # noqa: E402
+from ensemble_search.metrics.error import ERROR  # noqa: E402
 from ensemble_search.optimizers.base import History  # noqa: E402
 from ensemble_search.runtime import plugins, signals  # noqa: E402
 from ensemble_search.runtime.code_version import code_version  # noqa: E402
@@ -177,10 +178,9 @@ def scores(problem, outcomes: list[Outcome], seed: int) -> dict[str, float]:
         result[f"error_{point}"] = errors.min()
         validation, test = (np.stack([getattr(o, p) for o in ok]) for p in ("validation", "test"))
         members = select(validation, problem.labels, size=25, seed=seed)
-        found = zip(
-            members.labels(validation, test), (problem.labels, problem.test_labels), strict=True
-        )
-        wrong = [float(np.mean(labels != truth)) for labels, truth in found]
+        truths = problem.labels, problem.test_labels
+        both = zip(truths, members.predict_both(validation, test), strict=True)
+        wrong = [ERROR.loss(truth, predictions) for truth, predictions in both]
         result[f"ensemble_{point}"], result[f"ensemble_test_{point}"] = wrong
     return {name: round(value, 6) for name, value in result.items()}
 

@@ -18,8 +18,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
-from ensemble_search.ensembles.base import Members, Pool, expand, rounded
+from ensemble_search.ensembles.base import Members, Pool, rounded
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, select
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.problems.classification import CLASSIFICATION
 
 
 def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:
@@ -33,8 +35,7 @@ def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:
         predictions[i] = odds / odds.sum(axis=1, keepdims=True)
     if n_classes == 2:
         predictions = predictions[:, :, 1:].copy()
-    single = Members(np.array([0]), np.array([1.0]))
-    errors = np.array([np.mean(single.predict(p[None]) != labels) for p in predictions])
+    errors = np.array([ERROR.loss(labels, rounded(p)) for p in predictions])
     return Pool(predictions, labels, errors, 0)
 
 
@@ -71,7 +72,7 @@ def main() -> None:
             pool = make_pool(options.models, n_samples, n_classes)
             for size in options.sizes:
                 start = time.process_time()
-                trace = Selection(size=size, ties=ties).trace(pool)
+                trace = Selection(size=size, ties=ties).build_prefixes(pool)
                 traced = time.process_time() - start
                 start = time.process_time()
                 for t, members in enumerate(trace, 1):
@@ -88,7 +89,7 @@ def main() -> None:
 
 
 def time_plain(pool: Pool, trace: list[Members], size: int, ties: Ties, step: int = 10) -> float:
-    probabilities = expand(rounded(pool.predictions).astype(float))
+    probabilities = CLASSIFICATION.expand(rounded(pool.predictions).astype(float))
     start = time.process_time()
     for t in range(step, len(trace) + 1, step):
         path = plain(probabilities[:t], pool, size, ties)

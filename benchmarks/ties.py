@@ -27,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
 from ensemble_search.ensembles.selection import Ties, select
+from ensemble_search.metrics.error import ERROR
 from ensemble_search.results import readers
 from ensemble_search.runtime import errors
 from ensemble_search.scoring import ensemble_scores
@@ -49,8 +50,8 @@ def measure(search: Path, ties: Ties, size: int, seeds: int) -> np.ndarray:
     found = []
     for seed in range(seeds):
         members = select(predictions, pool.labels, size, seed, ties=ties)
-        labels = members.labels(predictions, test)
-        wrong = np.mean(labels[0] != pool.labels), np.mean(labels[1] != test_labels)
+        both = members.predict_both(predictions, test)
+        wrong = ERROR.loss(pool.labels, both[0]), ERROR.loss(test_labels, both[1])
         found.append([100 * wrong[0], 100 * wrong[1], len(members.indices)])
     return np.array(found)
 

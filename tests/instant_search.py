@@ -10,7 +10,7 @@ import hostile_space
 import search as search_script
 from ensemble_search.data.split import load_inputs
 from ensemble_search.evaluation.evaluator import Evaluation
-from ensemble_search.problems.probabilities import align
+from ensemble_search.problems.classification import align
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.code_version import code_version
 from ensemble_search.runtime.errors import run

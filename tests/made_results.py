@@ -105,6 +105,7 @@ def search_manifest(**more) -> dict:
         "seed": 0,
         "settings": {"optimizer": "random"},
         "space": "divbo",
+        "metric": "error",
         "limits": {"seconds": 300, "memory_mb": 4096},
         "evaluations": 8,
         "best_error": 0.2,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from ensemble_search.ensembles.bagging import Bagging
-from ensemble_search.ensembles.base import Pool, leading
+from ensemble_search.ensembles.base import Pool, lowest
 
 
 def trace(errors, size=5):
     errors = np.array(errors)
     predictions = np.zeros((len(errors), 4, 1), dtype=np.float32)
-    made = Bagging(size=size).trace(Pool(predictions, np.zeros(4, dtype=int), errors, 0))
+    made = Bagging(size=size).build_prefixes(Pool(predictions, np.zeros(4, dtype=int), errors, 0))
     return [m and dict(zip(m.indices.tolist(), m.weights.tolist(), strict=True)) for m in made]
 
 
@@ -37,10 +37,11 @@ def test_size_is_five_as_in_the_paper():
 
 
 @pytest.mark.parametrize("size", [1, 3, 20])
-def test_leading_is_the_sorted_beginning(size):
+def test_lowest_errors(size):
     errors = np.round(np.random.default_rng(0).random(15), 1)
     errors[[0, 4, 9]] = np.nan
-    for t, found in enumerate(leading(errors, size)):
+    for t in range(len(errors)):
+        found = lowest(errors[: t + 1], size)
         ok = np.flatnonzero(~np.isnan(errors[: t + 1]))
         expected = ok[np.argsort(errors[ok], kind="stable")[:size]]
         assert found.tolist() == sorted(expected)

@@ -14,10 +14,9 @@ import pytest
 
 from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.ensembles.base import Pool
-from ensemble_search.problems.probabilities import align
+from ensemble_search.problems.classification import CLASSIFICATION, align
 from ensemble_search.runtime import plugins, provenance
 from ensemble_search.scoring import ensemble_scores
-from ensemble_search.search.observe import stored
 from ensemble_search.surrogates.base import DiversitySurrogate
 from test_optimizer_contract import FAST, SETTINGS
 from toy_space import LABELS, ToySpace, search
@@ -44,7 +43,7 @@ def searches() -> dict:
     for optimizer in plugins.available("optimizers"):
         settings = SETTINGS.get(optimizer, {}) | FAST.get(optimizer, {})
         past, _ = search(plugins.load("optimizers", optimizer)(**settings), ToySpace(), EVALUATIONS)
-        predictions = np.stack([stored(o.prediction) for o in past.observations])
+        predictions = np.stack([CLASSIFICATION.compress(o.prediction) for o in past.observations])
         errors = np.array([o.error for o in past.observations])
         pool = Pool(predictions, LABELS, errors, seed=0)
         found[optimizer] = {

@@ -69,13 +69,13 @@ def test_the_ensembles_of_the_paper_are_there():
 def test_pure_and_deterministic(ensemble, pool):
     """The pool is read-only, so a write into it would raise."""
     copy = pool_of(pool.predictions.copy(), pool.labels.copy(), pool.errors.copy(), pool.seed)
-    first = plain(ensemble.trace(pool))
-    assert plain(ensemble.trace(copy)) == first
-    assert plain(ensemble.trace(pool)) == first
+    first = plain(ensemble.build_prefixes(pool))
+    assert plain(ensemble.build_prefixes(copy)) == first
+    assert plain(ensemble.build_prefixes(pool)) == first
 
 
 def test_valid_members(ensemble, pool):
-    trace = ensemble.trace(pool)
+    trace = ensemble.build_prefixes(pool)
     assert len(trace) == len(pool.errors)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))
@@ -91,14 +91,14 @@ def test_valid_members(ensemble, pool):
 
 
 def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool):
-    whole = plain(ensemble.trace(pool))
+    whole = plain(ensemble.build_prefixes(pool))
     for n in (1, 2, 3, 9, 15, 29):
         prefix = pool_of(pool.predictions[:n], pool.labels, pool.errors[:n], pool.seed)
-        assert plain(ensemble.trace(prefix)) == whole[:n]
+        assert plain(ensemble.build_prefixes(prefix)) == whole[:n]
 
 
 def test_same_object_just_where_nothing_changed(ensemble, pool):
-    trace = ensemble.trace(pool)
+    trace = ensemble.build_prefixes(pool)
     contents = plain(trace)
     same = [a is b for a, b in zip(trace[1:], trace[:-1], strict=True)]
     assert same == [a == b for a, b in zip(contents[1:], contents[:-1], strict=True)]
@@ -107,8 +107,10 @@ def test_same_object_just_where_nothing_changed(ensemble, pool):
 
 def test_failed_evaluations_change_nothing(ensemble, pool):
     ok = np.flatnonzero(~np.isnan(pool.errors))
-    without = ensemble.trace(pool_of(pool.predictions[ok], pool.labels, pool.errors[ok], pool.seed))
-    trace = ensemble.trace(pool)
+    without = ensemble.build_prefixes(
+        pool_of(pool.predictions[ok], pool.labels, pool.errors[ok], pool.seed)
+    )
+    trace = ensemble.build_prefixes(pool)
     assert plain([trace[i] for i in ok]) == plain(without, ok)
     assert all(trace[i] is trace[i - 1] for i in FAILED if i > 1)
 
@@ -116,9 +118,9 @@ def test_failed_evaluations_change_nothing(ensemble, pool):
 def test_no_success_no_ensemble(ensemble):
     predictions = np.full((3, 5, 1), np.nan, dtype=np.float32)
     pool = pool_of(predictions, np.array([0, 1, 0, 1, 1]), np.full(3, np.nan), 0)
-    assert ensemble.trace(pool) == [None] * 3
+    assert ensemble.build_prefixes(pool) == [None] * 3
     nothing = pool_of(predictions[:0], pool.labels, pool.errors[:0], 0)
-    assert ensemble.trace(nothing) == []
+    assert ensemble.build_prefixes(nothing) == []
 
 
 def test_the_test_set_has_no_influence(ensemble, pool):

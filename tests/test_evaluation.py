@@ -22,7 +22,8 @@ from ensemble_search.evaluation import process as process_module
 from ensemble_search.evaluation import worker as worker_module
 from ensemble_search.evaluation.evaluator import Evaluator, WorkerError
 from ensemble_search.evaluation.worker import MODULES
-from ensemble_search.problems.probabilities import InvalidPredictionError, align
+from ensemble_search.problems.base import InvalidPredictionError
+from ensemble_search.problems.classification import align
 from ensemble_search.runtime.errors import UserError
 from hostile_space import HostileSpace, write_inputs
 

@@ -21,7 +21,7 @@ from ensemble_search.analysis import (
 from ensemble_search.analysis.load import diversities, load
 from ensemble_search.data import normalise, paper_sets, prepare, split
 from ensemble_search.data.sources import Raw, source_key
-from ensemble_search.problems.diversity import diversity
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.report import pages, write
 from ensemble_search.report.pages.test_errors import common_ranks
 from ensemble_search.report.papers import published
@@ -282,7 +282,7 @@ def test_diversities_are_those_that_the_search_uses(columns):
     p = np.random.default_rng(0).random((6, 50, columns))
     full = np.concatenate([1 - p, p], axis=-1) if columns == 1 else p
     found = diversities(p, np.array([0, 5]), np.array([1, 2, 5]))
-    expected = [[diversity(full[i], full[j]) for j in (1, 2, 5)] for i in (0, 5)]
+    expected = [[CLASSIFICATION.diversity(full[i], full[j]) for j in (1, 2, 5)] for i in (0, 5)]
     assert found == pytest.approx(np.array(expected))
 
 

@@ -153,7 +153,7 @@ def test_nothing_to_mutate():
 def test_selection_from_the_population(classes, ties):
     """Evaluation for evaluation the ensemble selection of the last 6 successes."""
     pool = mixed_pool(classes, 3)
-    trace = Population(population=6, size=5, ties=ties).trace(pool)
+    trace = Population(population=6, size=5, ties=ties).build_prefixes(pool)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))[-6:]
         if not len(ok):
@@ -163,7 +163,7 @@ def test_selection_from_the_population(classes, ties):
         assert members.indices.tolist() == ok[chosen.indices].tolist()
         np.testing.assert_array_equal(members.weights, chosen.weights)
     assert trace[-1].indices.min() >= 24
-    everything = Population(population=100, size=5, ties=ties).trace(pool)
-    for a, b in zip(everything, Selection(size=5, ties=ties).trace(pool), strict=True):
+    everything = Population(population=100, size=5, ties=ties).build_prefixes(pool)
+    for a, b in zip(everything, Selection(size=5, ties=ties).build_prefixes(pool), strict=True):
         assert (a is None) == (b is None)
         assert a is None or a.indices.tolist() == b.indices.tolist()

@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.ensembles.base import Members, expand
+import made_results
+from ensemble_search.ensembles.base import Members
 from ensemble_search.ensembles.selection import Selection
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import atomic, write_npy, write_parquet
+from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
 from ensemble_search.scoring import ensemble_scores
 
 SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
@@ -44,6 +46,7 @@ def make(folder, n=40, n_classes=2, failed=(0, 1, 5, 39), seed=0):
         "predict_seconds": np.where(np.isnan(errors), np.nan, rng.random(n)),
     }
     write_parquet(search / "observations.parquet", pd.DataFrame(columns))  # null where failed
+    write_json(search / "search.json", made_results.search_manifest(evaluations=n))
     write_npy(split / "test_labels.npy", labels["test"])
     with atomic(split / "inputs.npz") as path:
         classes = np.array([f"class {c}" for c in range(n_classes)])
@@ -74,7 +77,10 @@ def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
         "validation": np.load(split / "inputs.npz")["y_validation"],
         "test": np.load(split / "test_labels.npy"),
     }
-    arrays = {p: expand(np.load(search / f"predictions-{p}.npy")).astype(float) for p in labels}
+    arrays = {
+        p: CLASSIFICATION.expand(np.load(search / f"predictions-{p}.npy")).astype(float)
+        for p in labels
+    }
     seconds = pd.read_parquet(search / "observations.parquet")["predict_seconds"]
     current = None
     for row in table.itertuples():
@@ -117,6 +123,7 @@ def test_errors_by_hand(tmp_path):
     write_npy(search / "predictions-test.npy", test)
     columns = {"iteration": [1, 2], "error": np.array([2, 1]) / 3, "predict_seconds": [0.5, 0.25]}
     write_parquet(search / "observations.parquet", columns)
+    write_json(search / "search.json", made_results.search_manifest(evaluations=2))
     write_npy(split / "test_labels.npy", np.array([0, 1]))
     with atomic(split / "inputs.npz") as path:
         np.savez(path, y_validation=np.array([1, 1, 0]), classes=np.array(["no", "yes"]))
@@ -253,7 +260,7 @@ def drop_sample(path):
 
 
 def add_column(path):
-    write_npy(path, expand(np.load(path)))
+    write_npy(path, CLASSIFICATION.expand(np.load(path)))
 
 
 def drop_label(path):

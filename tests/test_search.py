@@ -14,13 +14,15 @@ import pytest
 import hostile_space
 import instant_search
 from ensemble_search.evaluation.evaluator import Evaluation, Evaluator
+from ensemble_search.metrics.error import ERROR
 from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.provenance import moment
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Journal, Record
 from ensemble_search.search.loop import run
-from ensemble_search.search.observe import error_rate, generator, observation, stored
+from ensemble_search.search.observe import generator, observation
 
 TESTS = Path(__file__).parent
 SECONDS = ("suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
@@ -267,18 +269,20 @@ def test_generator_depends_on_seed_and_iteration():
 
 def test_stored_and_shown_predictions():
     two = np.array([[0.25, 0.75], [0.5, 0.5]], dtype=np.float32)
-    assert stored(two).tolist() == [[0.75], [0.5]]
-    assert observation(None, "ok", 0.5, stored(two)).prediction.tolist() == two.tolist()
+    assert CLASSIFICATION.compress(two).tolist() == [[0.75], [0.5]]
+    assert (
+        observation(None, "ok", 0.5, CLASSIFICATION.compress(two)).prediction.tolist()
+        == two.tolist()
+    )
     three = np.full((2, 3), 1 / 3, dtype=np.float32)
-    assert stored(three) is three
-    assert stored(None) is None
+    assert CLASSIFICATION.compress(three) is three
     failed = observation(None, "timeout", None, None)
     assert failed.prediction is None
     assert np.isnan(failed.error)
 
 
 def test_error_rate_takes_the_first_of_tied_classes():
-    assert error_rate(np.array([[0.5], [0.6], [0.4]]), np.array([0, 1, 1])) == pytest.approx(1 / 3)
+    assert ERROR.loss(np.array([0, 1, 1]), np.array([[0.5], [0.6], [0.4]])) == pytest.approx(1 / 3)
     three = np.array([[0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
-    assert error_rate(three, np.array([0, 2])) == 0
-    assert error_rate(three, np.array([1, 2])) == 0.5
+    assert ERROR.loss(np.array([0, 2]), three) == 0
+    assert ERROR.loss(np.array([1, 2]), three) == 0.5

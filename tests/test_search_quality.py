@@ -14,12 +14,12 @@ from scipy import stats
 
 import made_results
 from ensemble_search.evaluation.status import OK
+from ensemble_search.metrics.error import ERROR
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import read_json, write_json, write_npy
 from ensemble_search.search import run
 from ensemble_search.search.journal import Record
-from ensemble_search.search.observe import error_rate
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -113,8 +113,8 @@ def test_made_up_predictions_have_the_error():
     ok = [o for o in outcomes if o.status == OK]
     assert len(ok) >= 50
     for outcome in ok:
-        assert error_rate(outcome.validation, problem.labels) == outcome.error
-        assert abs(error_rate(outcome.test, problem.test_labels) - outcome.error) < 0.07
+        assert ERROR.loss(problem.labels, outcome.validation) == outcome.error
+        assert abs(ERROR.loss(problem.test_labels, outcome.test) - outcome.error) < 0.07
     wrong = np.array([o.validation.argmax(axis=1) != problem.labels for o in ok])
     assert len(np.unique(wrong, axis=0)) == len(ok)
 
@@ -173,7 +173,7 @@ def write_table(results: Path, repeat: int, size: int = 30, data: str = "0") -> 
             Record(
                 dict(configuration),
                 "ok" if ok else "timeout",
-                error_rate(drawn["validation"], labels["validation"]) if ok else None,
+                ERROR.loss(labels["validation"], drawn["validation"]) if ok else None,
                 **dict.fromkeys(("suggest_seconds", "fit_seconds", "cpu_seconds"), 0.1),
                 predict_seconds=0.1,
                 memory_mb=9.0,
@@ -220,7 +220,7 @@ def test_a_table_is_the_union_of_its_searches(stored):
         outcome = table.evaluate(table.space.configuration(record.configuration))
         assert outcome.status == record.status
         if record.status == OK:
-            assert outcome.error == error_rate(outcome.validation, table.labels) == record.error
+            assert outcome.error == ERROR.loss(table.labels, outcome.validation) == record.error
             assert np.array_equal(outcome.test[:, 1:], record.test)
     ok = [r for r in records if r.status == OK]
     assert table.lowest == min(r.error for r in ok)

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ensemble_search.ensembles.base import RESOLUTION, Members, Pool, expand
-from ensemble_search.ensembles.greedy.error_counts import make_votes
+from ensemble_search.ensembles.base import RESOLUTION, Members, Pool
+from ensemble_search.ensembles.greedy.error_counts import make_sums
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, paths, select
+from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.problems.classification import CLASSIFICATION
 
 
 def exact_errors(chosen, predictions, labels):
@@ -109,7 +111,7 @@ def pools(draw):
 @settings(max_examples=200, deadline=None)
 @given(pools(), st.integers(1, 9), st.booleans(), st.sampled_from(TIES))
 def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best, ties):
-    trace = Selection(size=size, use_best=use_best, ties=ties).trace(pool)
+    trace = Selection(size=size, use_best=use_best, ties=ties).build_prefixes(pool)
     assert len(trace) == len(pool.errors)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))
@@ -143,10 +145,10 @@ def test_errors_are_those_of_the_labels_that_the_ensemble_gives(pool, size, ties
         for number, wrong in enumerate(errors, 1):
             chosen = random.sample(path[:number], number)
             members = Members(np.array(chosen), np.full(number, 1 / number))
-            assert np.sum(members.predict(predictions) != pool.labels) == wrong
+            assert np.sum(predicted_labels(members.predict(predictions)) != pool.labels) == wrong
         indices, weights = members_of(path)
         members = Members(np.array(indices), np.array(weights))
-        assert np.sum(members.predict(predictions) != pool.labels) == errors[-1]
+        assert np.sum(predicted_labels(members.predict(predictions)) != pool.labels) == errors[-1]
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
@@ -156,7 +158,7 @@ def test_a_probability_that_a_sum_cannot_hold_is_no_majority(order):
     labels = np.array([0, 0, 1])
     *_, (path, trajectory) = paths(predictions, labels, 2, 0)
     assert trajectory == [exact_errors(path[:n], predictions, labels) for n in (1, 2)]
-    votes = make_votes(predictions, labels)
+    votes = make_sums(predictions, labels)
     for first in (0, 1):
         count = votes.counter(votes.add(votes.zero, first), 2)
         assert count(votes.models(0, 2))[1 - first] == 1  # only the tied third sample
@@ -169,8 +171,8 @@ def test_the_smallest_majority_counts_in_the_largest_ensembles(size):
         predictions = np.array([p, 0, 1], dtype=np.float32)[:, None, None]
         weights = np.array([1, size // 2 - 1, size // 2]) / size
         members = Members(np.arange(3), weights)
-        assert members.predict(predictions).tolist() == [label]
-        votes = make_votes(predictions, np.array([1]))
+        assert predicted_labels(members.predict(predictions)).tolist() == [label]
+        votes = make_sums(predictions, np.array([1]))
         sums = size // 2 * votes.models(2, 3)[:, 0].astype(float)
         assert votes.counter(sums, size)(votes.models(0, 1)).tolist() == [1 - label]
 
@@ -186,7 +188,7 @@ def noisy_pool(seed, n, n_samples, n_classes):
     if n_classes == 2:
         predictions = predictions[:, :, 1:]
     single = Members(np.array([0]), np.array([1.0]))
-    errors = [np.mean(single.predict(p[None]) != labels) for p in predictions]
+    errors = [np.mean(predicted_labels(single.predict(p[None])) != labels) for p in predictions]
     return Pool(predictions, labels, np.array(errors), seed)
 
 
@@ -196,7 +198,7 @@ def noisy_pool(seed, n, n_samples, n_classes):
 )
 def test_trace_equals_select_on_realistic_pools(n_classes, size, ties):
     pool = noisy_pool(n_classes, 60, 150, n_classes)
-    trace = Selection(size=size, ties=ties).trace(pool)
+    trace = Selection(size=size, ties=ties).build_prefixes(pool)
     for t, members in enumerate(trace, 1):
         expected = select(pool.predictions[:t], pool.labels, size, pool.seed, ties=ties)
         assert members.indices.tolist() == expected.indices.tolist()
@@ -209,7 +211,7 @@ def test_trace_equals_select_on_realistic_pools(n_classes, size, ties):
 def test_select_equals_loops_in_float64_on_a_realistic_pool(n_classes, ties):
     """All candidates of a round at once, by argmax over whole arrays, nothing left out."""
     pool = noisy_pool(7, 40, 300, n_classes)
-    probabilities = expand(pool.predictions.astype(float))
+    probabilities = CLASSIFICATION.expand(pool.predictions.astype(float))
     total, path = np.zeros(probabilities.shape[1:]), []
     for number in range(1, 31):
         mean = (total + probabilities) / number
@@ -261,7 +263,7 @@ def test_hand_computed_pool_as_a_trace_with_failures():
     predictions = np.full((6, 4, 1), np.nan, dtype=np.float32)
     errors = np.full(6, np.nan)
     predictions[[1, 2, 4]], errors[[1, 2, 4]] = HAND, HAND_ERRORS
-    trace = Selection(size=5, ties="selected-first").trace(
+    trace = Selection(size=5, ties="selected-first").build_prefixes(
         Pool(predictions, HAND_LABELS, errors, 0)
     )
     assert trace[0] is None
@@ -383,7 +385,7 @@ def test_a_majority_below_the_resolution_of_float32_counts():
 def test_one_and_two_columns_give_the_same_ensemble(ties):
     pool = noisy_pool(3, 30, 101, 2)
     one = select(pool.predictions, pool.labels, 25, 5, ties=ties)
-    two = select(expand(pool.predictions), pool.labels, 25, 5, ties=ties)
+    two = select(CLASSIFICATION.expand(pool.predictions), pool.labels, 25, 5, ties=ties)
     assert one.indices.tolist() == two.indices.tolist()
     assert one.weights.tolist() == two.weights.tolist()
 
@@ -404,7 +406,7 @@ def test_weak_models_make_a_perfect_ensemble():
         predictions[i, 4 * i : 4 * i + 4] = 0.2
     members = select(predictions, labels, 25, 0)
     assert len(members.indices) > 1
-    assert np.array_equal(members.predict(predictions), labels)
+    assert np.array_equal(predicted_labels(members.predict(predictions)), labels)
 
 
 def test_random_ties_leave_a_plateau_that_selected_ones_stay_on():
@@ -420,7 +422,7 @@ def test_random_ties_leave_a_plateau_that_selected_ones_stay_on():
         assert stays.indices.tolist() == [0]
         leaves = select(predictions, labels, 25, seed)
         assert leaves.indices.tolist() == [0, 1, 2]
-        assert np.array_equal(leaves.predict(predictions), labels)
+        assert np.array_equal(predicted_labels(leaves.predict(predictions)), labels)
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -455,22 +457,28 @@ def test_members_predict_ties_to_the_first_class():
     predictions = np.array([[[0.0]], [[1.0]]], dtype=np.float32)
     for size in range(2, 60, 2):
         weights = np.array([size // 2, size // 2]) / size
-        assert Members(np.array([0, 1]), weights).predict(predictions).tolist() == [0]
-        two = Members(np.array([0, 1]), weights).predict(expand(predictions))
+        assert predicted_labels(
+            Members(np.array([0, 1]), weights).predict(predictions)
+        ).tolist() == [0]
+        two = predicted_labels(
+            Members(np.array([0, 1]), weights).predict(CLASSIFICATION.expand(predictions))
+        )
         assert two.tolist() == [0]
     rng = np.random.default_rng(0)
     for _ in range(300):  # opposite models of weights k/50 each: no rounding may decide
         counts = rng.integers(1, 9, 3)
         weights = np.array([*counts, counts.sum()]) / (2 * counts.sum())
         votes = np.array([1, 1, 1, 0], dtype=np.float32)[:, None, None]
-        assert Members(np.arange(4), weights).predict(votes).tolist() == [0]
-        assert Members(np.arange(4), weights).predict(1 - votes).tolist() == [0]
-        assert Members(np.arange(4), weights).predict(expand(votes)).tolist() == [0]
+        assert predicted_labels(Members(np.arange(4), weights).predict(votes)).tolist() == [0]
+        assert predicted_labels(Members(np.arange(4), weights).predict(1 - votes)).tolist() == [0]
+        assert predicted_labels(
+            Members(np.arange(4), weights).predict(CLASSIFICATION.expand(votes))
+        ).tolist() == [0]
 
 
 def test_expand():
     one = np.array([[0.25], [1.0]], dtype=np.float32)
-    assert expand(one).tolist() == [[0.75, 0.25], [0.0, 1.0]]
-    assert expand(one).dtype == np.float32
+    assert CLASSIFICATION.expand(one).tolist() == [[0.75, 0.25], [0.0, 1.0]]
+    assert CLASSIFICATION.expand(one).dtype == np.float32
     three = np.eye(3)
-    assert expand(three) is three
+    assert CLASSIFICATION.expand(three) is three

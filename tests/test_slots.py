@@ -5,8 +5,9 @@ import pytest
 
 import ensemble_search.ensembles.greedy.round_robin
 from ensemble_search.ensembles.base import Members, Pool
-from ensemble_search.ensembles.greedy.round_robin import fillings, next_errors
+from ensemble_search.ensembles.greedy.round_robin import fillings, next_losses
 from ensemble_search.ensembles.slots import Slots
+from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.ensemble_optimization import EnsembleOptimization
 from toy_space import ToySpace, history
@@ -40,7 +41,7 @@ def test_slots_by_hand(monkeypatch):
         monkeypatch.setattr(ensemble_search.ensembles.greedy.round_robin, "SEED", seed)
         found.add(tuple(map(tuple, fillings(BY_HAND, LABELS, 2))))
         # Next is slot 0 again; model 3 with 1 gives (.75 .475 .45 .65), 2 errors.
-        np.testing.assert_allclose(next_errors(BY_HAND, LABELS, 2), [0.25, 0.5, 0.25, 0.5])
+        np.testing.assert_allclose(next_losses(BY_HAND, LABELS, 2), [0.25, 0.5, 0.25, 0.5])
         # One slot is the best model so far, and models 0 to 2 err alike.
         one = [slots for [slots] in fillings(BY_HAND, LABELS, 1)]
         assert one[0] == 0 and one[1] in (0, 1) and one[2] in (0, 1, 2) and one[3] == 3
@@ -73,7 +74,7 @@ def brute_force(predictions, labels, size):
     def wrong(models):
         indices, counts = np.unique(models, return_counts=True)
         members = Members(indices, counts / len(models))
-        return np.count_nonzero(members.predict(predictions) != labels)
+        return np.count_nonzero(predicted_labels(members.predict(predictions)) != labels)
 
     slots, result = [], []
     for n in range(1, len(predictions) + 1):
@@ -109,8 +110,10 @@ def test_slots_by_brute_force(classes, size):
     slots, errors = brute_force(pool.predictions[ok], pool.labels, size)
     assert list(fillings(pool.predictions[ok], pool.labels, size)) == slots
     assert len({tuple(s) for s in slots}) > size  # they do change after they are full
-    np.testing.assert_allclose(next_errors(pool.predictions[ok], pool.labels, size), errors)
-    for content, members in zip(slots, [Slots(size=size).trace(pool)[i] for i in ok], strict=True):
+    np.testing.assert_allclose(next_losses(pool.predictions[ok], pool.labels, size), errors)
+    for content, members in zip(
+        slots, [Slots(size=size).build_prefixes(pool)[i] for i in ok], strict=True
+    ):
         assert members.weights.sum() == pytest.approx(1)
         counts = {
             int(i): w * len(content) for i, w in zip(members.indices, members.weights, strict=True)
@@ -145,6 +148,8 @@ def test_two_columns_and_one_give_the_same_slots():
     one = pool.predictions[ok]
     both = np.concatenate([1 - one, one], axis=2)
     filled = list(fillings(both, pool.labels, 3))
-    traced = [m for m, success in zip(Slots(size=3).trace(pool), ok, strict=True) if success]
+    traced = [
+        m for m, success in zip(Slots(size=3).build_prefixes(pool), ok, strict=True) if success
+    ]
     for slots, members in zip(filled, traced, strict=True):
         assert set(np.flatnonzero(ok)[slots]) == set(members.indices)

@@ -36,7 +36,7 @@ from sklearn.preprocessing import KernelCenterer, PolynomialFeatures
 from sklearn.utils import all_estimators
 from threadpoolctl import threadpool_limits
 
-from ensemble_search.problems.probabilities import align
+from ensemble_search.problems.classification import align
 from ensemble_search.spaces.autogluon_like import AutogluonLike
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall

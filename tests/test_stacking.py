@@ -10,12 +10,15 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 import hostile_space
+import made_results
 from ensemble_search.data.split import load_inputs
 from ensemble_search.ensembles.stacking import MODEL, Stacking, _Stack
 from ensemble_search.evaluation.evaluator import Evaluation
+from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.metrics.error import ERROR
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import write_npy, write_parquet
+from ensemble_search.runtime.files import write_json, write_npy, write_parquet
 from ensemble_search.scoring import cross_fitting, ensemble_scores
 from ensemble_search.scoring.cross_fitting import Refitting, fold_inputs, held_out
 from hostile_space import HostileSpace
@@ -63,6 +66,7 @@ def make(folder, n_classes=3, configurations=CONFIGURATIONS):
     frame.insert(0, "iteration", range(1, n + 1))
     frame["error"], frame["predict_seconds"] = ERRORS[:n], 0.25
     write_parquet(search / "observations.parquet", frame)
+    write_json(search / "search.json", made_results.search_manifest(evaluations=n))
     return search, split, inputs
 
 
@@ -161,18 +165,18 @@ def test_refits_are_what_the_pipelines_predict_fitted_here(tmp_path, n_classes, 
 
 def test_each_configuration_is_fitted_once_a_fold_and_never_again(tmp_path, evaluated):
     made = make(tmp_path)
-    trace = Stacking(size=2, folds=3).trace(enabled(tmp_path / "kept", made))
+    trace = Stacking(size=2, folds=3).build_prefixes(enabled(tmp_path / "kept", made))
     assert [m.indices.tolist() for m in trace] == [[0], [0, 1], [0, 1], [1, 3], [1, 3]]
     # 0, 1 and 3 are ever members, and 3 is the configuration of 0.
     assert evaluated == 3 * [CONFIGURATIONS[0], CONFIGURATIONS[1]]
-    again = Stacking(size=2, folds=3).trace(enabled(tmp_path / "kept", made))
+    again = Stacking(size=2, folds=3).build_prefixes(enabled(tmp_path / "kept", made))
     assert len(evaluated) == 6
     for a, b in zip(trace, again, strict=True):
         for mine, its in zip(a.refits, b.refits, strict=True):
             assert mine.out_of_fold.tobytes() == its.out_of_fold.tobytes()
             assert mine.test.tobytes() == its.test.tobytes()
     # A larger ensemble needs one more.
-    Stacking(size=3, folds=3).trace(enabled(tmp_path / "kept", made))
+    Stacking(size=3, folds=3).build_prefixes(enabled(tmp_path / "kept", made))
     assert evaluated[6:] == 3 * [CONFIGURATIONS[2]]
 
 
@@ -216,7 +220,7 @@ import pytest, test_stacking
 with pytest.MonkeyPatch.context() as patch:
     fixture = test_stacking.hostile.__wrapped__()
     next(fixture)
-    patch.setattr(test_stacking.refits, "Evaluator", test_stacking.Here)
+    patch.setattr(test_stacking.cross_fitting, "Evaluator", test_stacking.Here)
     patch.setattr(test_stacking.Here, "asked", [])
     folder = Path(sys.argv[1])
     append, left = test_stacking.cross_fitting.Journal.append, [int(sys.argv[2])]
@@ -251,12 +255,12 @@ def test_a_killed_job_goes_on_after_its_last_fit(tmp_path, evaluated):
 def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path, evaluated):
     bad = {"algorithm": "euclid", "sharpness": 1.0, "behaviour": "raises"}  # now, not before
     made = make(tmp_path, configurations=[CONFIGURATIONS[0], bad, CONFIGURATIONS[2], bad])
-    trace = Stacking(size=2, folds=2).trace(enabled(tmp_path / "kept", made))
+    trace = Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert [m.indices.tolist() for m in trace] == [[0], [0], [0], [3]]
     assert trace[1] is trace[0] and isinstance(trace[0], _Stack)
     assert type(trace[3]) is not _Stack  # 1 and 3 fail: the better one of them, as it is stored
     assert evaluated.count(bad) == 1
-    Stacking(size=2, folds=2).trace(enabled(tmp_path / "kept", made))
+    Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert evaluated.count(bad) == 1  # a failure is kept, too
 
 
@@ -277,12 +281,14 @@ def test_second_level_is_lightgbm_on_predictions_side_by_side(n_classes):
         cross_fitting.Refit(*(parts[p][i] for p in sizes), predict_seconds=0.5 + i) for i in (0, 1)
     )
     stack = _Stack(np.array([3, 8]), np.full(2, 0.5), made, labels, 0)
-    found = stack.labels(None, None)
+    found = stack.predict_both(np.empty((9, 60, columns)), np.empty((9, 40, columns)))
     side = {p: np.concatenate([a[0], a[1]], axis=1).astype(float) for p, a in parts.items()}
     assert MODEL == {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}
     model = LGBMClassifier(**MODEL, random_state=0, n_jobs=1, deterministic=True, verbose=-1)
     model.fit(side["out_of_fold"], labels)
-    for part, labels_found in zip(("validation", "test"), found, strict=True):
+    for part, probabilities in zip(("validation", "test"), found, strict=True):
+        assert probabilities.shape == (sizes[part], columns)
+        labels_found = predicted_labels(probabilities)
         assert labels_found.tolist() == model.predict(side[part]).tolist()
         assert len(set(labels_found)) == n_classes
     assert stack.cost(np.full(10, 99.0)) == 2.0
@@ -301,12 +307,12 @@ def test_scores_of_a_search(tmp_path, evaluated):
     majority = 1 - np.bincount(inputs.y_validation).max() / len(inputs.y_validation)
     assert table["validation_error"].max() < majority
     pool = enabled(tmp_path / "kept", (search, split, inputs))
-    last = Stacking(size=2, folds=3).trace(pool)[-1]
-    validation, test = last.labels(None, None)
-    assert table["validation_error"].iloc[-1] == np.mean(validation != inputs.y_validation)
-    assert table["test_error"].iloc[-1] == np.mean(test != np.load(split / "test_labels.npy"))
+    last = Stacking(size=2, folds=3).build_prefixes(pool)[-1]
+    validation, test = last.predict_both(pool.predictions, pool.predictions)
+    assert table["validation_error"].iloc[-1] == ERROR.loss(inputs.y_validation, validation)
+    assert table["test_error"].iloc[-1] == ERROR.loss(np.load(split / "test_labels.npy"), test)
     assert table["cost"].tolist() == [
-        m.cost(pool.predict_seconds) for m in Stacking(size=2, folds=3).trace(pool)
+        m.cost(pool.predict_seconds) for m in Stacking(size=2, folds=3).build_prefixes(pool)
     ]
     members = pd.read_parquet(tmp_path / "out/members.parquet")
     assert members["weight"].tolist() == [1, 0.5, 0.5, 0.5, 0.5]

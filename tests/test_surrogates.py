@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm
 
-from ensemble_search.problems.diversity import diversity, pairwise
+from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.problems.diversity import pairwise
 from ensemble_search.runtime import plugins
 from ensemble_search.surrogates import lightgbm_pairs, xgboost_pairs
 from ensemble_search.surrogates._pairs.rows import Pairs
@@ -53,9 +54,9 @@ def test_diversity_by_hand():
     """Eq. 3: distances 0, sqrt(2) and sqrt(0.5) over sqrt(2) have the mean 1/2."""
     p = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5]])
     q = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    assert diversity(p, q) == pytest.approx((0 + 1 + 0.5) / 3)
+    assert CLASSIFICATION.diversity(p, q) == pytest.approx((0 + 1 + 0.5) / 3)
     three = np.array([[0.2, 0.3, 0.5]]), np.array([[0.6, 0.3, 0.1]])
-    assert diversity(*three) == pytest.approx(np.sqrt(0.16 + 0 + 0.16) / np.sqrt(2))
+    assert CLASSIFICATION.diversity(*three) == pytest.approx(np.sqrt(0.16 + 0 + 0.16) / np.sqrt(2))
 
 
 def test_diversity_is_a_bounded_metric():

@@ -100,6 +100,7 @@ class Jobs:
             "search": search,
             "seed": self.study.seed,
             "space": self.study.space,
+            "metric": self.study.metric,
             "limits": self.study.limits.model_dump(),
             "budget": self.study.budget.model_dump(exclude_none=True),
             "optimizer": self.study.searches[search],
@@ -108,7 +109,7 @@ class Jobs:
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def search_code(self, search: str) -> str:
         """Version of the code of a search: its script, optimizer, space and worker."""
-        return fingerprint.version(self.study.searches[search], self.study.space)
+        return fingerprint.version(self.study.searches[search], self.study.space, self.study.metric)
 
     def ensemble(self, ensemble: str) -> str:
         """Say what an ensemble is."""
@@ -118,7 +119,10 @@ class Jobs:
     def ensemble_code(self, ensemble: str) -> str:
         """Version of the code of an ensemble."""
         kind = self.study.ensembles[ensemble]["type"]
-        modules = [plugins.module_name("ensembles", kind)]
+        modules = [
+            plugins.module_name("ensembles", kind),
+            plugins.module_name("metrics", self.study.metric),
+        ]
         if self.refits(ensemble):
             modules += [
                 "ensemble_search.scoring.cross_fitting",
@@ -152,7 +156,7 @@ class Jobs:
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def configurations_code(self) -> str:
         """Version of the code that evaluates the random configurations."""
-        return fingerprint.version({"optimizer": "random"}, self.study.space)
+        return fingerprint.version({"optimizer": "random"}, self.study.space, self.study.metric)
 
     def surrogate(self, surrogate: str, repeat: int) -> str:
         """Say how a surrogate is evaluated."""

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check
 
@@ -203,9 +204,6 @@ class Outdated(Exception):
 def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Diversity of every pair (row, column) of stored predictions (DivBO paper, Eq. 3).
 
-    Mean over the samples of the Euclidean distance of two probability vectors, over sqrt(2); for
-    two classes, stored as one column, that is the mean absolute difference.
-
     Parameters
     ----------
     predictions
@@ -218,15 +216,11 @@ def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
     diversities
         float64, of shape (len(rows), len(columns)).
     """
+    others = CLASSIFICATION.expand(np.asarray(predictions[columns]))
     result = np.empty((len(rows), len(columns)))
-    others = np.asarray(predictions[columns])
     for place, row in enumerate(rows):
-        difference = others - predictions[row]
-        if difference.shape[-1] == 1:
-            result[place] = np.abs(difference[..., 0]).mean(axis=1, dtype=float)
-        else:
-            distance = np.sqrt(np.square(difference).sum(axis=-1))
-            result[place] = distance.mean(axis=1, dtype=float) / np.sqrt(2)
+        one = CLASSIFICATION.expand(np.asarray(predictions[row]))
+        result[place] = CLASSIFICATION.diversity(others, one)
     return result
 
 

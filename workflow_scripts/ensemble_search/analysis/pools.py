@@ -8,7 +8,7 @@ import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
-from ensemble_search.ensembles.base import expand
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import layout
 from ensemble_search.runtime.files import Missing, check, read_npz
 
@@ -119,7 +119,7 @@ def correct(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     correct
         bool, of shape (n_members, n_samples); the first of tied classes is taken.
     """
-    return expand(np.asarray(predictions)).argmax(axis=-1) == labels
+    return CLASSIFICATION.expand(np.asarray(predictions)).argmax(axis=-1) == labels
 
 
 def disagreement(correct: np.ndarray) -> float:

@@ -3,14 +3,15 @@
 import numpy as np
 from pydantic import Field
 
-from ensemble_search.ensembles.base import Ensemble, Members, Pool, leading
+from ensemble_search.ensembles.base import Ensemble, Members, Pool, lowest
 
 
 class Bagging(Ensemble):
     """The evaluations with the lowest validation errors, weighted by their accuracy.
 
     The paper does not say how the members are weighted. Here weights are proportional to
-    1 - validation error; an evaluation that is never right has none, unless no other is better.
+    1 - validation error (for other metrics: 1 - loss / worst loss); an evaluation that is never
+    right has none, unless no other is better.
 
     Attributes
     ----------
@@ -20,22 +21,12 @@ class Bagging(Ensemble):
 
     size: int = Field(5, ge=1)
 
-    def trace(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.trace`; the members are those of :func:`leading`."""
-        result: list[Members | None] = []
-        members = None
-        for indices in leading(pool.errors, self.size):
-            if len(indices):
-                new = _weighted(indices, pool.errors[indices])
-                if members is None or not np.array_equal(new.indices, members.indices):
-                    members = new
-            result.append(members)
-        return result
-
-
-def _weighted(indices: np.ndarray, errors: np.ndarray) -> Members:
-    if errors.min() == 1:
-        return Members(indices[:1], np.ones(1))
-    weights = 1 - errors
-    right = weights > 0
-    return Members(indices[right], weights[right] / weights.sum())
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`."""
+        indices = lowest(pool.errors, self.size)
+        if not len(indices):
+            return None
+        weights = 1 - pool.errors[indices] / pool.problem.metric.worst
+        if not weights.any():
+            return Members(indices[:1], np.ones(1))
+        return Members(indices[weights > 0], weights[weights > 0] / weights.sum())

@@ -1,21 +1,18 @@
 """What every post-hoc ensemble is: weights over stored predictions, for every iteration."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from ensemble_search.problems.base import Problem
+from ensemble_search.problems.classification import CLASSIFICATION
+
 RESOLUTION = 2.0**-32
 """Ensembles take probabilities as multiples of this: then sums are exact, whatever their order."""
-
-TIE = 1e-13
-"""Mean probabilities closer than this are tied, as weights such as 1/25 are not exact.
-
-With up to 1000 equal votes, means that are not tied differ by more, ``RESOLUTION`` / 1000.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +52,8 @@ class Pool:
         Validation errors, of shape (n,); NaN for failed evaluations.
     seed
         For ties that are broken at random, and for folds.
+    problem
+        Type of the problem, with the metric. Default: classification, error.
     predict_seconds
         Wall seconds that each evaluation took to predict validation and test rows, of shape (n,);
         None: not known. A measurement, so nothing may be chosen by it.
@@ -70,9 +69,20 @@ class Pool:
     labels: np.ndarray
     errors: np.ndarray
     seed: int
+    problem: Problem = CLASSIFICATION
     predict_seconds: np.ndarray | None = None
     refit: Callable[[Sequence[int], int], list[Refit | None]] | None = None
     train_labels: np.ndarray | None = None
+
+    def first(self, n: int) -> "Pool":
+        """Return the pool of the first ``n`` evaluations."""
+        seconds = self.predict_seconds
+        return replace(
+            self,
+            predictions=self.predictions[:n],
+            errors=self.errors[:n],
+            predict_seconds=None if seconds is None else seconds[:n],
+        )
 
 
 @dataclass(frozen=True)
@@ -91,32 +101,40 @@ class Members:
     weights: np.ndarray
 
     def predict(self, predictions: np.ndarray) -> np.ndarray:
-        """Return the label of the weighted mean, the first of tied classes (:data:`TIE`).
+        """Return the weighted mean of the members' predictions.
 
         Parameters
         ----------
         predictions
-            The pool's class probabilities on some set of samples, of shape
-            (n, n_samples, n_columns) as in :class:`Pool`; only the members' rows are read.
+            The pool's predictions on some set of samples, of shape (n, n_samples, n_columns) as in
+            :class:`Pool`; only the members' rows are read.
 
         Returns
         -------
-        labels
-            Int, of shape (n_samples,).
+        mean
+            float64, of shape (n_samples, n_columns).
         """
         mean = np.zeros(predictions.shape[1:])
         for index, weight in zip(self.indices, self.weights, strict=True):
             mean += weight * rounded(predictions[index]).astype(float)
-        if mean.shape[1] == 1:
-            return (mean[:, 0] > 0.5 + TIE).astype(int)
-        return (mean >= mean.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
+        return mean
 
-    def labels(self, validation: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels of the validation and of the test rows, as :meth:`predict` does.
+    def predict_both(
+        self, validation: np.ndarray, test: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Predict the validation and the test rows, as :meth:`predict` does.
 
-        What is more than a weighted mean of stored predictions has its own way here.
+        An ensemble that is more than a weighted mean of stored predictions overrides it.
         """
         return self.predict(validation), self.predict(test)
+
+    def same(self, other: "Members | None") -> bool:
+        """Whether another ensemble has the same members with the same weights."""
+        return (
+            type(other) is type(self)
+            and np.array_equal(self.indices, other.indices)
+            and np.array_equal(self.weights, other.weights)
+        )
 
     def cost(self, predict_seconds: np.ndarray) -> float:
         """Sum up the seconds that the members take to predict validation and test rows.
@@ -140,8 +158,11 @@ class Ensemble(BaseModel, ABC):
     refits: ClassVar[bool] = False
 
     @abstractmethod
-    def trace(self, pool: Pool) -> list[Members | None]:
-        """Build the ensemble of every prefix of the pool.
+    def build(self, pool: Pool) -> Members | None:
+        """Build the ensemble of a pool; None if no evaluation has succeeded."""
+
+    def build_prefixes(self, pool: Pool) -> list[Members | None]:
+        """Build the ensemble of every prefix of a pool; override it where there is a faster way.
 
         Returns
         -------
@@ -149,6 +170,14 @@ class Ensemble(BaseModel, ABC):
             Entry t (from 0) uses evaluations 0..t only; it is the same object as entry t - 1
             where nothing changed, and None as long as no evaluation has succeeded.
         """
+        result: list[Members | None] = []
+        members = None
+        for n, error in enumerate(pool.errors, start=1):
+            if not np.isnan(error):
+                built = self.build(pool.first(n))
+                members = members if built.same(members) else built
+            result.append(members)
+        return result
 
 
 def rounded(predictions: np.ndarray) -> np.ndarray:
@@ -161,39 +190,18 @@ def rounded(predictions: np.ndarray) -> np.ndarray:
     return np.rint(np.asarray(predictions, dtype=np.float32) * scale) / scale
 
 
-def leading(errors: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Yield, for every prefix, its ``size`` lowest errors; the earlier one of equal ones.
+def lowest(errors: np.ndarray, size: int) -> np.ndarray:
+    """Return the ``size`` lowest errors; the earlier one of equal ones.
 
     Parameters
     ----------
     errors
         Validation errors, of shape (n,); NaN for failed evaluations.
 
-    Yields
-    ------
-    indices
-        Ascending, int, at most ``size``, fewer as long as fewer have succeeded.
-    """
-    found: list[tuple[float, int]] = []
-    for index, error in enumerate(errors):
-        if not np.isnan(error):
-            found = sorted([*found, (error, index)])[:size]
-        yield np.array(sorted(i for _, i in found), dtype=int)
-
-
-def expand(predictions: np.ndarray) -> np.ndarray:
-    """Turn stored predictions (one column for two classes) into one column a class.
-
-    Parameters
-    ----------
-    predictions
-        Of shape (..., n_columns).
-
     Returns
     -------
-    predictions
-        Of shape (..., n_classes): for one column p, the columns 1 - p and p; else unchanged.
+    indices
+        Ascending, int, at most ``size``, fewer if fewer have succeeded.
     """
-    if predictions.shape[-1] != 1:
-        return predictions
-    return np.concatenate([1 - predictions, predictions], axis=-1)
+    order = np.argsort(errors, kind="stable")[:size]  # NaN comes last
+    return np.sort(order[~np.isnan(errors[order])])

@@ -1,7 +1,5 @@
 """Ensemble selection from the latest evaluations only: what evolution has come to."""
 
-from itertools import pairwise
-
 import numpy as np
 from pydantic import Field
 
@@ -28,18 +26,17 @@ class Population(Ensemble):
     size: int = Field(25, ge=1, le=1000)
     ties: Ties = "random"
 
-    def trace(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.trace`."""
-        ok = np.flatnonzero(~np.isnan(pool.errors))
-        result: list[Members | None] = [None] * len(pool.errors)
-        members, content = None, None
-        for n, (start, end) in enumerate(pairwise([*ok, len(result)]), start=1):
-            alive = current(ok[:n], self.population)
-            chosen = select(
-                pool.predictions[alive], pool.labels, self.size, pool.seed, ties=self.ties
-            )
-            indices = alive[chosen.indices]
-            if (new := (indices.tolist(), chosen.weights.tolist())) != content:
-                members, content = Members(indices, chosen.weights), new
-            result[start:end] = [members] * (end - start)
-        return result
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`."""
+        alive = current(np.flatnonzero(~np.isnan(pool.errors)), self.population)
+        if not len(alive):
+            return None
+        chosen = select(
+            pool.predictions[alive],
+            pool.labels,
+            self.size,
+            pool.seed,
+            ties=self.ties,
+            metric=pool.problem.metric,
+        )
+        return Members(alive[chosen.indices], chosen.weights)

@@ -17,7 +17,9 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import RESOLUTION, Ensemble, Members, Pool
-from ensemble_search.ensembles.greedy.error_counts import make_votes, right_probabilities
+from ensemble_search.ensembles.greedy.error_counts import make_sums, right_probabilities
+from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.error import ERROR
 
 Ties = Literal["random", "selected-first", "log-loss"]
 
@@ -45,11 +47,34 @@ class Selection(Ensemble):
     use_best: bool = False
     ties: Ties = "random"
 
-    def trace(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.trace`; equal to :func:`select` on every prefix."""
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`; :func:`select` among the successes."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        if not len(ok):
+            return None
+        chosen = select(
+            pool.predictions[ok],
+            pool.labels,
+            self.size,
+            pool.seed,
+            ties=self.ties,
+            use_best=self.use_best,
+            metric=pool.problem.metric,
+        )
+        return Members(ok[chosen.indices], chosen.weights)
+
+    def build_prefixes(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.build_prefixes`; equal to :meth:`build` on every prefix."""
         ok = ~np.isnan(pool.errors)
         indices = np.flatnonzero(ok)
-        chosen = paths(pool.predictions[ok], pool.labels, self.size, pool.seed, self.ties)
+        chosen = paths(
+            pool.predictions[ok],
+            pool.labels,
+            self.size,
+            pool.seed,
+            self.ties,
+            pool.problem.metric,
+        )
         result: list[Members | None] = []
         members, counts = None, {}
         for succeeded in ok:
@@ -70,6 +95,7 @@ def select(
     *,
     ties: Ties = "random",
     use_best: bool = False,
+    metric: Metric = ERROR,
 ) -> Members:
     """Select an ensemble from one pool of successful evaluations.
 
@@ -86,27 +112,35 @@ def select(
     seed
         Of random ties. The draw of a model depends on (seed, round, its index) only, so that
         models after it do not change which of those before it wins.
+    metric
+        What the ensemble is to minimise. Default: the error.
 
     Returns
     -------
     members
         Indices into ``predictions``; weights are multiples of 1 / size (without ``use_best``).
     """
-    rounds = _Rounds(predictions, labels, size, seed, ties)
+    rounds = _Rounds(predictions, labels, size, seed, ties, metric)
     rounds.fill(len(predictions))
     return _members(_counts(*rounds.path(), use_best), np.arange(len(predictions)))
 
 
 def paths(
-    predictions: np.ndarray, labels: np.ndarray, size: int, seed: int, ties: Ties = "random"
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    size: int,
+    seed: int,
+    ties: Ties = "random",
+    metric: Metric = ERROR,
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield, for every prefix of the pool, the selected indices and the errors round by round.
 
-    Parameters are those of :func:`select`; errors are counts of wrong labels.
+    Parameters are those of :func:`select`. Errors are counts of wrong labels, or losses by another
+    metric.
     """
     if not len(predictions):
         return
-    rounds = _Rounds(predictions, labels, size, seed, ties)
+    rounds = _Rounds(predictions, labels, size, seed, ties, metric)
     for new in range(len(predictions)):
         rounds.join(new)
         rounds.fill(new + 1)
@@ -138,7 +172,7 @@ class _Round:
     def __init__(self, sums: np.ndarray, count: Callable, right: np.ndarray | None):
         self.sums, self.count, self.right = sums, count, right
 
-    def won(self, winner: int, key: tuple[int, float, float]) -> None:
+    def won(self, winner: int, key: tuple[float, float, float]) -> None:
         self.winner, self.key = winner, key
 
 
@@ -146,9 +180,15 @@ class _Rounds:
     """The rounds of one selection. A key is (errors, what the rule adds, random draw)."""
 
     def __init__(
-        self, predictions: np.ndarray, labels: np.ndarray, size: int, seed: int, ties: Ties
+        self,
+        predictions: np.ndarray,
+        labels: np.ndarray,
+        size: int,
+        seed: int,
+        ties: Ties,
+        metric: Metric,
     ):
-        self.votes, self.size, self.ties = make_votes(predictions, labels), size, ties
+        self.pool, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
         # The first draws are the same however many follow.
         self.draws = [
             np.random.default_rng([seed, number]).random(len(predictions))
@@ -163,9 +203,9 @@ class _Rounds:
 
     def join(self, new: int) -> None:
         """Let a model win the first round that it can, and forget those that follow."""
-        model = self.votes.models(new, new + 1).copy()
+        model = self.pool.models(new, new + 1).copy()
         for place, current in enumerate(self.rounds):
-            wrong = int(current.count(model)[0])
+            wrong = current.count(model)[0].item()
             if wrong > current.key[0]:
                 continue
             key = wrong, float(self._second(place, np.array([new]))[0]), self.draws[place][new]
@@ -176,27 +216,27 @@ class _Rounds:
 
     def fill(self, n: int) -> None:
         """Append the rounds that are missing, choosing among the first ``n`` models."""
-        models = self.votes.models(0, n)
+        models = self.pool.models(0, n)
         for place in range(len(self.rounds), self.size):
             self.rounds.append(self._begin())
             wrong = self.rounds[place].count(models)
             tied = np.flatnonzero(wrong == wrong.min())
             second, draws = self._second(place, tied), self.draws[place][tied]
             best = int(np.lexsort((draws, second))[0])
-            key = int(wrong[tied[best]]), float(second[best]), draws[best]
+            key = wrong[tied[best]].item(), float(second[best]), draws[best]
             self.rounds[place].won(int(tied[best]), key)
 
     def _begin(self) -> _Round:
         """Prepare the round after the last one."""
-        sums, right = self.votes.zero, None
+        sums, right = self.pool.zero, None
         if self.rounds:
             last = self.rounds[-1]
-            sums = self.votes.add(last.sums, last.winner)
+            sums = self.pool.add(last.sums, last.winner)
         if self.right is not None:
             right = np.zeros(self.right.shape[1])
             if self.rounds:
                 right = last.right + self.right[last.winner]
-        return _Round(sums, self.votes.counter(sums, len(self.rounds) + 1), right)
+        return _Round(sums, self.pool.counter(sums, len(self.rounds) + 1), right)
 
     def _second(self, place: int, models: np.ndarray) -> np.ndarray:
         """Return what decides between models that err alike, the lowest first, shape (k,)."""

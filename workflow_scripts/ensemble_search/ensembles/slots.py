@@ -23,16 +23,19 @@ class Slots(Ensemble):
 
     size: int = Field(12, ge=1, le=1000)
 
-    def trace(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.trace`; the rule is that of ``round_robin.fillings``."""
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`."""
+        return self.build_prefixes(pool)[-1] if len(pool.errors) else None
+
+    def build_prefixes(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.build_prefixes`; the rule is that of ``round_robin.fillings``."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         result: list[Members | None] = [None] * len(pool.errors)
-        filled = fillings(pool.predictions[ok], pool.labels, self.size)
-        members, content = None, []
+        filled = fillings(pool.predictions[ok], pool.labels, self.size, pool.problem.metric)
+        members = None
         for slots, (start, end) in zip(filled, pairwise([*ok, len(result)]), strict=True):
-            if sorted(slots) != content:
-                content = sorted(slots)
-                indices, counts = np.unique(content, return_counts=True)
-                members = Members(ok[indices], counts / len(content))
+            indices, counts = np.unique(slots, return_counts=True)
+            built = Members(ok[indices], counts / len(slots))
+            members = members if built.same(members) else built
             result[start:end] = [members] * (end - start)
         return result

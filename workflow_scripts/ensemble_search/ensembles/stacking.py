@@ -1,12 +1,13 @@
 """Stacking: a model learns to combine the best evaluations (DivBO paper, Table 9)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit, leading
+from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit, lowest
+from ensemble_search.problems.classification import CLASSIFICATION
 
 #: The second-level model, as in MindWare, the system of the DivBO paper.
 MODEL = {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}
@@ -32,29 +33,29 @@ class Stacking(Ensemble):
     size: int = Field(5, ge=1)
     folds: int = Field(5, ge=2)
 
-    def trace(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.trace`; fits each evaluation that is ever a member, once."""
-        tops = list(leading(pool.errors, self.size))
-        needed = sorted({int(i) for top in tops for i in top})
-        refits = dict(zip(needed, pool.refit(needed, self.folds) if needed else [], strict=True))
-        result: list[Members | None] = []
-        members = None
-        for top in tops:
-            if len(top):
-                new = self._ensemble(top, refits, pool)
-                if members is None or not np.array_equal(new.indices, members.indices):
-                    members = new
-            result.append(members)
-        return result
-
-    @staticmethod
-    def _ensemble(top: np.ndarray, refits: dict[int, Refit | None], pool: Pool) -> Members:
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`."""
+        top = lowest(pool.errors, self.size)
+        if not len(top):
+            return None
+        refits = dict(zip(top, pool.refit(top.tolist(), self.folds), strict=True))
         kept = [i for i in top if refits[i] is not None]
         if not kept:
             return Members(top[[pool.errors[top].argmin()]], np.ones(1))
         weights = np.full(len(kept), 1 / len(kept))
         fitted = tuple(refits[i] for i in kept)
         return _Stack(np.array(kept), weights, fitted, pool.train_labels, pool.seed)
+
+    def build_prefixes(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.build_prefixes`; fits each evaluation that is ever a member, once."""
+        prefixes = (lowest(pool.errors[:n], self.size) for n in range(1, len(pool.errors) + 1))
+        needed = sorted({int(i) for top in prefixes for i in top})
+        if not needed:
+            return [None] * len(pool.errors)
+        refits = dict(zip(needed, pool.refit(needed, self.folds), strict=True))
+        return super().build_prefixes(
+            replace(pool, refit=lambda indices, folds: [refits[i] for i in indices])
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,17 +76,21 @@ class _Stack(Members):
     train_labels: np.ndarray
     seed: int
 
-    def labels(self, validation: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See :meth:`Members.labels`; stored predictions are not used, but those of the refits."""
+    def predict_both(
+        self, validation: np.ndarray, test: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See :meth:`Members.predict_both`; only predictions of the refits are used."""
         from lightgbm import LGBMClassifier
 
         model = LGBMClassifier(
             **MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1
         )
         model.fit(self._features("out_of_fold"), self.train_labels)
-        parts = (self._features(part) for part in ("validation", "test"))
-        probabilities = [model.predict_proba(features) for features in parts]
-        return tuple(model.classes_[p.argmax(axis=1)] for p in probabilities)
+        n_classes = max(validation.shape[2], 2)
+        return tuple(
+            CLASSIFICATION.compress(CLASSIFICATION.predict(model, self._features(part), n_classes))
+            for part in ("validation", "test")
+        )
 
     def cost(self, predict_seconds: np.ndarray) -> float:
         """See :meth:`Members.cost`; every member predicts with the models of all folds."""

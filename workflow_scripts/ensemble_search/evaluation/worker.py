@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from ensemble_search.problems.probabilities import InvalidPredictionError, align
+from ensemble_search.problems.base import InvalidPredictionError
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins, signals
 
 LENGTHS = struct.Struct("<QQ")
@@ -185,10 +186,9 @@ class _Worker:
         estimator = self.space.pipeline(values, data["categorical"], self.threads)
         estimator.fit(data["X_train"], data["y_train"])
         start = time.perf_counter()
-        raw = [(X, estimator.predict_proba(X)) for X in (data["X_validation"], data["X_test"])]
-        seconds = time.perf_counter() - start
-        classes = estimator.classes_
-        return [align(p, classes, len(X), self.n_classes) for X, p in raw], seconds
+        parts = data["X_validation"], data["X_test"]
+        predictions = [CLASSIFICATION.predict(estimator, X, self.n_classes) for X in parts]
+        return predictions, time.perf_counter() - start
 
     def _changed(self) -> str | None:
         """Say what an evaluation left behind that only a new process gets rid of."""

@@ -9,6 +9,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from ensemble_search.evaluation.status import OK
+from ensemble_search.problems.base import Problem
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.spaces.base import Configuration, Space
 
 
@@ -23,10 +25,10 @@ class Observation:
     status
         One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``).
     error
-        Validation error in [0, 1]; NaN unless the status is ``ok``.
+        Validation loss by the study's metric; NaN unless the status is ``ok``.
     prediction
-        Class probabilities on the validation set, float32, of shape (n_validation, n_classes);
-        None unless the status is ``ok``.
+        Predictions of the validation set, float32, of shape (n_validation, n_outputs): class
+        probabilities, one column a class; None unless the status is ``ok``.
     """
 
     configuration: Configuration
@@ -47,11 +49,14 @@ class History:
         Validation labels, int, of shape (n_validation,), in 0..n_classes-1.
     observations
         Every evaluation so far, failed ones too.
+    problem
+        Type of the problem, with the metric. Default: classification, error.
     """
 
     space: Space
     labels: np.ndarray
     observations: tuple[Observation, ...] = field(default=())
+    problem: Problem = CLASSIFICATION
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -63,12 +68,12 @@ class History:
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """Validation errors, of shape (n,): a failed one counts as the worst success (1 if none).
+        """Validation losses, of shape (n,): a failed evaluation counts as the worst success.
 
-        Specification C.5: OpenBox's rule, the largest successful objective.
+        Without a success, as the worst loss there is. That is OpenBox's rule.
         """
         errors = np.array([o.error for o in self.observations], dtype=float)
-        worst = errors[self.ok].max() if len(self.ok) else 1.0
+        worst = errors[self.ok].max() if len(self.ok) else self.problem.metric.worst
         failed = np.ones(len(errors), dtype=bool)
         failed[self.ok] = False
         errors[failed] = worst

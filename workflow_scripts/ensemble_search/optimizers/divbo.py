@@ -75,9 +75,10 @@ class DivBO(BayesianOptimization):
             size=self.pool,
             seed=int(rng.integers(2**31)),
             ties=self.ties,
+            metric=history.problem.metric,
         ).indices
         vectors = history.vectors[history.ok].astype(np.float32)
-        matrix = pairwise([history.observations[i].prediction for i in history.ok])
+        matrix = pairwise([history.observations[i].prediction for i in history.ok], history.problem)
         model = plugins.load("surrogates", self.surrogate)().fit(
             vectors, matrix, history.space.categories, rng
         )
@@ -122,18 +123,18 @@ def nearest(samples: np.ndarray) -> np.ndarray:
 def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
     """Draw diversities, at least 0, from the mean and spread of the models.
 
-    The same standard normal numbers serve all candidates, so that noise moves no ranks
-    (Specification B.3).
+     The same standard normal numbers serve all candidates, so that noise moves no ranks
+    .
 
-    Parameters
-    ----------
-    predictions
-        Of shape (n_models, n_candidates, n_pool).
+     Parameters
+     ----------
+     predictions
+         Of shape (n_models, n_candidates, n_pool).
 
-    Returns
-    -------
-    samples
-        Of shape (size, n_candidates, n_pool).
+     Returns
+     -------
+     samples
+         Of shape (size, n_candidates, n_pool).
     """
     mean, std = predictions.mean(axis=0), predictions.std(axis=0)
     noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from ensemble_search.ensembles.greedy.round_robin import next_errors
+from ensemble_search.ensembles.greedy.round_robin import next_losses
 from ensemble_search.optimizers._model_based.acquisition import Candidates
 from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bo import BayesianOptimization
@@ -28,9 +28,11 @@ class EnsembleOptimization(BayesianOptimization):
 
     def targets(self, history: History) -> np.ndarray:
         """Return the errors of the ensemble with each model in the next slot, of shape (n,)."""
-        errors = next_errors(history.predictions, history.labels, self.slots)
-        targets = np.full(len(history), errors.max())
-        targets[history.ok] = errors
+        losses = next_losses(
+            history.predictions, history.labels, self.slots, history.problem.metric
+        )
+        targets = np.full(len(history), losses.max())
+        targets[history.ok] = losses
         return targets
 
     def rank(

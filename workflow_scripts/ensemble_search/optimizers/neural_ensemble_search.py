@@ -34,7 +34,9 @@ class NeuralEnsembleSearch(Optimizer):
             return Suggestion(random_new(history, rng), {"origin": "initial"})
         alive = current(history.ok, self.population)
         predictions = history.predictions[-len(alive) :]
-        chosen = forward_selection(predictions, history.labels, self.parents, rng)
+        chosen = forward_selection(
+            predictions, history.labels, self.parents, rng, history.problem.metric
+        )
         for _ in range(TRIES):
             parent = int(alive[chosen[rng.integers(len(chosen))]])
             mutant = history.space.mutate(history.observations[parent].configuration, rng)

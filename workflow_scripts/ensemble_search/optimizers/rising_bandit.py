@@ -45,16 +45,23 @@ class RisingBandit(per_algorithm.ArmwiseBO):
         if self.budget is None:
             raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
         names = per_algorithm.algorithms(history.space)
+        worst = history.problem.metric.worst
         rewards = {
-            name: running_best([_reward(o, name) for o in history.observations]) for name in names
+            name: running_best([_reward(o, name, worst) for o in history.observations])
+            for name in names
         }
-        arm, surviving = turn(rewards, len(history), self.pull, self.alpha, self.budget)
+        arm, surviving = turn(rewards, len(history), self.pull, self.alpha, self.budget, worst)
         suggestion = self.within(history, arm, rng)
         return Suggestion(suggestion.configuration, {**suggestion.why, "surviving": surviving})
 
 
 def turn(
-    rewards: dict[str, np.ndarray], evaluations: int, pull: int, alpha: int, budget: int
+    rewards: dict[str, np.ndarray],
+    evaluations: int,
+    pull: int,
+    alpha: int,
+    budget: int,
+    most: float = 1.0,
 ) -> tuple[str, list[str]]:
     """Play the bandit again, and say whose turn it is after so many evaluations.
 
@@ -65,6 +72,8 @@ def turn(
         n >= evaluations.
     pull, alpha, budget
         See :class:`RisingBandit`.
+    most
+        The highest reward that there can be.
 
     Returns
     -------
@@ -85,15 +94,15 @@ def turn(
         if len(played[surviving[0]]) >= alpha:
             left = max(-(-budget // pull) - pulls, 0)
             lower = {arm: played[arm][-1] for arm in surviving}
-            upper = {arm: upper_bound(played[arm], alpha, left) for arm in surviving}
+            upper = {arm: upper_bound(played[arm], alpha, left, most) for arm in surviving}
             highest = max(lower.values())
             surviving = [arm for arm in surviving if upper[arm] >= highest]
 
 
-def upper_bound(rewards: list[float], alpha: int, left: int) -> float:
+def upper_bound(rewards: list[float], alpha: int, left: int, most: float = 1.0) -> float:
     """Return the most that an arm may reach: its mean growth goes on for ``left`` pulls."""
     slope = (rewards[-1] - rewards[-alpha]) / alpha
-    return min(1.0, rewards[-1] + slope * left)
+    return min(most, rewards[-1] + slope * left)
 
 
 def running_best(values: list[float]) -> np.ndarray:
@@ -101,7 +110,7 @@ def running_best(values: list[float]) -> np.ndarray:
     return np.maximum.accumulate(np.array(values, dtype=float))
 
 
-def _reward(observation, algorithm: str) -> float:
-    """Accuracy of an evaluation; 0 of a failed one and of those of other algorithms."""
+def _reward(observation, algorithm: str, worst: float) -> float:
+    """Worst loss - loss of an evaluation; 0 of a failed one and of those of other algorithms."""
     own = observation.configuration[per_algorithm.ALGORITHM] == algorithm
-    return 1 - observation.error if own and observation.prediction is not None else 0.0
+    return worst - observation.error if own and observation.prediction is not None else 0.0

@@ -1,32 +1,16 @@
-"""Diversity of two configurations: how far apart their class probabilities are (paper, Eq. 3)."""
+"""Diversity of all pairs of a growing list of predictions."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-_known: tuple[list[np.ndarray], np.ndarray] = ([], np.zeros((0, 0)))
+from ensemble_search.problems.base import Problem
+from ensemble_search.problems.classification import CLASSIFICATION
+
+_known: tuple[Problem | None, list[np.ndarray], np.ndarray] = (None, [], np.zeros((0, 0)))
 
 
-def diversity(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Mean over the samples of the Euclidean distance of two probability vectors, over sqrt(2).
-
-    DivBO paper, Eq. 3. It is symmetric, lies in [0, 1] and is 0 for equal predictions.
-
-    Parameters
-    ----------
-    p, q
-        Class probabilities, of shapes (..., n_samples, n_classes) that broadcast.
-
-    Returns
-    -------
-    diversity
-        float64, of the broadcast shape without its last two axes.
-    """
-    squares = np.square(np.asarray(p) - np.asarray(q)).sum(axis=-1)
-    return np.sqrt(squares).mean(axis=-1, dtype=np.float64) / np.sqrt(2.0)
-
-
-def pairwise(predictions: Sequence[np.ndarray]) -> np.ndarray:
+def pairwise(predictions: Sequence[np.ndarray], problem: Problem = CLASSIFICATION) -> np.ndarray:
     """Diversity of every pair.
 
     The matrix of the last call is kept: where ``predictions`` begins with the very same arrays,
@@ -36,7 +20,9 @@ def pairwise(predictions: Sequence[np.ndarray]) -> np.ndarray:
     Parameters
     ----------
     predictions
-        n arrays of class probabilities, each of shape (n_samples, n_classes).
+        n arrays as models give them, each of shape (n_samples, n_outputs).
+    problem
+        Its ``diversity`` is taken.
 
     Returns
     -------
@@ -44,7 +30,8 @@ def pairwise(predictions: Sequence[np.ndarray]) -> np.ndarray:
         float64, of shape (n, n), symmetric with zeros on the diagonal; read-only.
     """
     global _known  # noqa: PLW0603 - a cache that may be thrown away at any time
-    arrays, matrix = _known
+    other, arrays, matrix = _known
+    arrays = arrays if other == problem else []
     same = 0
     while same < min(len(arrays), len(predictions)) and arrays[same] is predictions[same]:
         same += 1
@@ -54,7 +41,7 @@ def pairwise(predictions: Sequence[np.ndarray]) -> np.ndarray:
     if same < n:
         stacked = np.stack(predictions)
         for i in range(max(same, 1), n):
-            result[i, :i] = result[:i, i] = diversity(stacked[i], stacked[:i])
+            result[i, :i] = result[:i, i] = problem.diversity(stacked[i], stacked[:i])
     result.flags.writeable = False
-    _known = (list(predictions), result)
+    _known = (problem, list(predictions), result)
     return result

@@ -6,7 +6,7 @@ from typing import Any
 from ensemble_search.search.journal import differences
 
 #: What a study and a ``search.json`` both hold, beside the settings of the optimizer.
-SHARED = ("space", "limits", "seed")
+SHARED = ("space", "metric", "limits", "seed")
 
 
 def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:

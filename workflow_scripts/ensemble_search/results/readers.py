@@ -77,9 +77,10 @@ class Search(Stored):
     seed: Count
     settings: dict[str, Any]
     space: str
+    metric: str = "error"
     limits: Limits
     evaluations: Count
-    best_error: Share | None
+    best_error: Amount | None
     status: dict[str, Count]
     fingerprint: Data
     commit: str | None
@@ -106,7 +107,7 @@ class Progress(Stored):
     done: Amount
     failed: Count
     seconds: Amount
-    best_error: Share | None
+    best_error: Amount | None
     updated: Amount = 0.0
 
 
@@ -200,8 +201,8 @@ def observations(
             raise Unusable(path, f"column 'status' holds {min(map(repr, unknown))}")
         errors = _numbers(table["error"])
         ok = np.array([status == OK for status in statuses], dtype=bool)
-        if not _shares(errors[ok]) or not np.isnan(errors[~ok]).all():
-            raise Unusable(path, "column 'error' must be a share where 'status' is ok, else empty")
+        if not _losses(errors[ok]) or not np.isnan(errors[~ok]).all():
+            raise Unusable(path, "column 'error' must be a loss where 'status' is ok, else empty")
     return table
 
 
@@ -224,8 +225,8 @@ def scores(folder: Path) -> tuple["pa.Table", dict[str, Any] | None]:
     _counts(path, table["iteration"])
     for name in ("validation_error", "test_error"):
         errors = _numbers(table[name])
-        if not _shares(errors[~np.isnan(errors)]):
-            raise Unusable(path, f"column '{name}' holds something else than shares")
+        if not _losses(errors[~np.isnan(errors)]):
+            raise Unusable(path, f"column '{name}' holds something else than losses")
     return table, _settings(path, table, "ensemble_search.settings")
 
 
@@ -271,5 +272,5 @@ def _numbers(column: "pa.ChunkedArray") -> np.ndarray:
     return np.array(column.to_pylist(), dtype=float)  # None becomes NaN; pandas is not imported
 
 
-def _shares(values: np.ndarray) -> bool:
-    return bool(((values >= 0) & (values <= 1)).all())
+def _losses(values: np.ndarray) -> bool:
+    return bool(((values >= 0) & np.isfinite(values)).all())

@@ -9,13 +9,14 @@ import numpy as np
 
 from ensemble_search.data import fetched
 from ensemble_search.data.split import checked_inputs
+from ensemble_search.ensembles.base import rounded
 from ensemble_search.evaluation.evaluator import Evaluator
 from ensemble_search.evaluation.status import OK
+from ensemble_search.problems.classification import Classification
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.journal import differences
-from ensemble_search.search.observe import error_rate, stored
 
 if TYPE_CHECKING:
     from ensemble_search.jobs import Jobs
@@ -248,11 +249,12 @@ def _difference(search: _Search, index: int) -> float | str:
     if again.status != OK:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
     difference = 0.0
+    problem = Classification(plugins.load("metrics", manifest.get("metric", "error"))())
     for part, new in (("validation", again.validation), ("test", again.test)):
         old = readers.predictions(search.folder, part, table.num_rows)[index]
-        difference = max(difference, float(np.abs(old - stored(new)).max()))
+        difference = max(difference, float(np.abs(old - problem.compress(new)).max()))
     labels = checked_inputs(search.split).y_validation
-    error = error_rate(stored(again.validation), labels)
+    error = problem.metric.loss(labels, rounded(problem.compress(again.validation)))
     if difference > ROUNDING or error != rows[0]["error"]:
         return (
             f"{what} predicts otherwise now, by up to {difference:.2g} (error "

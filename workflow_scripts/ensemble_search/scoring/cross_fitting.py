@@ -25,6 +25,7 @@ from ensemble_search.data.split import Inputs, load_inputs
 from ensemble_search.ensembles.base import Pool, Refit
 from ensemble_search.evaluation.evaluator import Evaluator, WorkerError
 from ensemble_search.evaluation.status import OK
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import readers
 from ensemble_search.runtime import locks, plugins, provenance
 from ensemble_search.runtime.code_version import Guard, code_version
@@ -112,7 +113,7 @@ class Refitting:
     ) -> dict[str, Record]:
         identity = self._fingerprint(inputs)
         folder = self.folder / f"{name}-{_digest(identity)}"
-        columns = inputs.n_classes if inputs.n_classes > 2 else 1
+        columns = CLASSIFICATION.columns(inputs.n_classes)
         shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
         with Journal(folder, identity, shapes, locks.WAIT in os.environ) as journal:
             known = {_key(record.configuration) for record in journal.records}
@@ -133,7 +134,7 @@ class Refitting:
                 np.savez(temporary, allow_pickle=False, **vars(inputs))
             with self._evaluator(file) as evaluator, threadpool_limits(1):
                 for values in configurations:
-                    yield Record.of(values, evaluator.evaluate(values), labels)
+                    yield Record.of(values, evaluator.evaluate(values), labels, CLASSIFICATION)
         except WorkerError as error:
             raise UserError(str(error)) from error
         finally:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.problems.classification import Classification
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -49,21 +50,23 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     UserError
         If a file is missing or broken, or if two files do not belong together.
     """
-    for manifest in (search / "search.json", split / "split.json"):
-        check(manifest)
+    check(split / "split.json")
+    check(search / "search.json")
+    metric = readers.search(search).get("metric", "error")
     table = readers.observations(search, ["error", "predict_seconds"])
     # Lists, because to_numpy would import pandas; None becomes NaN.
     errors, seconds = (
         np.array(table[name].to_pylist(), dtype=float) for name in ("error", "predict_seconds")
     )
     inputs = read_npz(split / "inputs.npz", ["y_validation", "classes"])
+    problem = Classification(plugins.load("metrics", metric)())
     labels, n_classes = inputs["y_validation"], len(inputs["classes"])
     test_labels = read_npy(split / "test_labels.npy")
     predictions = []
     for part, expected in (("validation", labels), ("test", test_labels)):
         path = search / f"predictions-{part}.npy"
         array = read_npy(path, map_only=True)
-        shape = (len(errors), len(expected), 1 if n_classes == 2 else n_classes)
+        shape = (len(errors), len(expected), problem.columns(n_classes))
         if array.shape != shape:
             raise UserError(
                 f"'{path}' has shape {array.shape}, but {shape} belongs to the evaluations in "
@@ -76,19 +79,20 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
                 f"'{search}': evaluation {index + 1} has an error, but its validation "
                 "predictions are not numbers"
             )
-    return Pool(predictions[0], labels, errors, seed, seconds), predictions[1], test_labels
+    pool = Pool(predictions[0], labels, errors, seed, problem, seconds)
+    return pool, predictions[1], test_labels
 
 
 def score(
     ensemble: Ensemble, pool: Pool, test_predictions: np.ndarray, test_labels: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Trace an ensemble and take its errors wherever it changed.
+    """Build the ensemble of every prefix of a pool, and compute its losses wherever it changed.
 
     Returns
     -------
     scores
         Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
-        ``test_error`` (share of wrong labels, NaN until an evaluation has succeeded),
+        ``test_error`` (losses by the study's metric, NaN until an evaluation has succeeded),
         ``members`` (unique ones) and ``cost`` (seconds in which they predict validation and test
         rows; NaN as the errors, or where the pool does not know), each of shape (n,).
     members
@@ -100,28 +104,29 @@ def score(
     UserError
         If the test predictions of a member are not numbers.
     """
-    trace = ensemble.trace(pool)
-    result = np.full((len(trace), 3), np.nan)
-    sizes = np.zeros(len(trace), dtype=np.int64)
+    built = ensemble.build_prefixes(pool)
+    metric = pool.problem.metric
+    result = np.full((len(built), 3), np.nan)
+    sizes = np.zeros(len(built), dtype=np.int64)
     changes: list[tuple[int, Members]] = []
-    for i, members in enumerate(trace):
-        if i and members is trace[i - 1]:
+    for i, members in enumerate(built):
+        if i and members is built[i - 1]:
             result[i], sizes[i] = result[i - 1], sizes[i - 1]
         elif members is not None:
             for index in members.indices:
                 if np.isnan(test_predictions[index]).any():
                     raise UserError(f"test predictions of evaluation {index + 1} are not numbers")
-            validation, test = members.labels(pool.predictions, test_predictions)
+            validation, test = members.predict_both(pool.predictions, test_predictions)
             known = pool.predict_seconds is not None
             result[i] = (
-                np.mean(validation != pool.labels),
-                np.mean(test != test_labels),
+                metric.loss(pool.labels, validation),
+                metric.loss(test_labels, test),
                 members.cost(pool.predict_seconds) if known else np.nan,
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
     scores = {
-        "iteration": np.arange(1, len(trace) + 1),
+        "iteration": np.arange(1, len(built) + 1),
         "validation_error": result[:, 0],
         "test_error": result[:, 1],
         "members": sizes,

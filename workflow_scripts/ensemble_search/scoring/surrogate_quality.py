@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.ensembles.base import expand
 from ensemble_search.evaluation.status import OK
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.results import readers
 from ensemble_search.runtime.files import check
@@ -64,7 +64,7 @@ def read(folder: Path, space: Space) -> Evaluated:
         space.encode(configurations).astype(np.float32),
         space.categories,
         table["error"].to_numpy()[ok],
-        pairwise([expand(np.asarray(predictions[i])) for i in ok]),
+        pairwise([CLASSIFICATION.expand(np.asarray(predictions[i])) for i in ok]),
     )
 
 

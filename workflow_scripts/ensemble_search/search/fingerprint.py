@@ -9,21 +9,22 @@ from ensemble_search.runtime import plugins, provenance
 from ensemble_search.runtime.code_version import Guard, code_version
 
 
-def modules(optimizer: dict[str, Any], space: str) -> dict[str, list[str]]:
+def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, list[str]]:
     """Name the modules that decide what a search finds.
 
     Parameters
     ----------
     optimizer
         The optimizer's name, as ``optimizer``, and its settings.
-    space
-        Name of the space.
+    space, metric
+        Their names.
     """
     made = plugins.make("optimizers", optimizer, "optimizer", "optimizer")
     return {
         "optimizer": [type(made).__module__, *made.modules],
         "evaluation": [
             plugins.module_name("spaces", space),
+            plugins.module_name("metrics", metric),
             "ensemble_search.evaluation.evaluator",
             "ensemble_search.evaluation.worker",
             "ensemble_search.search.observe",
@@ -31,18 +32,18 @@ def modules(optimizer: dict[str, Any], space: str) -> dict[str, list[str]]:
     }
 
 
-def version(optimizer: dict[str, Any], space: str) -> str:
+def version(optimizer: dict[str, Any], space: str, metric: str) -> str:
     """Version of all code of a search job, its script included."""
-    return code_version("search", *_all(optimizer, space))
+    return code_version("search", *_all(optimizer, space, metric))
 
 
-def guard(optimizer: dict[str, Any], space: str) -> Guard:
+def guard(optimizer: dict[str, Any], space: str, metric: str) -> Guard:
     """Watch the code that decides what a search finds."""
-    return Guard(*_all(optimizer, space))
+    return Guard(*_all(optimizer, space, metric))
 
 
-def _all(optimizer: dict[str, Any], space: str) -> list[str]:
-    return [name for names in modules(optimizer, space).values() for name in names]
+def _all(optimizer: dict[str, Any], space: str, metric: str) -> list[str]:
+    return [name for names in modules(optimizer, space, metric).values() for name in names]
 
 
 def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
@@ -52,10 +53,11 @@ def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) ->
     """
     versions = provenance.versions(libraries)
     versions["python"] = ".".join(versions["python"].split(".")[:2])
-    parts = modules(job["optimizer"], job["space"])
+    parts = modules(job["optimizer"], job["space"], job["metric"])
     return {
         "optimizer": job["optimizer"],
         "space": job["space"],
+        "metric": job["metric"],
         "limits": job["limits"],
         "seed": [job["seed"], job["repeat"]],
         "data": data,

@@ -30,15 +30,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, create_model
 
+from ensemble_search.ensembles.base import rounded
 from ensemble_search.evaluation.status import OK, STATUSES
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable, read_json, reading, sync_folder, write_json
 from ensemble_search.runtime.locks import lock
 from ensemble_search.runtime.schema import fitting
-from ensemble_search.search.observe import error_rate, stored
 
 if TYPE_CHECKING:
     from ensemble_search.evaluation.evaluator import Evaluation
+    from ensemble_search.problems.base import Problem
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,19 @@ class Record:
         configuration: dict[str, Any],
         evaluation: "Evaluation",
         labels: np.ndarray,
+        problem: "Problem",
         suggest_seconds: float = 0.0,
         why: dict[str, Any] | None = None,
     ) -> "Record":
-        """Take an evaluation for storing, with the error of its predictions on ``labels``."""
-        validation, test = (stored(p) for p in (evaluation.validation, evaluation.test))
+        """Take an evaluation for storing, with the loss of its predictions on ``labels``."""
+        validation = test = error = None
+        if evaluation.status == OK:
+            validation, test = map(problem.compress, (evaluation.validation, evaluation.test))
+            error = problem.metric.loss(labels, rounded(validation))
         measured = ("status", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
         return cls(
             configuration=configuration,
-            error=error_rate(validation, labels) if evaluation.status == OK else None,
+            error=error,
             suggest_seconds=suggest_seconds,
             why=why or {},
             validation=validation,

@@ -8,6 +8,8 @@ import numpy as np
 
 from ensemble_search.evaluation.evaluator import Evaluator
 from ensemble_search.optimizers.base import History, Observation, Optimizer
+from ensemble_search.problems.base import Problem
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.budget import Budget
@@ -25,6 +27,7 @@ def run(
     *,
     budget: Budget,
     seed: Sequence[int],
+    problem: Problem = CLASSIFICATION,
     progress: Callable[[list[Record]], None] = lambda records: None,
     check: Callable[[], None] = lambda: None,
     since: float | None = None,
@@ -39,6 +42,8 @@ def run(
         Evaluations or seconds of fitting in all, those in the journal included.
     seed
         Study's seed and repeat.
+    problem
+        Type of the problem, with the metric.
     progress
         Called with all records after every evaluation.
     check
@@ -57,9 +62,9 @@ def run(
         If the journal holds a configuration that is none of the space.
     """
 
-    def shown(record: Record) -> Observation:
+    def observed(record: Record) -> Observation:
         configuration = space.configuration(record.configuration)
-        return observation(configuration, record.status, record.error, record.validation)
+        return observation(configuration, record.status, record.error, record.validation, problem)
 
     begun = time.time() if since is None else since
     labels = labels.copy()
@@ -67,23 +72,23 @@ def run(
     observations: tuple[Observation, ...] = ()
     for record in journal.records[: budget.end(journal.records)]:
         try:
-            observations += (shown(record),)
+            observations += (observed(record),)
         except UserError as error:  # a configuration that the space does not have
             raise journal.refusal(len(observations) + 1, str(error)) from None
     while (end := budget.end(journal.records)) is None:
-        history = History(space, labels, observations)
+        history = History(space, labels, observations, problem)
         start = time.perf_counter()
         suggestion = optimizer.suggest(history, generator(seed, len(history)))
         suggest_seconds = time.perf_counter() - start
         values = dict(suggestion.configuration)
         result = evaluator.evaluate(values)
-        record = Record.of(values, result, labels, suggest_seconds, suggestion.why)
+        record = Record.of(values, result, labels, problem, suggest_seconds, suggestion.why)
         ended = time.time()
         rest = max(0.0, ended - begun - suggest_seconds - record.fit_seconds)
         record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
         begun = ended
         check()
         journal.append(record)
-        observations += (shown(record),)
+        observations += (observed(record),)
         progress(journal.records)
     return journal.records[:end]

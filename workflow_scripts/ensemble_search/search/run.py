@@ -13,6 +13,7 @@ import pyarrow as pa
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation.evaluator import Evaluator
 from ensemble_search.evaluation.status import OK
+from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import files, locks, plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search import fingerprint, takeover
@@ -23,7 +24,7 @@ from ensemble_search.search.progress import Progress
 from ensemble_search.spaces.base import Space
 
 #: Keys of a job.
-JOB = ("dataset", "search", "repeat", "seed", "space", "limits", "budget", "optimizer")
+JOB = ("dataset", "search", "repeat", "seed", "space", "metric", "limits", "budget", "optimizer")
 OUTPUTS = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
 
 
@@ -57,10 +58,11 @@ def run_job(
     optimizer = plugins.make("optimizers", job["optimizer"], "optimizer", "--job: optimizer")
     space = plugins.load("spaces", job["space"])()
     budget = Budget(**job["budget"], minimum=optimizer.minimum_evaluations)
-    guard = fingerprint.guard(job["optimizer"], job["space"])
+    guard = fingerprint.guard(job["optimizer"], job["space"], job["metric"])
     inputs = checked_inputs(split)
     identity = fingerprint.fingerprint(job, inputs.checksum(), threads, space.libraries)
-    columns = len(inputs.classes) if len(inputs.classes) > 2 else 1
+    problem = Classification(plugins.load("metrics", job["metric"])())
+    columns = problem.columns(len(inputs.classes))
     shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
     folder = checkpoints / fingerprint.short(identity)
     new = not folder.exists()
@@ -85,6 +87,7 @@ def run_job(
             journal,
             budget=budget,
             seed=(job["seed"], job["repeat"]),
+            problem=problem,
             progress=progress,
             check=guard.check,
             since=started,

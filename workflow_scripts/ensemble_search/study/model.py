@@ -243,6 +243,9 @@ class Study(_Model):
     space: str = Field(
         "divbo", description="configuration space: a file in ensemble_search/spaces/"
     )
+    metric: str = Field(
+        "error", description="loss that searches and ensembles minimise: a file in metrics/"
+    )
     budget: Budget = Budget(evaluations=250)
     limits: Limits = Limits()
     split: Split = Split()
@@ -401,13 +404,15 @@ def _jobs(study: Study) -> list[str]:
 def _settings(study: Study) -> list[str]:
     """Check the settings of searches and ensembles against their plugins."""
     problems = []
-    if study.space not in (spaces := plugins.available("spaces")):
-        problems.append(f"space: there is no '{study.space}'; {nearest(study.space, spaces)}")
-    else:
+    for key, kind in (("space", "spaces"), ("metric", "metrics")):
+        name, known = getattr(study, key), plugins.available(kind)
+        if name not in known:
+            problems.append(f"{key}: there is no '{name}'; {nearest(name, known)}")
+            continue
         try:
-            plugins.load("spaces", study.space)
+            plugins.load(kind, name)
         except UserError as error:
-            problems.append(f"space: {error}")
+            problems.append(f"{key}: {error}")
     for section in PLUGINS:
         for name in getattr(study, section):
             try:

@@ -1,11 +1,13 @@
-"""Errors of an ensemble to which one model of a pool is added, for every model at once.
+"""Losses of an ensemble to which one model of a pool is added, for every model at once.
 
-A label that no model of the pool can turn, because the sum of the others is too clear, is counted
-once for all models; only the other samples are looked at model by model.
+The error has a fast and exact way, counts of wrong labels: a label that no model of the pool can
+turn, because the sum of the others is too clear, is counted once for all models; only the other
+samples are looked at model by model. Counts are integers, and sums are exact
+(``ensembles.base.rounded``), so no tie hangs on rounding or on the order of the models, and the
+errors are those of the ensemble's labels (``metrics.base.predicted_labels``).
 
-Errors are integer counts, and sums are exact (``base.rounded``), so no tie
-hangs on rounding or on the order of the models, and the errors are those of the ensemble's labels
-(``Members.predict``).
+Other metrics take the mean of every such ensemble. Their losses are rounded to a float32, as their
+last bits depend on the processor.
 """
 
 from collections.abc import Callable
@@ -14,22 +16,32 @@ from itertools import pairwise
 import numpy as np
 
 from ensemble_search.ensembles.base import rounded
+from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.error import ERROR, Error
 
 
-def make_votes(predictions: np.ndarray, labels: np.ndarray) -> "TwoClasses | ManyClasses":
-    """Choose the form in which sums and errors are computed.
+def make_sums(
+    predictions: np.ndarray, labels: np.ndarray, metric: Metric = ERROR
+) -> "TwoClasses | ManyClasses | Losses":
+    """Choose the form in which sums and losses are computed.
 
     Parameters
     ----------
     predictions
-        Class probabilities without NaN, of shape (n, n_samples, n_columns); of two classes the
-        last column is used, the probability of class 1.
+        Class probabilities without NaN, of shape (n, n_samples, n_columns); of two columns the
+        second is used, the probability of class 1.
     labels
         Int, of shape (n_samples,).
+    metric
+        What is minimised.
     """
+    if predictions.shape[2] == 2:
+        predictions = predictions[:, :, 1:]
+    if not isinstance(metric, Error):
+        return Losses(predictions, labels, metric)
     if predictions.shape[2] > 2:
         return ManyClasses(predictions, labels)
-    return TwoClasses(predictions[:, :, -1], labels)
+    return TwoClasses(predictions[:, :, 0], labels)
 
 
 def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -38,7 +50,7 @@ def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarr
     Parameters
     ----------
     predictions, labels
-        See :func:`make_votes`.
+        See :func:`make_sums`.
 
     Returns
     -------
@@ -51,13 +63,22 @@ def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarr
     return np.where(np.asarray(labels) == 1, ones, 1 - ones)
 
 
-class TwoClasses:
+class _Counts:
+    """What is counted are wrong labels."""
+
+    def losses(self, found: np.ndarray) -> np.ndarray:
+        """Return what :meth:`counter`'s functions found as losses."""
+        return found / len(self.labels)
+
+
+class TwoClasses(_Counts):
     """Sums and errors of two classes from the probability of class 1, of shape (n, n_samples)."""
 
     def __init__(self, predictions: np.ndarray, labels: np.ndarray):
         self.by_sample = np.ascontiguousarray(rounded(predictions.T))
         self.low, self.high = self.by_sample.min(axis=1), self.by_sample.max(axis=1)
-        self.is_one = np.asarray(labels) == 1
+        self.labels = np.asarray(labels)
+        self.is_one = self.labels == 1
         self.zero = np.zeros(len(labels))
 
     def models(self, start: int, stop: int) -> np.ndarray:
@@ -89,7 +110,7 @@ class TwoClasses:
         return count
 
 
-class ManyClasses:
+class ManyClasses(_Counts):
     """Sums and errors of three or more classes from predictions of shape (n, n_samples, C).
 
     Samples are sorted by label, so that those whose label comes before or after a class (which
@@ -135,6 +156,36 @@ class ManyClasses:
             return settled + _column_counts(wrong)
 
         return count
+
+
+class Losses:
+    """Sums and losses by any metric, from predictions of shape (n, n_samples, n_columns)."""
+
+    def __init__(self, predictions: np.ndarray, labels: np.ndarray, metric: Metric):
+        self.predictions = rounded(predictions)
+        self.labels, self.metric = np.asarray(labels), metric
+        self.zero = np.zeros(self.predictions.shape[1:])
+
+    def models(self, start: int, stop: int) -> np.ndarray:
+        """Return consecutive models, as :meth:`counter`'s functions take them."""
+        return self.predictions[start:stop]
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        """Return the sums with one more model."""
+        return sums + self.predictions[winner]
+
+    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from models to their losses in round ``number`` (from 1)."""
+
+        def losses(models: np.ndarray) -> np.ndarray:
+            found = [self.metric.loss(self.labels, (sums + model) / number) for model in models]
+            return np.array(found, dtype=np.float32)
+
+        return losses
+
+    def losses(self, found: np.ndarray) -> np.ndarray:
+        """Return what :meth:`counter`'s functions found as losses."""
+        return found.astype(float)
 
 
 def _column_counts(wrong: np.ndarray) -> np.ndarray:

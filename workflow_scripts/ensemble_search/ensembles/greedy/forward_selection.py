@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from ensemble_search.ensembles.greedy.error_counts import make_votes
+from ensemble_search.ensembles.greedy.error_counts import make_sums
+from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.error import ERROR
 
 
 def current(ok: np.ndarray, size: int) -> np.ndarray:
@@ -14,12 +16,16 @@ def current(ok: np.ndarray, size: int) -> np.ndarray:
 
 
 def forward_selection(
-    predictions: np.ndarray, labels: np.ndarray, size: int, rng: np.random.Generator
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    size: int,
+    rng: np.random.Generator,
+    metric: Metric = ERROR,
 ) -> list[int]:
     """Choose ``size`` different models greedily (ForwardSelect of Zaidi et al., NeurIPS 2021).
 
-    Every round adds the model, of those that are not in yet, that makes the error of the mean
-    probability lowest, one of equal ones at random.
+    Every round adds the model, of those that are not in yet, that makes the loss of the mean
+    prediction lowest, one of equal ones at random.
 
     Parameters
     ----------
@@ -29,19 +35,23 @@ def forward_selection(
         Int, of shape (n_samples,).
     size
         Models to choose; all n where there are no more.
+    rng
+        Of ties.
+    metric
+        What the ensemble is to minimise.
 
     Returns
     -------
     chosen
         Indices in the order in which they were chosen.
     """
-    votes = make_votes(predictions, labels)
-    models = votes.models(0, len(predictions))
-    sums, chosen = votes.zero, []
+    pool = make_sums(predictions, labels, metric)
+    models = pool.models(0, len(predictions))
+    sums, chosen = pool.zero, []
     while len(chosen) < min(size, len(predictions)):
-        wrong = votes.counter(sums, len(chosen) + 1)(models)
-        wrong[chosen] = len(labels) + 1  # more than any other
-        winner = int(np.lexsort((rng.random(len(wrong)), wrong))[0])
-        sums = votes.add(sums, winner)
+        losses = pool.counter(sums, len(chosen) + 1)(models).astype(float)
+        losses[chosen] = np.inf
+        winner = int(np.lexsort((rng.random(len(losses)), losses))[0])
+        sums = pool.add(sums, winner)
         chosen.append(winner)
     return chosen

@@ -8,17 +8,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ensemble_search.ensembles.greedy.error_counts import make_votes
+from ensemble_search.ensembles.greedy.error_counts import make_sums
+from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.error import ERROR
 
 SEED = 0
 """Of ties, in every search: the search and the ensemble made of it must fill the slots alike."""
 
 
-def fillings(predictions: np.ndarray, labels: np.ndarray, size: int) -> Iterator[list[int]]:
+def fillings(
+    predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
+) -> Iterator[list[int]]:
     """Yield, for every prefix of a pool of successes, the models that its slots hold.
 
     The n-th success (from 1) is the turn of slot (n - 1) mod size: it gets the model, of all n,
-    that makes the error of the mean probability of all slots lowest, one of equal ones uniformly at
+    that makes the loss of the mean prediction of all slots lowest, one of equal ones uniformly at
     random, by the draws of (:data:`SEED`, n). The first ``size`` successes fill empty slots
     (Lévesque et al., UAI 2016).
 
@@ -30,6 +34,8 @@ def fillings(predictions: np.ndarray, labels: np.ndarray, size: int) -> Iterator
         Int, of shape (n_samples,).
     size
         Number of slots.
+    metric
+        What the slots are to minimise.
 
     Yields
     ------
@@ -38,38 +44,41 @@ def fillings(predictions: np.ndarray, labels: np.ndarray, size: int) -> Iterator
     """
     if not len(predictions):
         return
-    votes = make_votes(predictions, labels)
+    pool = make_sums(predictions, labels, metric)
     slots: list[int] = []
     for n in range(1, len(predictions) + 1):
         turn = (n - 1) % size
-        wrong = _errors(votes, slots, turn, n)
+        wrong = _losses(pool, slots, turn, n)
         winner = int(np.lexsort((np.random.default_rng([SEED, n]).random(n), wrong))[0])
         slots = [*slots[:turn], winner, *slots[turn + 1 :]]
         yield slots
 
 
-def next_errors(predictions: np.ndarray, labels: np.ndarray, size: int) -> np.ndarray:
-    """Return the error of the slots with each model in the slot whose turn is next.
+def next_losses(
+    predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
+) -> np.ndarray:
+    """Return the loss of the slots with each model in the slot whose turn is next.
 
     Parameters
     ----------
-    predictions, labels, size
+    predictions, labels, size, metric
         See :func:`fillings`; at least one model.
 
     Returns
     -------
-    errors
-        Shares of wrong labels, of shape (n,).
+    losses
+        Of shape (n,).
     """
-    *_, slots = fillings(predictions, labels, size)
+    *_, slots = fillings(predictions, labels, size, metric)
     n = len(predictions)
-    return _errors(make_votes(predictions, labels), slots, n % size, n) / len(labels)
+    pool = make_sums(predictions, labels, metric)
+    return pool.losses(_losses(pool, slots, n % size, n))
 
 
-def _errors(votes, slots: list[int], turn: int, n: int) -> np.ndarray:
-    """Count the errors of the slots with each of the first n models in that whose turn it is."""
+def _losses(pool, slots: list[int], turn: int, n: int) -> np.ndarray:
+    """Return the losses of the slots with each of the first n models in that whose turn it is."""
     others = slots[:turn] + slots[turn + 1 :]
-    sums = votes.zero
+    sums = pool.zero
     for model in others:
-        sums = votes.add(sums, model)
-    return votes.counter(sums, len(others) + 1)(votes.models(0, n))
+        sums = pool.add(sums, model)
+    return pool.counter(sums, len(others) + 1)(pool.models(0, n))

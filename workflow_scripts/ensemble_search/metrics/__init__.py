@@ -1,0 +1,1 @@
+"""Metrics, one file each; the file name is the name in the study."""

@@ -1,0 +1,38 @@
+"""Area under the ROC curve."""
+
+import numpy as np
+
+from ensemble_search.metrics.base import Metric
+
+
+class Auc(Metric):
+    """1 - area under the ROC curve: how often a sample of a class ranks below one of the others.
+
+    With more than two classes, the mean over the classes of one against the rest (macro average).
+    Equal probabilities count one half. Classes without a sample, or without a sample of another
+    class, do not count; where no class counts, the loss is 1/2.
+    """
+
+    title = "1 - AUC"
+
+    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        """See :meth:`Metric.loss`."""
+        if predictions.shape[1] == 1:
+            found = [_below(predictions[:, 0], labels == 1)]
+        else:
+            found = [_below(p, labels == k) for k, p in enumerate(predictions.T)]
+        counted = [value for value in found if value is not None]
+        return float(np.mean(counted)) if counted else 0.5
+
+
+def _below(scores: np.ndarray, positive: np.ndarray) -> float | None:
+    """Share of pairs (positive, negative) whose positive sample has the lower score."""
+    n_positive = int(np.count_nonzero(positive))
+    n_negative = len(scores) - n_positive
+    if not n_positive or not n_negative:
+        return None
+    # Weighted means of the same probabilities differ in their last bits.
+    _, places, counts = np.unique(np.round(scores, 12), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal scores share their mean rank
+    above = ranks[positive].sum() - n_positive * (n_positive + 1) / 2
+    return 1 - above / (n_positive * n_negative)

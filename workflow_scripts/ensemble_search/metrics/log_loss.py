@@ -1,0 +1,31 @@
+"""Log loss."""
+
+import numpy as np
+
+from ensemble_search.metrics.base import Metric
+
+#: Stored probabilities have this resolution; lower ones count as it.
+LOWEST = float(np.finfo(np.float32).eps)
+
+
+class LogLoss(Metric):
+    """Mean negative logarithm of the probability of the true label, in nats.
+
+    Probabilities below 2^-23, the resolution of a float32, count as that.
+    """
+
+    title = "log loss"
+    worst = float(-np.log(LOWEST))
+
+    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        """See :meth:`Metric.loss`."""
+        return float(np.mean(self.losses(labels, predictions)))
+
+    def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """See :meth:`Metric.losses`."""
+        if predictions.shape[1] == 1:
+            ones = predictions[:, 0].astype(float)
+            right = np.where(labels == 1, ones, 1 - ones)
+        else:
+            right = predictions[np.arange(len(labels)), labels].astype(float)
+        return -np.log(np.maximum(right, LOWEST))

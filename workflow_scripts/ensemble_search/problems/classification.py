@@ -1,0 +1,93 @@
+"""Classification: models predict class probabilities."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.problems.base import InvalidPredictionError, Problem
+
+
+@dataclass(frozen=True)
+class Classification(Problem):
+    """Predictions are class probabilities; of two classes, that of class 1 is stored.
+
+    Labels are the codes 0..n_classes-1, and ``n_outputs`` is the number of classes.
+    """
+
+    metric: Metric = ERROR
+
+    def columns(self, n_outputs: int) -> int:
+        """One column for two classes, else one a class."""
+        return 1 if n_outputs == 2 else n_outputs
+
+    def predict(self, estimator: Any, X: np.ndarray, n_outputs: int) -> np.ndarray:
+        """See :meth:`Problem.predict`: ``predict_proba``, with a column for every class."""
+        return align(estimator.predict_proba(X), estimator.classes_, len(X), n_outputs)
+
+    def compress(self, predictions: np.ndarray) -> np.ndarray:
+        """See :meth:`Problem.compress`."""
+        two = predictions.shape[-1] == 2
+        return np.ascontiguousarray(predictions[..., 1:]) if two else predictions
+
+    def expand(self, stored: np.ndarray) -> np.ndarray:
+        """See :meth:`Problem.expand`: of one column p, the columns 1 - p and p."""
+        if stored.shape[-1] != 1:
+            return stored
+        return np.concatenate([1 - stored, stored], axis=-1)
+
+    def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Mean over the samples of the Euclidean distance of two probability vectors, over sqrt(2).
+
+        DivBO paper, Eq. 3; see :meth:`Problem.diversity`.
+        """
+        squares = np.square(np.asarray(p) - np.asarray(q)).sum(axis=-1)
+        return np.sqrt(squares).mean(axis=-1, dtype=np.float64) / np.sqrt(2.0)
+
+
+CLASSIFICATION = Classification()
+
+
+def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
+    """Give every class its column and make rows sum to 1.
+
+    Parameters
+    ----------
+    probabilities
+        What ``predict_proba`` returned: (n_samples, len(classes)) numbers.
+    classes
+        ``classes_`` of the estimator: the codes 0..n_classes-1 that it saw in the training rows.
+
+    Returns
+    -------
+    probabilities
+        float32, of shape (n_samples, n_classes); columns of classes never seen are 0.
+
+    Raises
+    ------
+    InvalidPredictionError
+        If shapes or classes do not fit, or a row has NaN, infinite or negative values or only 0.
+    """
+    try:
+        given = np.asarray(probabilities, dtype=np.float64)
+        codes = np.asarray(classes, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidPredictionError(f"predictions or classes are not numeric: {error}") from None
+    if given.shape != (n_samples, codes.size):
+        raise InvalidPredictionError(f"shape {given.shape} instead of {(n_samples, codes.size)}")
+    if len(set(codes.flat)) < codes.size or not np.isin(codes, np.arange(n_classes)).all():
+        raise InvalidPredictionError(f"classes_ is {classes} instead of codes below {n_classes}")
+    full = np.zeros((n_samples, n_classes))
+    full[:, codes.astype(int)] = given
+    if not np.isfinite(full).all():
+        raise InvalidPredictionError("NaN or infinite probabilities")
+    if (full < 0).any():
+        raise InvalidPredictionError("negative probabilities")
+    largest = full.max(axis=1, keepdims=True)
+    if not largest.all():
+        raise InvalidPredictionError("rows of zeros only")
+    full /= largest  # first, so that no sum overflows
+    full /= full.sum(axis=1, keepdims=True)
+    return full.astype(np.float32)
