@@ -1,0 +1,169 @@
+"""Metrics: what every one must do, and their values by hand and by scikit-learn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as reference
+
+from ensemble_search.ensembles.base import Pool
+from ensemble_search.ensembles.greedy import round_robin
+from ensemble_search.ensembles.greedy.error_counts import make_sums
+from ensemble_search.ensembles.greedy.forward_selection import forward_selection
+from ensemble_search.ensembles.selection import Selection, select
+from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.optimizers.base import History
+from ensemble_search.problems.classification import Classification
+from ensemble_search.runtime import plugins
+
+METRICS = {name: plugins.load("metrics", name)() for name in plugins.available("metrics")}
+CLASSES = (2, 3, 5)
+
+
+def draw(n_classes: int, seed: int, n: int = 60, models: int = 1, shares=None):
+    """Labels, and predictions of models that know something, as they are stored."""
+    rng = np.random.default_rng([n_classes, seed])
+    labels = rng.choice(n_classes, n, p=shares)
+    odds = np.exp(rng.normal(size=(models, n, n_classes)) + 1.3 * np.eye(n_classes)[labels])
+    probabilities = (odds / odds.sum(axis=2, keepdims=True)).astype(np.float32)
+    return labels, Classification().compress(probabilities)
+
+
+def test_there_are_four():
+    assert list(METRICS) == ["auc", "balanced-error", "error", "log-loss"]
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("n_classes", CLASSES)
+def test_contract(name, n_classes):
+    metric = METRICS[name]
+    assert metric.title
+    for seed in range(20):
+        labels, (predictions,) = draw(n_classes, seed)
+        loss = metric.loss(labels, predictions)
+        assert type(loss) is float
+        assert 0 <= loss <= metric.worst
+        if (losses := metric.losses(labels, predictions)) is not None:
+            assert losses.shape == labels.shape
+            assert losses.mean() == pytest.approx(loss)
+        order = np.random.default_rng(seed).permutation(len(labels))
+        assert metric.loss(labels[order], predictions[order]) == pytest.approx(loss)
+        truth = Classification().compress(np.eye(n_classes, dtype=np.float32)[labels])
+        assert metric.loss(labels, truth) == pytest.approx(0, abs=1e-6)
+        # Wherever all is turned round, nothing is worse.
+        wrong = Classification().compress(np.eye(n_classes, dtype=np.float32)[labels - 1])
+        assert loss < metric.loss(labels, wrong) <= metric.worst
+
+
+@pytest.mark.parametrize("n_classes", CLASSES)
+def test_values_of_scikit_learn(n_classes):
+    for seed in range(10):
+        labels, (stored,) = draw(n_classes, seed)
+        full = Classification().expand(stored).astype(float)
+        full /= full.sum(axis=1, keepdims=True)
+        hard = full.argmax(axis=1)
+        expected = {
+            "error": 1 - reference.accuracy_score(labels, hard),
+            "balanced-error": 1 - reference.balanced_accuracy_score(labels, hard),
+            "log-loss": reference.log_loss(labels, full, labels=range(n_classes)),
+            "auc": 1
+            - reference.roc_auc_score(
+                labels,
+                full[:, 1] if n_classes == 2 else full,
+                multi_class="ovr",
+                labels=range(n_classes),
+            ),
+        }
+        for name, metric in METRICS.items():
+            assert metric.loss(labels, stored) == pytest.approx(expected[name], rel=1e-5), name
+
+
+def test_by_hand():
+    labels = np.array([0, 0, 0, 1])
+    stored = np.array([[0.25], [0.5], [0.75], [0.5]])  # one wrong of each; 0.5 is class 0
+    found = {name: metric.loss(labels, stored) for name, metric in METRICS.items()}
+    # Above the positive's 0.5: one of three, and one equal.
+    assert found["auc"] == pytest.approx((1 + 0.5) / 3)
+    assert found["error"] == 0.5
+    assert found["balanced-error"] == pytest.approx((1 / 3 + 1) / 2)
+    assert found["log-loss"] == pytest.approx(-np.log(0.75 * 0.5 * 0.25 * 0.5) / 4)
+
+
+def test_classes_that_are_not_there():
+    labels = np.array([0, 0, 2])
+    stored = np.array([[0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
+    assert METRICS["balanced-error"].loss(labels, stored) == 0.25
+    assert METRICS["auc"].loss(labels, stored) == 0
+    assert METRICS["auc"].loss(labels[:2], stored[:2]) == 0.5
+    sure = np.array([[1.0, 0.0, 0.0]])
+    assert METRICS["log-loss"].loss(np.array([1]), sure) == METRICS["log-loss"].worst
+
+
+@given(st.integers(0, 10**6), st.sampled_from(CLASSES), st.sampled_from(sorted(METRICS)))
+def test_sums_have_the_losses_of_their_means(seed, n_classes, name):
+    """Counts, the fast way of the error, too."""
+    metric = METRICS[name]
+    labels, predictions = draw(n_classes, seed, n=25, models=4)
+    pool = make_sums(predictions, labels, metric)
+    sums = pool.add(pool.add(pool.zero, 2), 0)
+    found = pool.losses(pool.counter(sums, 3)(pool.models(0, 4)))
+    means = [(predictions[2].astype(float) + predictions[0] + p) / 3 for p in predictions]
+    expected = [metric.loss(labels, mean) for mean in means]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("n_classes", CLASSES)
+def test_greedy_ensembles_minimise_the_metric(name, n_classes):
+    """Every step of selection is the best one by brute force."""
+    metric = METRICS[name]
+    labels, predictions = draw(n_classes, 1, n=40, models=7)
+    pool = Pool(
+        predictions,
+        labels,
+        np.array([metric.loss(labels, p) for p in predictions]),
+        3,
+        Classification(metric),
+    )
+    members = Selection(size=4).build(pool)
+    assert members.same(Selection(size=4).build_prefixes(pool)[-1])
+    total, lowest = np.zeros(predictions.shape[1:]), None
+    for number in range(1, 5):
+        means = [(total + p) / number for p in predictions]
+        losses = np.array([metric.loss(labels, mean) for mean in means])
+        best = np.flatnonzero(losses <= losses.min() + 1e-6)
+        one = select(predictions, labels, number, 3, metric=metric)
+        after = metric.loss(labels, one.predict(predictions))
+        assert after == pytest.approx(losses.min(), abs=1e-6)
+        if len(best) > 1:
+            break  # which of them is drawn decides what follows
+        total, lowest = total + predictions[best[0]], losses.min()
+    assert lowest is None or lowest <= pool.errors.min() + 1e-6
+    chosen = forward_selection(predictions, labels, 1, np.random.default_rng(0), metric)
+    assert pool.errors[chosen[0]] == pytest.approx(pool.errors.min(), abs=1e-6)
+    *_, slots = round_robin.fillings(predictions, labels, 1, metric)
+    assert pool.errors[slots[0]] == pytest.approx(pool.errors.min(), abs=1e-6)
+
+
+def test_the_metrics_differ_in_what_they_choose():
+    labels, predictions = draw(3, 5, models=30, shares=(0.7, 0.2, 0.1))
+    chosen = {
+        name: tuple(select(predictions, labels, 10, 0, metric=metric).indices)
+        for name, metric in METRICS.items()
+    }
+    assert len(set(chosen.values())) == len(METRICS)
+
+
+def test_without_a_success_the_worst_loss_counts():
+    from support import toy_space
+
+    for metric in METRICS.values():
+        rows = tuple(toy_space.history(toy_space.ToySpace(), 2).observations)
+        failed = tuple(type(row)(row.configuration, "crash", float("nan"), None) for row in rows)
+        past = History(toy_space.ToySpace(), toy_space.LABELS, failed, Classification(metric))
+        assert past.errors.tolist() == [metric.worst] * 2
+
+
+def test_labels_of_ties():
+    assert predicted_labels(np.array([[0.5], [0.5 + 1e-14], [0.6]])).tolist() == [0, 0, 1]
+    assert predicted_labels(np.array([[0.3, 0.4, 0.4 + 1e-14]])).tolist() == [1]
