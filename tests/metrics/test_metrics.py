@@ -155,8 +155,6 @@ def test_the_metrics_differ_in_what_they_choose():
 
 
 def test_without_a_success_the_worst_loss_counts():
-    from support import toy_space
-
     for metric in METRICS.values():
         rows = tuple(toy_space.history(toy_space.ToySpace(), 2).observations)
         failed = tuple(type(row)(row.configuration, "crash", float("nan"), None) for row in rows)
