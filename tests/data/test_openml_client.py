@@ -10,7 +10,6 @@ import sys
 import time
 import tracemalloc
 import zlib
-from pathlib import Path
 
 import openml
 import pytest
@@ -21,10 +20,10 @@ from ensemble_search.data import normalise, openml_client, paper_sets, sources
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
-from support import SCRIPTS
+from support import ROOT, SCRIPTS
 from support.openml_server import ERROR, description, serve
 
-SHARED = Path(__file__).parents[2] / "shared" / "openml"
+SHARED = ROOT.parent / "shared/openml"
 
 # Nominal values are declared in another order than they are sorted, and one row has no label.
 ARFF = """@relation small

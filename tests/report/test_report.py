@@ -23,11 +23,11 @@ from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
+from support import SCRIPTS
 from support import made_results as made
 from support.html_page import Page, squeezed
 
 nan = np.nan
-SCRIPT = Path(__file__).parents[1] / "workflow_scripts" / "report.py"
 
 
 def errors(method: str, dataset: str, repeat: int):
@@ -153,7 +153,9 @@ def test_the_same_results_give_the_same_bytes(whole, tmp_path):
     """Another process: hash seeds and the clock may not matter."""
     study, results = whole
     arguments = ["--study", json.dumps(study), "--results", results, "--output", tmp_path]
-    subprocess.run([sys.executable, SCRIPT, *arguments], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, SCRIPTS / "report.py", *arguments], check=True, capture_output=True
+    )
     first = {f.relative_to(tmp_path): f.read_bytes() for f in tmp_path.rglob("*.*")}
     assert len(first) > 30
     for name, content in first.items():
@@ -303,7 +305,10 @@ def test_figure_data_are_the_numbers_drawn(whole):
 def test_a_bad_study_gets_one_line(text, message, tmp_path):
     arguments = ["--study", text, "--results", tmp_path, "--output", tmp_path / "out"]
     run = subprocess.run(
-        [sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, SCRIPTS / "report.py", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 2
     assert message in run.stderr
@@ -399,7 +404,10 @@ def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, settin
     ]
     environment = {**os.environ, "MPLBACKEND": setting, "MATPLOTLIBRC": str(tmp_path)}
     subprocess.run(
-        [sys.executable, SCRIPT, *arguments], check=True, capture_output=True, env=environment
+        [sys.executable, SCRIPTS / "report.py", *arguments],
+        check=True,
+        capture_output=True,
+        env=environment,
     )
     for name in ("average-rank", "time", "rank-curves-test"):
         files = [folder / f"report/figures/{name}.svg" for folder in (tmp_path, results)]
@@ -416,7 +424,7 @@ def test_writes_that_are_refused_end_the_report_with_one_line(whole, tmp_path):
     )
     arguments = ["--study", json.dumps(study), "--results", results, "--output", tmp_path]
     run = subprocess.run(
-        [sys.executable, "-c", code, SCRIPT, *arguments, SCRIPT.parent],
+        [sys.executable, "-c", code, SCRIPTS / "report.py", *arguments, SCRIPTS],
         capture_output=True,
         text=True,
         check=False,

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +14,7 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime import code_version, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
+from support import ROOT, SCRIPTS
 
 GOOD = """
 from ensemble_search.optimizers.random import RandomSearch as _Random
@@ -198,12 +198,11 @@ def test_reading_a_study_is_cheap():
     """Every job on a cluster reads the study; these imports take longer than all else of it."""
     code = "import sys; from ensemble_search.jobs import Jobs; Jobs.load('studies/surrogates.yaml')"
     heavy = {"ConfigSpace", "scipy", "sklearn", "lightgbm", "pandas", "matplotlib", "pyarrow"}
-    root = Path(__file__).parents[1]
     code += "\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"
     run = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=root,
-        env={"PYTHONPATH": str(root / "workflow_scripts")},
+        cwd=ROOT,
+        env={"PYTHONPATH": str(SCRIPTS)},
         text=True,
         capture_output=True,
         check=True,
