@@ -64,7 +64,7 @@ reproduce: env
 	@$(RUN) python workflow_scripts/reproduce.py --cores "$(CORES)" -- "$$MANIFEST"
 
 record: env
-	$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 python tests/test_drift.py
+	$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 python -m support.recorded_numbers
 
 env: $(VENV)/installed
 

@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from checkout import STUDY, Checkout
 from ensemble_search.runtime import slurm
-from slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
+from support.checkout import STUDY, Checkout
+from support.slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
 
 SPACE = Path(__file__).with_name("gated.py")
 SMALL = {

@@ -15,6 +15,7 @@ from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.optimizers.base import History
 from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import plugins
+from support import toy_space
 
 METRICS = {name: plugins.load("metrics", name)() for name in plugins.available("metrics")}
 CLASSES = (2, 3, 5)

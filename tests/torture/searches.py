@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-import instant_search
+from support import instant_search
 
 CALLS = ("open", "mkdir", "write", "pwrite", "fsync", "ftruncate", "replace", "unlink")
 DAMAGES = ("cut", "zeroed", "emptied", "removed", "garbage", "foreign")

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 import yaml
 
-from checkout import STUDY, Checkout
+from support.checkout import STUDY, Checkout
 
 GUARD = 600  # seconds for a workflow to end by itself
 

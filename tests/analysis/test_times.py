@@ -1,0 +1,44 @@
+"""Where the time of searches went."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.analysis import (
+    times,
+)
+from support.made_scores import observations
+
+nan = np.nan
+
+
+def test_time_spent_by_hand():
+    made = pd.DataFrame({"search": ["s"] * 3, "rest_seconds": [10.0, 6.0, 4.0]})
+    row = times.time_spent(observations(), made).loc["s"]
+    assert row["runs"] == 3
+    assert (row["fit"], row["suggest"], row["rest"]) == pytest.approx((22 / 3, 8 / 3, 20 / 3))
+    assert row["outside"] == pytest.approx(28 / 50)
+    assert (row["hours"], row["cpu_hours"]) == pytest.approx((50 / 3600, 15 / 3600))
+    growth = times.suggest_curves(observations())
+    assert growth["seconds"].tolist() == [2.0, 2.0]
+
+
+def test_time_spent_by_older_results():
+    """Their ``job_seconds`` are those of the last attempt."""
+    old = {"search": ["s"] * 3, "wall_seconds": [12.0] * 3, "job_seconds": [14.0] * 3}
+    row = times.time_spent(observations(), pd.DataFrame(old | {"resumed_after": [0] * 3})).loc["s"]
+    assert (row["rest"], row["outside"]) == pytest.approx((2, 14 / 36))
+    for more in ({"resumed_after": [0, 1, 0]}, {}):
+        row = times.time_spent(observations(), pd.DataFrame(old | more)).loc["s"]
+        assert row[["rest", "outside"]].isna().all()
+        assert row["hours"] == pytest.approx(30 / 3600)
+    assert times.time_spent(observations(), pd.DataFrame()).loc["s", "fit"] == pytest.approx(22 / 3)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0123, "0.012 s"), (3.04, "3.0 s"), (35.2, "35 s"), (600, "10 min"), (12_240, "3.4 h"),
+     (720_000, "200.0 h"), (nan, "–")],
+)  # fmt: skip
+def test_duration(seconds, text):
+    assert times.duration(seconds) == text

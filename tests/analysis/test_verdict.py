@@ -1,0 +1,70 @@
+"""The sentence that answers which method wins."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.analysis import (
+    ranks,
+    verdict,
+)
+from support.made_scores import final, frame
+
+
+def said(table, reference="A", resampled=False) -> verdict.Verdict:
+    runs = {(m, d, r): [e] for (d, r), row in table.iterrows() for m, e in row.items()}
+    scores = frame(runs)
+    return verdict.verdict(ranks.comparison(scores, list(table.columns)), reference, resampled)
+
+
+def test_verdict_with_three_repeats_says_that_nothing_can_be_significant():
+    answer = said(final({"d": {"A": [0.1, 0.1, 0.1], "B": [0.7, 0.8, 0.9]}}))
+    assert answer.leader == "A"
+    assert "too few" in answer.headline
+    text = " ".join(answer.sentences)
+    assert "nothing can be significant" in text
+    assert "with 3 repeats it is 0.25" in text
+    assert "fixed split" in text
+
+
+def test_verdict_over_many_data_sets():
+    clear = {f"d{i}": {"A": [0.1, 0.1], "B": [0.2 + i / 100, 0.3]} for i in range(8)}
+    answer = said(final(clear))
+    assert "is statistically secure" in answer.headline
+    assert answer.summary.loc["B", "p"] == pytest.approx(2 / 2**8)
+    noisy = {
+        f"d{i}": {"A": [0.2 - (i % 3 > 0) / 100], "B": [0.2 - (i % 3 == 0) / 50]} for i in range(9)
+    }
+    answer = said(final(noisy), "B")
+    assert answer.leader == "A"
+    assert "is not statistically secure" in answer.headline
+
+
+def test_verdict_says_that_methods_are_left_out():
+    scores = frame({("A", "d", 0): [0.1], ("B", "d", 0): [0.2]})
+    compared = ranks.comparison(scores, ["A", "B", "C"])
+    headline = verdict.verdict(compared, "C", False).headline
+    assert "of 2 methods compared so far, 1 left out" in headline
+
+
+def test_verdict_names_a_reference_that_is_next_only_once():
+    answer = said(final({"d": {"A": [0.1], "B": [0.2], "C": [0.3]}}), "B")
+    assert not any("reference method" in s for s in answer.sentences)
+    answer = said(final({"d": {"A": [0.1], "B": [0.2], "C": [0.3]}}), "C")
+    assert any(s.startswith("C, the reference method") for s in answer.sentences)
+
+
+def test_verdict_on_one_data_set_tests_its_repeats():
+    steps = np.arange(10) / 1000
+    answer = said(final({"d": {"A": 0.1 + 0 * steps, "B": 0.2 + steps}}), resampled=True)
+    assert "significant on the one data set" in answer.headline
+    assert any("own split" in s for s in answer.sentences)
+
+
+def test_verdict_of_ties_of_one_method_and_of_none():
+    tied = said(final({"d": {"A": [0.1], "B": [0.1]}}))
+    assert tied.leader is None
+    assert tied.headline.startswith("A and B share the lowest average rank")
+    assert said(final({"d": {"A": [0.1]}})).headline.startswith("Only A has results")
+    nothing = verdict.verdict(ranks.Comparison(pd.DataFrame(), [], ["A"], [], 0), "A", False)
+    assert nothing.headline == "There are no results to compare yet."

@@ -1,0 +1,416 @@
+import json
+import shutil
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble_search.data import normalise, prepare, split
+from ensemble_search.data.sources import Raw
+from ensemble_search.runtime.errors import UserError
+from support import SCRIPTS
+
+PAPER = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+
+
+def make(frame, target="y", seed=1):
+    frame, described = normalise.normalise(Raw(frame, target, "set", {"sklearn": "set"}))
+    return prepare.make_split(frame, described, {**PAPER, "seed": seed})
+
+
+def mixed(n=100, seed=0):
+    """A data set of all kinds of columns, with missing values."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "colour": rng.choice(["red", "green", "bläu"], n),
+            "flag": rng.choice([True, False], n),
+            "y": rng.choice(["no", "yes", "maybe"], n, p=[0.5, 0.3, 0.2]),
+        }
+    )
+    frame["flag"] = frame["flag"].astype("boolean")
+    for column in ("number", "colour", "flag"):
+        frame.loc[rng.random(n) < 0.1, column] = None
+    return frame
+
+
+counts_of_classes = st.lists(st.integers(3, 60), min_size=2, max_size=6)
+
+
+@given(counts_of_classes, st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_parts_are_disjoint_complete_and_stratified(counts, seed, random):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    random.shuffle(codes)
+    rows = prepare.split_rows(codes, range(len(counts)), {**PAPER, "seed": seed})
+    assert sorted(np.concatenate(list(rows.values()))) == list(range(len(codes)))
+    for part in prepare.PARTS:
+        for code, count in enumerate(counts):
+            found = np.sum(codes[rows[part]] == code)
+            assert found >= 1
+            assert abs(found - PAPER[part] * count) <= 1
+
+
+def test_sizes_by_hand():
+    # quake: 1209 and 969 rows; 0.2 of them are 241.8 and 193.8.
+    codes = np.repeat([0, 1], [1209, 969])
+    rows = prepare.split_rows(codes, ["P", "N"], PAPER)
+    assert {p: np.bincount(codes[r]).tolist() for p, r in rows.items()} == {
+        "train": [725, 581],
+        "validation": [242, 194],
+        "test": [242, 194],
+    }
+    # Parts are not sorted by class.
+    assert (np.diff(codes[rows["train"]]) != 0).sum() > 100
+
+
+def test_the_seed_decides():
+    codes = np.repeat([0, 1], 50)
+    first, again, other = (
+        prepare.split_rows(codes, "ab", {**PAPER, "seed": s})["test"] for s in (1, 1, [1, 2])
+    )
+    assert first.tolist() == again.tolist()
+    assert set(first) != set(other)
+
+
+def test_a_class_too_small_for_its_shares_is_named():
+    shares = {"train": 0.2, "validation": 0.4, "test": 0.4, "seed": 1}
+    assert prepare.split_rows(np.array([0] * 3 + [1] * 9), "ab", PAPER)["train"].size
+    with pytest.raises(UserError, match=r"class 'b' has 2 rows, too few for shares of 0.2"):
+        prepare.split_rows(np.array([0] * 9 + [1] * 2), "ab", shares)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train": 0.5}, "train \\+ validation \\+ test is 0.9; it must be 1"),
+        ({"train": 1.0, "test": 0}, "split.train: 1.0 is no share"),
+        ({"test": "0.2"}, "split.test: '0.2' is no share"),
+        ({"seed": -1}, "split.seed: -1 is no whole number"),
+        ({"seed": None}, "split.seed: None is no whole number"),
+        ({"sede": 1}, "unknown key 'sede'; known: train"),
+    ],
+)
+def test_wrong_settings(change, message):
+    with pytest.raises(UserError, match=message):
+        prepare.check_settings({**PAPER, **change})
+
+
+def test_missing_settings():
+    with pytest.raises(UserError, match=r"split.seed: is missing"):
+        prepare.check_settings({k: v for k, v in PAPER.items() if k != "seed"})
+    with pytest.raises(UserError, match="is no mapping"):
+        prepare.check_settings(5)
+
+
+def test_preparation_by_hand():
+    kinds = {
+        "number": "numeric",
+        "nothing": "numeric",
+        "tiny": "numeric",
+        "flag": "boolean",
+        "colour": "categorical",
+        "name": "categorical",
+        "same": "categorical",
+    }
+    train = pd.DataFrame(
+        {
+            "number": [1.0, 2.0, 9.0, None, 4.0],
+            "nothing": [np.nan] * 5,
+            "tiny": [0, 0, 0, 0, 5e-4],
+            "flag": pd.array([True, None, True, False, True], dtype="boolean"),
+            "colour": pd.Series(["red", "blue", None, "red", None], dtype="str"),
+            "name": pd.Series(["a", "b", "c", "d", "d"], dtype="str"),
+            "same": pd.Series(["x"] * 5, dtype="str"),
+        }
+    )
+    test = pd.DataFrame(
+        {
+            "number": [None, 7.0],
+            "nothing": [5.0, 6.0],
+            "tiny": [1.0, 1.0],
+            "flag": pd.array([None, False], dtype="boolean"),
+            "colour": pd.Series([None, "green"], dtype="str"),
+            "name": pd.Series(["a", "z"], dtype="str"),
+            "same": pd.Series(["y", "x"], dtype="str"),
+        }
+    )
+    X, features, categorical, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    assert features.tolist() == ["number", "flag", "colour=blue", "colour=red"]
+    assert categorical.tolist() == [False, True, True, True]
+    # The median of 1, 2, 9, 4 is 3; a missing flag is True, a missing colour red.
+    assert X["train"].tolist() == [
+        [1, 1, 0, 1],
+        [2, 1, 1, 0],
+        [9, 1, 0, 1],
+        [3, 0, 0, 1],
+        [4, 1, 0, 1],
+    ]
+    # A colour that the training part does not have is none of its colours.
+    assert X["test"].tolist() == [[3, 1, 0, 1], [7, 0, 0, 0]]
+    assert dropped == {
+        "nothing": "no value in the training part",
+        "name": "4 of 5 values are distinct",
+        # The variance of 0, 0, 0, 0, 5e-4 is 4e-8.
+        "tiny": "variance is 1e-07 or less",
+        "same=x": "variance is 1e-07 or less",
+    }
+
+
+@pytest.mark.parametrize(("distinct", "numeric"), [(50, False), (51, True)])
+def test_many_whole_numbers_are_codes(distinct, numeric):
+    codes = pd.Series([str(i % distinct) for i in range(3 * distinct)], dtype="str")
+    parts = {
+        "train": pd.DataFrame({"code": codes}),
+        "test": pd.DataFrame({"code": pd.Series(["7", "unknown", None], dtype="str")}),
+    }
+    X, features, categorical, _ = prepare.prepare(parts, {"code": "categorical"})
+    if numeric:
+        assert features.tolist() == ["code"]
+        assert categorical.tolist() == [False]
+        assert X["train"][:, 0].tolist() == [float(c) for c in codes]
+        assert X["test"][:, 0].tolist() == [7, 25, 25]
+    else:
+        assert X["train"].shape == (150, 50)
+        assert categorical.all()
+
+
+def test_codes_that_the_study_calls_categorical_are_categories():
+    codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
+    parts, kinds = {"train": pd.DataFrame({"code": codes})}, {"code": "categorical"}
+    X, *_ = prepare.prepare(parts, kinds, {"code": "categorical"})
+    assert X["train"].shape == (180, 60)
+
+
+def test_dates_become_numbers():
+    far = np.array(["2020-12-31", "9999-12-31", "0001-01-01"], "datetime64[us]")
+    train = pd.DataFrame({"d": pd.to_datetime(["1970-01-03 06:30", "2024-02-29 00:00", None]),
+                          "s": far,
+                          "b": [True, False, True]})  # fmt: skip
+    test = pd.DataFrame({"d": pd.to_datetime([None]), "s": pd.to_datetime(["1969-12-31 12:00"]),
+                         "b": [True]})  # fmt: skip
+    kinds = {"b": "boolean", "d": "date", "s": "date"}
+    X, features, categorical, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    assert features.tolist() == [
+        *("d.year", "d.month", "d.day", "d.weekday", "d.hour", "d.days"),
+        *("s.year", "s.month", "s.day", "s.weekday", "s.days", "b"),
+    ]
+    assert categorical.tolist() == [False] * 11 + [True]
+    assert dropped == {}
+    # Saturday at half past six, and Thursday; what is missing is the median of both.
+    assert X["train"][:, :6].tolist() == [
+        [1970, 1, 3, 5, 6.5, 2 + 6.5 / 24],
+        [2024, 2, 29, 3, 0, 19782],
+        [1997, 1.5, 16, 4, 3.25, (2 + 6.5 / 24 + 19782) / 2],
+    ]
+    assert X["train"][0, 6:11].tolist() == [2020, 12, 31, 3, 18627]
+    # No date of the training part has a time: the hour is no column, but part of the days.
+    assert X["test"][0, 6:11].tolist() == [1969, 12, 31, 2, -0.5]
+
+
+def test_dates_of_a_file_become_numbers_and_not_one_hot_columns(tmp_path):
+    days = pd.date_range("2021-01-01", periods=300)
+    frame = pd.DataFrame({"when": days.strftime("%Y-%m-%d"), "y": ["a", "b", "c"] * 100})
+    frame.loc[::10, "when"] = None
+    inputs, *_ = make(pd.concat([frame] * 2, ignore_index=True))
+    assert inputs.features.tolist() == ["when.month", "when.day", "when.weekday", "when.days"]
+    assert np.isfinite(inputs.X_train).all()
+
+
+def test_the_preparation_takes_little_more_memory_than_its_result():
+    n = 20_000
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{i}": rng.normal(size=n) for i in range(20)})
+    for i in range(5):
+        frame[f"c{i}"] = pd.Series(rng.choice([f"value {j}" for j in range(20)], n), dtype="str")
+    frame["y"] = rng.choice(["a", "b"], n)
+    described = normalise.normalise(Raw(frame, "y", "set", {}))[1]
+    tracemalloc.start()
+    inputs, *_ = prepare.make_split(frame, described, PAPER)
+    inputs.checksum()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert inputs.X_train.shape[1] == 120
+    assert 8 * n * 120 < peak < 1.5 * 8 * n * 120
+    assert described["prepared"] == 120
+
+
+def test_many_words_are_no_codes():
+    words = pd.Series([f"w{i % 60}" for i in range(180)], dtype="str")
+    X, *_ = prepare.prepare({"train": pd.DataFrame({"w": words})}, {"w": "categorical"})
+    assert X["train"].shape == (180, 60)
+
+
+def test_the_rule_of_distinct_values_counts_values_only():
+    # 8 of 10 values are distinct; the missing ones do not count.
+    values = pd.Series([*"abcdefgh", "a", "b", *[None] * 90], dtype="str")
+    number = pd.Series(range(100), dtype="float64")
+    frame = pd.DataFrame({"c": values, "x": number})
+    _, features, _, dropped = prepare.prepare(
+        {"train": frame}, {"c": "categorical", "x": "numeric"}
+    )
+    assert dropped == {"c": "8 of 10 values are distinct"}
+    assert features.tolist() == ["x"]
+
+
+def test_nothing_left_is_said():
+    frame = pd.DataFrame(
+        {"x": [1.0] * 30, "id": [f"i{i}" for i in range(30)], "y": ["a", "b"] * 15}
+    )
+    with pytest.raises(UserError, match=r"leaves no column .*'id': 18 of 18 .*'x': variance"):
+        make(frame)
+    with pytest.raises(UserError, match=r"leaves no column .*'id': 18 of 18"):
+        make(frame.drop(columns="x"))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.sampled_from(["validation", "test"]))
+def test_the_preparation_learns_from_the_training_part_only(seed, part):
+    frame, described = normalise.normalise(Raw(mixed(seed=seed), "y", "set", {"sklearn": "set"}))
+    options = {**PAPER, "seed": seed}
+    before, labels, _ = prepare.make_split(frame, described, options)
+    codes = np.unique(frame["y"].to_numpy(dtype=str), return_inverse=True)[1]
+    rows = prepare.split_rows(codes, before.classes, options)[part]
+    changed = frame.copy()
+    changed.loc[rows, "number"] = 1e6
+    changed.loc[rows, "colour"] = "violet"
+    changed.loc[rows, "flag"] = pd.NA
+    after, labels_after, _ = prepare.make_split(changed, described, options)
+    assert after.features.tolist() == before.features.tolist()
+    for name in ("X_train", "y_train", "y_validation", "X_validation", "X_test"):
+        same = np.array_equal(getattr(after, name), getattr(before, name))
+        assert same == (name != f"X_{part}")
+    assert np.array_equal(labels, labels_after)
+
+
+def test_codes_follow_the_sorted_labels():
+    inputs, test_labels, described = make(mixed())
+    assert inputs.classes.tolist() == ["maybe", "no", "yes"]
+    assert inputs.n_classes == 3
+    total = {c: sum(described["classes"][p][c] for p in prepare.PARTS) for c in inputs.classes}
+    assert total == mixed()["y"].value_counts().to_dict()
+    for part, codes in [("validation", inputs.y_validation), ("test", test_labels)]:
+        assert np.bincount(codes).tolist() == list(described["classes"][part].values())
+
+
+def test_rows_keep_their_labels():
+    # The label is a function of the one feature: after the split it must still be.
+    x = np.arange(90.0)
+    inputs, test_labels, _ = make(pd.DataFrame({"x": x, "y": np.where(x % 3 == 0, "b", "a")}))
+    for X, y in [
+        (inputs.X_train, inputs.y_train),
+        (inputs.X_validation, inputs.y_validation),
+        (inputs.X_test, test_labels),
+    ]:
+        assert ((X[:, 0] % 3 == 0) == (y == 1)).all()
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "sklearn-set"
+    normalise.write(*normalise.normalise(Raw(mixed(), "y", "set", {"sklearn": "set"})), folder)
+    return folder
+
+
+def run_split(dataset, output, **change):
+    options = {
+        "dataset": dataset,
+        "output": output,
+        "settings": json.dumps({**PAPER, **change}),
+    }
+    return subprocess.run(
+        [sys.executable, str(SCRIPTS / "split.py"), *(f"--{k}={v}" for k, v in options.items())],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_script_writes_what_the_searches_read(dataset, tmp_path):
+    for folder in ("a", "b"):
+        done = run_split(dataset, tmp_path / folder)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+    names = ["inputs.npz", "split.json", "test_labels.npy"]
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+    with np.load(tmp_path / "a" / "inputs.npz", allow_pickle=False) as arrays:
+        types = {name: arrays[name].dtype.kind + str(arrays[name].ndim) for name in arrays.files}
+    assert types == {
+        **dict.fromkeys(["X_train", "X_validation", "X_test"], "f2"),
+        **dict.fromkeys(["y_train", "y_validation"], "i1"),
+        "categorical": "b1",
+        "classes": "U1",
+        "features": "U1",
+    }
+    inputs = split.load_inputs(tmp_path / "a")
+    test_labels = np.load(tmp_path / "a" / "test_labels.npy", allow_pickle=False)
+    assert len(test_labels) == len(inputs.X_test)
+    assert test_labels.dtype == inputs.y_train.dtype == np.int64
+    assert np.isfinite(inputs.X_train).all()
+    described = json.loads((tmp_path / "a" / "split.json").read_text(encoding="utf-8"))
+    source = json.loads((dataset / "dataset.json").read_text(encoding="utf-8"))
+    assert described["source_checksum"] == source["checksum"]
+    assert described["checksum"] == inputs.checksum()
+    assert described["sizes"] == {
+        "train": len(inputs.y_train),
+        "validation": len(inputs.y_validation),
+        "test": len(test_labels),
+    }
+    expected, expected_labels, _ = make(mixed())
+    assert expected.checksum() == inputs.checksum()
+    assert np.array_equal(expected_labels, test_labels)
+
+
+def test_the_log_names_columns_that_are_dropped(tmp_path):
+    frame = mixed().assign(name=[f"n{i}" for i in range(100)], one=1.0)
+    frame["colour"] = ["red"] * 100
+    described = normalise.normalise(Raw(frame, "y", "set", {"sklearn": "set"}))
+    normalise.write(*described, tmp_path / "data")
+    done = run_split(tmp_path / "data", tmp_path / "a")
+    assert done.stderr.splitlines() == [
+        "note: column 'name' dropped: 60 of 60 values are distinct",
+        "note: column 'one' dropped: variance is 1e-07 or less",
+    ]
+
+
+def test_the_checksum_sees_every_array(dataset, tmp_path):
+    inputs, *_ = make(mixed())
+    sums = {inputs.checksum()}
+    for name in split.Inputs.__dataclass_fields__:
+        arrays = {n: getattr(inputs, n).copy() for n in split.Inputs.__dataclass_fields__}
+        arrays[name] = arrays[name][::-1]
+        sums.add(split.Inputs(**arrays).checksum())
+    assert len(sums) == 1 + len(split.Inputs.__dataclass_fields__)
+
+
+def test_the_script_ends_with_one_line(dataset, tmp_path):
+    done = run_split(dataset, tmp_path / "a", train=0.9)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: split: train + validation + test is 1.3")
+    damaged = tmp_path / "damaged"
+    shutil.copytree(dataset, damaged)
+    (damaged / "dataset.parquet").write_bytes(b"PAR1")
+    done = run_split(damaged, tmp_path / "a")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "damaged/dataset.parquet': Parquet " in done.stderr
+    done = run_split(tmp_path / "none", tmp_path / "a")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "is no folder that fetch.py wrote" in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
+def test_reading_inputs_imports_neither_pandas_nor_sklearn():
+    code = "import sys, ensemble_search.data.split; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=SCRIPTS
+    )
+    assert "ensemble_search.data.split" in done.stdout.split()
+    assert not {"pandas", "sklearn", "pyarrow", "openml"} & set(done.stdout.split())

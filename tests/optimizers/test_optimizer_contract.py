@@ -1,0 +1,166 @@
+"""What every optimizer promises (docs/optimizers.md); a new file is tested without being named."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ensemble_search.optimizers.base import History, Suggestion
+from ensemble_search.runtime import plugins
+from support import PYTHONPATH
+from support.quick_optimizers import FAST, make, plain
+from support.toy_space import TinySpace, ToySpace, from_json, history, search
+
+NAMES = plugins.available("optimizers")
+
+pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+def rng(t: int = 0) -> np.random.Generator:
+    return np.random.default_rng([7, 0, t])
+
+
+def assert_legal(space, suggestion: Suggestion) -> None:
+    values = json.loads(json.dumps(dict(suggestion.configuration)))
+    assert space.configuration(values) == suggestion.configuration
+    assert isinstance(suggestion.why["origin"], str)
+    json.dumps(suggestion.why, allow_nan=False)
+
+
+def test_same_history_and_generator_give_the_same_suggestion(name):
+    optimizer = make(name)
+    past = history(ToySpace(), 12, failed={3, 8})
+    before = copy.deepcopy(
+        [(dict(o.configuration), o.error, o.prediction) for o in past.observations]
+    )
+    first = plain(optimizer.suggest(past, rng()))
+    optimizer.suggest(history(ToySpace(), 9, seed=1), rng(1))  # nothing of this may linger
+    assert plain(optimizer.suggest(past, rng())) == first
+    assert plain(make(name).suggest(copy.deepcopy(past), rng())) == first
+    space = ToySpace()
+    assert plain(make(name).suggest(from_json(past, space), rng())) == first
+    for o, (values, error, prediction) in zip(past.observations, before, strict=True):
+        assert dict(o.configuration) == values
+        np.testing.assert_equal([o.error], [error])
+        np.testing.assert_equal(o.prediction, prediction)
+
+
+def test_the_generator_matters(name):
+    past = history(ToySpace(), 3)
+    suggestions = {plain(make(name).suggest(past, rng(t))) for t in range(5)}
+    assert len(suggestions) > 1
+
+
+def test_a_grown_history_gives_what_a_fresh_one_gives(name):
+    """Caches filled along the way change nothing: the search can be resumed anywhere."""
+    optimizer, space = make(name), ToySpace()
+    past, suggestions = search(optimizer, space, 9)
+    for t in (6, 8):
+        again = History(space, past.labels, past.observations[:t])
+        generator = np.random.default_rng([0, 0, t])
+        fresh = make(name).suggest(from_json(again, ToySpace()), generator)
+        assert plain(fresh) == plain(suggestions[t])
+
+
+@cache
+def in_another_process(code: str) -> dict:
+    """Run a function of every optimizer's name in one process; its results, or what it raised."""
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "PYTHONHASHSEED": "123"}
+    loop = f"""
+import json, sys
+{code}
+results = {{}}
+for name in json.loads(sys.argv[1]):
+    try:
+        results[name] = function(name)
+    except Exception as error:
+        results[name] = repr(error)
+print(json.dumps(results))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", loop, json.dumps(NAMES)],
+        env={**environment, "OMP_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_another_process_and_hash_seed_give_the_same(name):
+    here = [plain(s) for s in search(make(name), ToySpace(), 7)[1]]
+    there = in_another_process("""
+from support.quick_optimizers import make, plain
+from support.toy_space import ToySpace, search
+def function(name):
+    return [plain(suggestion) for suggestion in search(make(name), ToySpace(), 7)[1]]
+""")
+    assert there[name] == here
+
+
+def test_legal_and_never_twice(name):
+    space = ToySpace()
+    past, suggestions = search(make(name, **FAST.get(name, {})), space, 20)
+    for suggestion in suggestions:
+        assert_legal(space, suggestion)
+    assert len(past.seen) == 20
+
+
+def test_a_tiny_space_is_used_up_before_anything_repeats(name):
+    space = TinySpace()
+    past, suggestions = search(make(name, **FAST.get(name, {})), space, 9)
+    assert len({o.configuration for o in past.observations[:6]}) == 6
+    for suggestion in suggestions[6:]:
+        assert_legal(space, suggestion)
+
+
+@pytest.mark.parametrize("failed", [{0}, {1, 4}, set(range(1, 8)), set(range(8))])
+def test_failed_evaluations(name, failed):
+    space = ToySpace()
+    past = history(space, 8, failed=failed)
+    suggestion = make(name).suggest(past, rng())
+    assert_legal(space, suggestion)
+    assert suggestion.configuration not in past.seen
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_short_histories(name, size):
+    space = ToySpace()
+    past = history(space, size)
+    suggestion = make(name).suggest(past, rng())
+    assert_legal(space, suggestion)
+    assert suggestion.configuration not in past.seen
+
+
+def test_three_classes(name):
+    space = ToySpace()
+    assert_legal(space, make(name).suggest(history(space, 8, classes=3), rng()))
+
+
+def test_settings(name):
+    """Unknown settings are refused, and the settings can be written as JSON and read again."""
+    optimizer = make(name)
+    assert type(optimizer).model_validate_json(optimizer.model_dump_json()) == optimizer
+    with pytest.raises(ValueError, match="no_such_setting"):
+        make(name, no_such_setting=1)
+    assert isinstance(optimizer.minimum_evaluations, int)
+    assert optimizer.minimum_evaluations >= 1
+
+
+def test_importing_is_cheap(name):
+    """The workflow imports every optimizer to check a study: no learner library may come along."""
+    came = in_another_process("""
+from ensemble_search.runtime import plugins
+def function(name):
+    before = set(sys.modules)
+    plugins.load("optimizers", name)()
+    heavy = {"sklearn", "lightgbm", "xgboost", "pandas", "optuna"}
+    return sorted(heavy & (set(sys.modules) - before))
+""")
+    assert came[name] == []

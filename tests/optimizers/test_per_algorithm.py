@@ -1,0 +1,152 @@
+"""Searches that tune every algorithm on its own: Rising Bandits, equal shares, parts of a space."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from ensemble_search.optimizers._model_based.per_algorithm import algorithms, part
+from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.k_bo import EqualShares
+from ensemble_search.optimizers.rising_bandit import RisingBandit, turn, upper_bound
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
+from support.toy_space import LABELS, Grid, ToySpace, history, search
+
+
+def arms_in_turn(rewards: dict[str, list[float]], evaluations: int, **settings) -> list[str]:
+    """Play a bandit whose arms yield ``rewards[arm][i]`` by their i-th evaluation."""
+    arms, seen = [], {arm: [] for arm in rewards}
+    for t in range(evaluations):
+        arm, _ = turn({a: np.array(v) for a, v in seen.items()}, t, **settings)
+        arms.append(arm)
+        for a, values in seen.items():
+            best = values[-1] if values else 0.0
+            own = rewards[a][min(arms.count(a), len(rewards[a])) - 1]
+            values.append(max(best, own) if a == arm else best)
+    return arms
+
+
+def test_upper_bound_by_hand():
+    """From 0.5 to 0.62 in the last 3 rounds is 0.04 a pull; 17 pulls are left."""
+    assert upper_bound([0.5, 0.6, 0.62], 3, 17) == pytest.approx(1.0)
+    assert upper_bound([0.5, 0.6, 0.62], 3, 5) == pytest.approx(0.82)
+    assert upper_bound([0.1, 0.5, 0.6, 0.62], 3, 5) == pytest.approx(0.82)
+    assert upper_bound([0.5, 0.6, 0.6], 2, 9) == 0.6
+
+
+def test_eliminations_by_hand():
+    """Pulls of 1, slopes over 2, 12 pulls in all.
+
+    After round 2 (6 pulls, 6 left): a 0.9; b grows by 0.1 / 2 a pull, 0.5 + 6 * 0.05 = 0.8 < 0.9;
+    c by 0.2 / 2, 0.5 + 6 * 0.1 = 1.1 > 0.9. After round 3 (8 pulls, 4 left): c has stopped.
+    """
+    rewards = {"a": [0.9], "b": [0.4, 0.5], "c": [0.3, 0.5, 0.5]}
+    got = arms_in_turn(rewards, 12, pull=1, alpha=2, budget=12)
+    assert "".join(got) == "abcabcacaaaa"
+    # With 8 more evaluations, b could still catch up after round 2: 0.5 + 14 * 0.05 = 1.2.
+    assert "".join(arms_in_turn(rewards, 9, pull=1, alpha=2, budget=20)) == "abcabcabc"
+
+
+def test_equal_arms_and_hopeless_ones():
+    """Equal arms all stay, also where nothing has succeeded; the best one always stays."""
+    assert Counter(arms_in_turn({a: [0.0] for a in "abc"}, 30, pull=1, alpha=2, budget=30)) == {
+        "a": 10,
+        "b": 10,
+        "c": 10,
+    }
+    lonely = arms_in_turn({"a": [0.0], "b": [1.0]}, 30, pull=2, alpha=2, budget=30)
+    assert "".join(lonely) == "aabb" * 2 + "b" * 22
+
+
+def test_the_papers_budget_of_pulls():
+    """250 evaluations are 50 pulls of 5; 11 arms are pulled 3 times each before one can go."""
+    rewards = {str(i): [i / 20] for i in range(11)}
+    arms = arms_in_turn(rewards, 252, pull=5, alpha=3, budget=252)
+    pulls = arms[::5]
+    assert len(pulls) == 51  # the last one is cut short by the end of the budget
+    assert arms[:250] == [arm for arm in pulls[:50] for _ in range(5)]
+    assert pulls[:33] == [str(i) for i in range(11)] * 3
+    assert set(pulls[33:]) == {"10"}
+
+
+@pytest.mark.parametrize("failed", [set(), {3, 5}])
+def test_a_pull_is_the_bo_of_its_algorithm(failed):
+    """Rewards and BO see the evaluations of the arm; failures are rewarded by nothing."""
+    space, optimizer = ToySpace(), RisingBandit(pull=2, initial=2, alpha=2, budget=40)
+    past = history(space, 14, failed=failed, seed=3)
+    accuracy = {a: [] for a in "abc"}
+    for o in past.observations:
+        for a, values in accuracy.items():
+            own = o.status == "ok" and o.configuration["algorithm"] == a
+            values.append(max([values[-1] if values else 0.0, 1 - o.error if own else 0.0]))
+    arm, surviving = turn({a: np.array(v) for a, v in accuracy.items()}, 14, 2, 2, 40)
+    got = optimizer.suggest(past, np.random.default_rng(5))
+    assert got.why.pop("surviving") == surviving
+    assert got == BayesianOptimization(initial=2).suggest(part(past, arm), np.random.default_rng(5))
+    assert got.why["origin"] in ("local", "random")
+    assert got.configuration["algorithm"] == arm
+
+
+def test_equal_shares():
+    names = algorithms(plugins.load("spaces", "divbo")())
+    shares = Counter(names[t % 11] for t in range(250))
+    assert [shares[n] for n in names] == [23] * 8 + [22] * 3
+    past, suggestions = search(EqualShares(initial=2, candidates=50), ToySpace(), 8)
+    assert "".join(o.configuration["algorithm"] for o in past.observations) == "abcabcab"
+    assert [s.why["origin"] == "initial" for s in suggestions] == [True] * 6 + [False] * 2
+    before = History(past.space, LABELS, past.observations[:7])
+    expected = BayesianOptimization(initial=2, candidates=50).suggest(
+        part(before, "b"),
+        np.random.default_rng([0, 0, 7]),
+    )
+    assert suggestions[7] == expected
+
+
+def test_a_part_of_a_space_keeps_its_algorithm():
+    space = plugins.load("spaces", "divbo")()
+    knn = space.restricted({"algorithm": "knn"})
+    rng = np.random.default_rng(0)
+    drawn = knn.sample(50, rng)
+    assert {c["algorithm"] for c in drawn} == {"knn"}
+    assert len({c["preprocessor"] for c in drawn}) > 5
+    around = [n for c in drawn for n in knn.neighbours(c, rng)]
+    assert {c["algorithm"] for c in around} == {"knn"}
+    assert {n["algorithm"] for n in space.neighbours(drawn[0], rng)} != {"knn"}  # as it was
+    assert len({c["algorithm"] for c in space.sample(50, rng)}) > 5
+    np.testing.assert_array_equal(knn.encode(drawn), space.encode(drawn))
+    assert part(history(ToySpace(), 30), "b").space.fixed == {"algorithm": "b"}
+    with pytest.raises(UserError, match="one of"):
+        space.restricted({"algorithm": "oracle"})
+
+
+def test_a_space_without_algorithms_is_refused():
+    with pytest.raises(UserError, match="no categorical hyperparameter 'algorithm'"):
+        EqualShares().suggest(History(Grid(), LABELS), np.random.default_rng(0))
+
+
+def made_study(amount: dict, **settings) -> model.Study:
+    content = {
+        "study": "s",
+        "datasets": {"iris": {"sklearn": "iris"}},
+        "searches": {"rb": {"optimizer": "rising-bandit", **settings}},
+        "ensembles": {"best": {"type": "best"}},
+        "methods": {"RB": {"search": "rb", "ensemble": "best"}},
+        "budget": amount,
+    }
+    return model.check(content)
+
+
+def test_the_budget_comes_from_the_study():
+    """So another budget of the study is another search; one that is written out stays."""
+    assert made_study({"evaluations": 70}).searches["rb"]["budget"] == 70
+    assert made_study({"evaluations": 70}, budget=99).searches["rb"]["budget"] == 99
+    assert made_study({"seconds": 9.0}, budget=99).searches["rb"]["budget"] == 99
+    with pytest.raises(UserError) as error:
+        made_study({"seconds": 9.0})
+    assert str(error.value).startswith("study: searches.rb.budget: must be written out")
+    assert "\n" not in str(error.value)
+    with pytest.raises(UserError, match="setting 'budget'"):
+        RisingBandit().suggest(History(ToySpace(), LABELS), np.random.default_rng(0))

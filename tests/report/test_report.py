@@ -1,0 +1,460 @@
+"""The page: what it says, what it may not contain, and that it is the same every time."""
+
+import csv
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import report
+from ensemble_search.analysis import pools
+from ensemble_search.analysis.load import load
+from ensemble_search.report import tables, write
+from ensemble_search.report.pages.significance import counts_table
+from ensemble_search.report.plots import curve_figures, figures
+from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
+from support import SCRIPTS
+from support import made_results as made
+from support.html_page import Page, squeezed
+
+nan = np.nan
+
+
+def errors(method: str, dataset: str, repeat: int):
+    """Errors that fall at different speed; method names order them."""
+    place = {"RS": 3, "RS-ES": 2, "DivBO": 1}.get(method, 2)
+    test = [nan, 0.5, 0.4, *[0.2 + 0.02 * place + 0.001 * repeat] * 5]
+    return [nan, 0.45, 0.5, *[0.2 + 0.01 * place] * 5], test
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A complete study of three methods, two data sets and three repeats, and its report."""
+    results = tmp_path_factory.mktemp("whole")
+    study = made.study()
+    made.write(results, study, errors)
+    write.write(study, results, results / "report")
+    return study, results
+
+
+def read(folder: Path) -> Page:
+    return Page((folder / "index.html").read_text(encoding="utf-8"))
+
+
+def test_the_answer_comes_first(whole):
+    html = read(whole[1] / "report")
+    text = squeezed(html)
+    assert "DivBO ranks best in test error (average rank 1.00 of 3 methods)" in text
+    assert "too few data sets and repeats" in text
+    assert "2.00 percentage points below that of RS-ES" in text
+    order = ["Which method wins?", "Page by page", "Test error on each data set",
+             "Where did the time go?", "What failed?", "What is missing?",
+             "How was it made?"]  # fmt: skip
+    places = [text.index(heading) for heading in order]
+    assert places == sorted(places)
+    assert "Nothing: every result of the study is there." in text
+
+
+def test_error_table_has_means_deviations_and_the_best_in_bold(whole):
+    with (whole[1] / "report/tables/test-error.csv").open() as file:
+        rows = {(r["dataset"], r["method"]): r for r in csv.DictReader(file)}
+    row = rows["wind", "DivBO"]
+    assert float(row["mean"]) == pytest.approx(0.221)
+    assert float(row["std"]) == pytest.approx(0.001)
+    assert (row["repeats"], float(row["majority_error"])) == ("3", pytest.approx(0.3))
+    tex = (whole[1] / "report/tables/test-error.tex").read_text()
+    assert r"wind & 30.00 & 26.10 $\pm$ 0.10 & 24.10 $\pm$ 0.10 & \textbf{22.10 $\pm$ 0.10}" in tex
+    assert r"average rank &  & 3.00 & 2.00 & \textbf{1.00} \\" in tex
+
+
+def test_every_table_and_figure_is_linked_and_there(whole):
+    folder = whole[1] / "report"
+    links = {"index.html"}
+    for file in (folder / "index.html", *(folder / "pages").iterdir()):
+        addresses = [a["href"] for a in Page(file.read_text(encoding="utf-8")).all("a")]
+        links |= {
+            str((file.parent / a).resolve().relative_to(folder.resolve()))
+            for a in addresses
+            if not a.startswith("#")
+        }
+    made_files = {str(f.relative_to(folder)) for f in folder.rglob("*.*")}
+    assert made_files == links - {"tables", "figures"}
+    assert {f.suffix for f in (folder / "figures").iterdir()} == {".svg", ".png", ".csv"}
+    stems = {f.stem for f in (folder / "figures").iterdir()}
+    assert {"rank-curves-test", "rank-curves-validation", "error-curves-test-quake"} <= stems
+    ids = [attrs["id"] for _, attrs in read(folder).tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    anchors = {a["href"][1:] for a in read(folder).all("a") if a["href"].startswith("#")}
+    assert anchors <= set(ids)
+
+
+def leaving(html: Page) -> list[str]:
+    """Addresses in a page that leave its folder."""
+    found = []
+    for _, attrs in html.tags:
+        for key in ("src", "href", "srcset", "action", "data", "poster"):
+            if key in attrs and not re.match(
+                r"(#|data:|(pages|tables|figures)/[\w.-]*$)", attrs[key]
+            ):
+                found.append(attrs[key])
+    return found
+
+
+def test_page_is_self_contained(whole):
+    text = (whole[1] / "report/index.html").read_text()
+    html = Page(text)
+    assert leaving(html) == []
+    assert html.all("script") == []
+    assert not re.search(r"https?://|@import|url\(", text)
+    bad = '<a href="../x"></a><img src="//host/a.png"><a href="tables/../../x"></a>'
+    assert len(leaving(Page(bad))) == 3
+
+
+def test_page_is_accessible(whole):
+    html = read(whole[1] / "report")
+    images = html.all("img")
+    assert images
+    assert all("alt" in image for image in images)
+    curves = Page((whole[1] / "report/pages/error-curves.html").read_text(encoding="utf-8"))
+    described = [i["alt"] for i in curves.all("img") if i["alt"]]
+    assert any("DivBO 22.10 %" in alt for alt in described)
+    assert html.all("html")[0]["lang"] == "en"
+    assert len(html.all("caption")) == len(html.all("table"))
+    assert all(th.get("scope") in ("row", "col") for th in html.all("th"))
+
+
+def test_methods_differ_by_more_than_colour():
+    names = [f"m{i}" for i in range(10)]
+    look = figures.styles(names, "m3")
+    assert len({s["color"] for s in look.values()}) == 10
+    assert len({s["marker"] for s in look.values()}) == 10
+    assert look["m3"]["linewidth"] > max(s["linewidth"] for m, s in look.items() if m != "m3")
+
+
+@pytest.mark.parametrize("colour", [*figures.COLOURS, figures.REFERENCE])
+def test_lines_have_contrast_on_white(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
+    assert 1.05 / (luminance + 0.05) >= 3
+
+
+def test_the_same_results_give_the_same_bytes(whole, tmp_path):
+    """Another process: hash seeds and the clock may not matter."""
+    study, results = whole
+    arguments = ["--study", json.dumps(study), "--results", results, "--output", tmp_path]
+    subprocess.run(
+        [sys.executable, SCRIPTS / "report.py", *arguments], check=True, capture_output=True
+    )
+    first = {f.relative_to(tmp_path): f.read_bytes() for f in tmp_path.rglob("*.*")}
+    assert len(first) > 30
+    for name, content in first.items():
+        assert (results / "report" / name).read_bytes() == content, name
+        if name.suffix in (".svg", ".png"):
+            assert b"Matplotlib v" not in content
+            assert b"dc:date" not in content
+
+
+def test_files_do_not_depend_on_the_folder(whole):
+    text = (whole[1] / "report/index.html").read_text()
+    assert str(whole[1]) not in text
+
+
+def test_half_a_study(tmp_path):
+    study = made.study()
+    skip = {("DivBO", "wind", r) for r in range(3)} | {("RS", "quake", 1)}
+    made.write(tmp_path, study, errors, skip)
+    write.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "2 of 6 combinations of data set and repeat" in text
+    assert "on 1 of 2 data sets" in text
+    assert "4 of 18 files of the stage “ensemble”" in text
+    assert "snakemake --cores all --configfile studies/made.yaml" in text
+    lost = pd.read_csv(tmp_path / "report/tables/missing.csv")
+    assert "ensembles/wind/search-divbo/ensemble-divbo/2/scores.parquet" in set(lost["file"])
+    data = pd.read_csv(tmp_path / "report/tables/test-error.csv")
+    assert set(data["dataset"]) == {"quake"}
+    assert set(data["repeats"]) == {2}
+    progress = pd.read_csv(tmp_path / "report/tables/progress.csv")
+    assert progress.set_index("dataset").loc["wind"].tolist() == [3, 3, 0]
+
+
+def test_an_empty_study_says_what_to_run(tmp_path):
+    study = made.study()
+    write.write(study, tmp_path / "nothing", tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "There are no results to compare yet." in text
+    assert "snakemake --cores all --configfile studies/made.yaml" in text
+
+
+def test_searches_without_ensembles_are_reported(tmp_path):
+    study = made.study(("RS",), ("quake",), repeats=1)
+    more = {"message": "broke & <b>fell</b>", "made_with": made.made_with(study, "search-rs")}
+    made.write_search(tmp_path, "quake", "search-rs", 0, [nan, 0.2], **more)
+    write.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "No method has finished a run yet (finished searches: 1)." in text
+    assert "broke & <b>fell</b>" in text
+
+
+def test_one_method_one_repeat_no_failure(tmp_path):
+    study = made.study(("RS",), ("quake",), repeats=1)
+    made.write(tmp_path, study, lambda m, d, r: ([0.3] * 8, [0.2] * 8))
+    write.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "Only RS has results, so there is nothing to compare" in text
+    assert "No evaluation failed." in text
+    assert "20.00 %" in text
+
+
+def test_every_evaluation_failed(tmp_path):
+    study = made.study(("RS", "DivBO"), ("quake",), repeats=2)
+    failed = [nan] * 8
+    made.write(
+        tmp_path, study, lambda m, d, r: (failed, failed) if m == "RS" else ([0.3] * 8, [0.2] * 8)
+    )
+    write.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "2 finished runs never had a model" in text
+    data = pd.read_csv(tmp_path / "report/tables/test-error.csv").set_index("method")
+    assert data["mean"].to_dict() == {"RS": 1.0, "DivBO": 0.2}
+
+
+def test_the_reference_without_results_is_replaced_openly(tmp_path):
+    study = made.study(("DivBO", "RS", "RS-ES"), ("quake",), repeats=2)
+    made.write(tmp_path, study, errors, {("DivBO", "quake", 0), ("DivBO", "quake", 1)})
+    write.write(study, tmp_path, tmp_path / "report")
+    page_ = Page((tmp_path / "report/pages/significance.html").read_text(encoding="utf-8"))
+    assert "DivBO, the reference method, has no results" in squeezed(page_)
+    text = squeezed(read(tmp_path / "report"))
+    assert "Left out, for want of results there: DivBO." in text
+
+
+def test_names_cannot_inject_markup(tmp_path):
+    evil = '<script>alert("1")<'
+    study = made.study((evil, "$x_1$ & 100%"), (evil, "a b"), repeats=1)
+    study["study"] = evil
+    made.write(tmp_path, study, errors)
+    write.write(study, tmp_path, tmp_path / "report")
+    html = read(tmp_path / "report")
+    assert html.all("script") == []
+    assert evil in html.text
+    for figure in (tmp_path / "report/figures").glob("*.svg"):
+        assert "<script" not in figure.read_text()
+    tex = (tmp_path / "report/tables/test-error.tex").read_text()
+    assert r"\textless{}script\textgreater{}alert(\textquotedbl{}1\textquotedbl{})" in tex
+    assert r"\$x\_1\$ \& 100\%" in tex
+
+
+def test_failures_are_counted_in_the_page(whole):
+    data = pd.read_csv(whole[1] / "report/tables/failures-by-cause.csv")
+    assert data[["status", "error_type", "failures"]].to_numpy().tolist() == [
+        ["timeout", "TimeoutError", 18]
+    ]
+    share = pd.read_csv(whole[1] / "report/tables/failures-by-algorithm.csv").set_index("algorithm")
+    assert share.loc["adaboost", ["evaluations", "failed"]].tolist() == [36, 18]
+
+
+def test_origins_and_settings_are_told(whole):
+    text = squeezed(read(whole[1] / "report"))
+    for fact in ("0123456789abcdef", "uncommitted changes", "node-1", "limits.seconds"):
+        assert fact in text
+    assert "Searches ran from 2025-01-01 08:00 to 2025-01-03 09:00 UTC." in text
+    assert "18 searches, 0.1 hours of searching" in text
+
+
+def test_latex_is_escaped_and_rectangular():
+    rows = [cells("a_b & c", "50 %"), [Cell("x^2 ~ #{}\\"), Cell("1.5 ± 0.2", True)]]
+    table = Table("t", "50 % of $", ["name", "< 1"], rows, pd.DataFrame(), foot=1)
+    lines = tables.latex(table).splitlines()
+    assert lines[3] == r"\caption{50 \% of \$}"
+    assert lines[5] == r"\begin{tabular}{lr}"
+    assert lines[7] == r"name & \textless{} 1 \\"
+    assert lines[9:12] == [
+        r"a\_b \& c & 50 \% \\",
+        r"\midrule",
+        r"x\textasciicircum{}2 \textasciitilde{} \#\{\}\textbackslash{} & "
+        r"\textbf{1.5 $\pm$ 0.2} \\",
+    ]
+
+
+def test_figure_data_are_the_numbers_drawn(whole):
+    data = pd.read_csv(whole[1] / "report/figures/error-curves-test-quake.csv")
+    last = data[data["iteration"] == 8].set_index("method")
+    assert last.loc["RS", "mean"] == pytest.approx(0.261)
+    assert last.loc["RS", "std"] == pytest.approx(0.001)
+    assert data.loc[data["iteration"] == 1, "mean"].isna().all()
+    validation = pd.read_csv(whole[1] / "report/figures/error-curves-validation-quake.csv")
+    assert validation.query("method == 'RS'")["mean"].tolist()[1:3] == [0.45, 0.45]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "not valid JSON"), ("[]", "key 'study' is missing"), ('{"study": 1}', "'datasets'")],
+)
+def test_a_bad_study_gets_one_line(text, message, tmp_path):
+    arguments = ["--study", text, "--results", tmp_path, "--output", tmp_path / "out"]
+    run = subprocess.run(
+        [sys.executable, SCRIPTS / "report.py", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+def broken_page(monkeypatch, action):
+    """Let one page, rank curves, do something else."""
+    from ensemble_search.report.pages import rank_curves
+
+    monkeypatch.setattr(rank_curves, "build", lambda results, publish: action())
+
+
+def raising(error):
+    def action():
+        raise error
+
+    return action
+
+
+MACHINE = [
+    OSError(errno.ENOSPC, "No space left on device"),
+    OSError(errno.EIO, "Input/output error", "results/a"),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+    MemoryError(),
+    UserError("cannot write 'a': No space left on device"),
+]
+
+
+@pytest.mark.parametrize("error", MACHINE, ids=str)
+def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatch, error):
+    broken_page(monkeypatch, raising(error))
+    with pytest.raises(type(error)) as caught:
+        write.write(*whole, tmp_path)
+    assert caught.value is error
+    assert not (tmp_path / "index.html").exists()
+
+
+@pytest.mark.parametrize("error", MACHINE[:4], ids=str)
+def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monkeypatch, error):
+    for library, name in ((pq, "ParquetFile"), (np, "load"), (json, "loads")):
+        with monkeypatch.context() as patch:
+            patch.setattr(library, name, lambda *_, **__: raising(error)())
+            with pytest.raises((UserError, MemoryError)) as caught:
+                pools.table(results := load(*whole), results.compared)
+            assert not isinstance(caught.value, files.Unusable)
+
+
+def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, monkeypatch, capsys):
+    broken_page(monkeypatch, raising(FileNotFoundError(errno.ENOENT, "no such file", "x" * 999)))
+    (unmade,) = write.write(*whole, tmp_path)
+    assert unmade.title == "Figures 3 and 4c: ranks over iterations"
+    assert len(unmade.error) < 400
+    assert "Traceback" in capsys.readouterr().err
+    text = squeezed(Page((tmp_path / "pages/rank-curves.html").read_text(encoding="utf-8")))
+    assert f"This page could not be made: {unmade.error}" in text
+    whole_pages = {path.name for path in (whole[1] / "report/pages").iterdir()}
+    assert {path.name for path in (tmp_path / "pages").iterdir()} == whole_pages
+
+
+def test_a_report_without_a_page_is_moved_out_of_the_way(whole, tmp_path, monkeypatch, capsys):
+    broken_page(monkeypatch, raising(ValueError("a\n b")))
+    study, results = whole
+    folders = ["--output", str(tmp_path / "report"), "--incomplete", str(tmp_path / "rest")]
+    arguments = ["report.py", "--study", json.dumps(study), "--results", str(results), *folders]
+    monkeypatch.setattr(sys, "argv", arguments)
+    (tmp_path / "rest/pages").mkdir(parents=True)
+    (tmp_path / "rest/pages/old.html").touch()
+    with pytest.raises(
+        UserError, match=r"'Figures 3 .*' \(ValueError: a b\); the rest is in '.*rest"
+    ):
+        report.main()
+    assert [path.name for path in tmp_path.iterdir()] == ["rest"]
+    assert (tmp_path / "rest/index.html").is_file()
+    assert not (tmp_path / "rest/pages/old.html").exists()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("setting", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
+def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, setting):
+    """A notebook names a backend in the environment; a user's matplotlibrc changes anything."""
+    study, results = whole
+    (tmp_path / "matplotlibrc").write_text(
+        "font.size: 20\naxes.facecolor: red\ntext.usetex: True\n"
+    )
+    arguments = [
+        "--study",
+        json.dumps(study),
+        "--results",
+        results,
+        "--output",
+        tmp_path / "report",
+    ]
+    environment = {**os.environ, "MPLBACKEND": setting, "MATPLOTLIBRC": str(tmp_path)}
+    subprocess.run(
+        [sys.executable, SCRIPTS / "report.py", *arguments],
+        check=True,
+        capture_output=True,
+        env=environment,
+    )
+    for name in ("average-rank", "time", "rank-curves-test"):
+        files = [folder / f"report/figures/{name}.svg" for folder in (tmp_path, results)]
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_writes_that_are_refused_end_the_report_with_one_line(whole, tmp_path):
+    """The system allows no file of more than 4000 bytes: tables can be written, figures not."""
+    study, results = whole
+    code = (
+        "import resource, runpy, sys; sys.argv = sys.argv[1:]; sys.path[0] = sys.argv.pop()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    arguments = ["--study", json.dumps(study), "--results", results, "--output", tmp_path]
+    run = subprocess.run(
+        [sys.executable, "-c", code, SCRIPTS / "report.py", *arguments, SCRIPTS],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2, run.stderr
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("error: cannot write '")
+    assert line.endswith(".svg': File too large")
+
+
+def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):
+    html = Page((whole[1] / "report/pages/significance.html").read_text(encoding="utf-8"))
+    text = squeezed(html)
+    assert "With 3 paired repeats at most the smallest possible p-value is 0.25" in text
+    study = {"x": pd.DataFrame({"method": ["B"], "pairs": [6], "outcome": ["better"]})}
+    assert not any("paired repeats at most" in n for n in counts_table(study, "A").notes)
+
+
+def test_error_axis_does_not_go_far_below_zero():
+    rows = [("A", i, 0.01, 0.05) for i in range(1, 11)]
+    curve = pd.DataFrame(rows, columns=["method", "iteration", "mean", "std"])
+    figure = curve_figures.error_panel(curve, ["A"], figures.styles(["A"]), "test")
+    low, high = figure.axes[0].get_ylim()
+    assert -0.1 * high < low < 0
+
+
+def test_sentences_about_what_is_left_out_are_apart(tmp_path):
+    study = made.study(datasets=("quake",), repeats=1)
+    made.write(tmp_path, study, lambda m, d, r: ([0.3] * 8, [0.3] * 8), {("DivBO", "quake", 0)})
+    write.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "there: DivBO. What is missing" in text
+    assert "(1 data set, 1 run a method)" in text

@@ -1,0 +1,103 @@
+"""Stored results are checked against what their jobs wrote, and made again."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from ensemble_search.jobs import Jobs
+from ensemble_search.results import verification
+from ensemble_search.runtime.files import checksums, write_json
+from support import SCRIPTS
+from support.finished_study import ENSEMBLE, SEARCH, STUDY
+
+
+def problems(sample: int = 0) -> list[str]:
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), sample, 0).problems
+    assert not any("\n" in line for line in found)
+    return found
+
+
+def test_an_untouched_study_has_no_problem_and_gives_the_same_numbers(study):
+    before = {p: p.read_bytes() for p in Path("results").rglob("*") if p.is_file()}
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), 2, 0)
+    assert found.problems == []
+    assert (found.folders, found.same, found.rounded) == (4, 2, 0)
+    assert before == {p: p.read_bytes() for p in Path("results").rglob("*") if p.is_file()}
+
+
+def test_a_study_that_has_not_run_has_no_problem(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_text(yaml.safe_dump(STUDY), encoding="utf-8")
+    assert problems(3) == []
+
+
+def test_every_damaged_or_missing_file_is_found(study):
+    """One flipped bit in the middle; manifests and data, of which values count, are cut there."""
+    stored = [p for p in sorted(Path("results").rglob("*")) if p.is_file()]
+    stored = [p for p in stored if "checkpoints" not in p.parts]
+    assert len(stored) == 12
+    for path in stored:
+        content = path.read_bytes()
+        middle = len(content) // 2
+        flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+        cut = path.suffix == ".json" or path.name == "dataset.parquet"
+        for damaged in (content[:middle] if cut else flipped, b"", None):
+            path.unlink() if damaged is None else path.write_bytes(damaged)
+            found = problems()
+            assert found, path
+            assert str(path) in found[0] or str(path.parent) in found[0]
+            assert "remove the folder" in found[0]
+        path.write_bytes(content)
+    assert problems() == []
+
+
+def forge(change) -> None:
+    """Change the predictions, and the manifest of the search with them."""
+    path = SEARCH / "predictions-validation.npy"
+    predictions = np.load(path)
+    np.save(path, change(predictions))
+    manifest = json.loads((SEARCH / "search.json").read_text())
+    manifest["files"] |= checksums(SEARCH, [path.name])
+    write_json(SEARCH / "search.json", manifest)
+
+
+def test_results_that_do_not_belong_together_are_found(study):
+    forge(lambda p: p[:, ::-1])
+    manifest = json.loads((SEARCH / "search.json").read_text())
+    manifest["fingerprint"]["data"] = "0"
+    manifest["seed"] = 7
+    write_json(SEARCH / "search.json", manifest)
+    found = problems(sample=1)
+    assert len(found) == 4
+    assert "search.json' was made from other data than" in found[0]
+    assert "search.json' was made with other settings: seed: 7 there, 0 here" in found[1]
+    assert "ensemble.json' was made from other predictions than its search has" in found[2]
+    assert "predicts otherwise now, by up to " in found[3]
+
+
+def test_rounding_is_no_problem(study):
+    forge(lambda p: p * np.float32(1 - 1e-6))
+    shutil.rmtree(ENSEMBLE)
+    found = verification.verify(Jobs.load("study.yaml"), Path("results"), 1, 0)
+    assert (found.problems, found.same, found.rounded) == ([], 0, 1)
+
+
+def test_the_script(study):
+    (SEARCH / "predictions-test.npy").unlink()
+    command = [sys.executable, SCRIPTS / "verify.py", "--study", "study.yaml", "--sample", "0"]
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    first, last = done.stdout.splitlines()
+    assert first == (
+        f"problem: '{SEARCH / 'predictions-test.npy'}' is missing; remove the folder '{SEARCH}' "
+        "and run the study again"
+    )
+    assert last.startswith("4 folders checked, ")
+    assert last.endswith("; 1 problems")

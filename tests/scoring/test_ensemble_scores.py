@@ -1,0 +1,361 @@
+"""Scores of every iteration: by hand, recomputed from the members, and what is refused."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import made_results
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.ensembles.base import Members
+from ensemble_search.ensembles.selection import Selection
+from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
+from ensemble_search.scoring import ensemble_scores
+from support import SCRIPTS
+
+BEST, SELECTION = {"type": "best"}, {"type": "selection", "size": 25}
+
+
+def make(folder, n=40, n_classes=2, failed=(0, 1, 5, 39), seed=0):
+    """Write the folders ``search`` and ``split`` as the jobs before leave them."""
+    rng = np.random.default_rng([seed, n_classes])
+    labels = {part: rng.integers(0, n_classes, size) for part, size in SIZES.items()}
+    noise = rng.normal(size=(n, 1, 1)) ** 2 + 0.5
+    search, split = folder / "search", folder / "split"
+    errors = np.full(n, np.nan)
+    for part, y in labels.items():
+        odds = np.exp(np.eye(n_classes)[y] + noise * rng.normal(size=(n, len(y), n_classes)))
+        predictions = (odds / odds.sum(axis=2, keepdims=True)).astype(np.float32)
+        if part == "validation":
+            errors = (predictions.argmax(axis=2) != y).mean(axis=1)
+        predictions[list(failed)] = np.nan
+        stored = predictions[:, :, 1:] if n_classes == 2 else predictions
+        write_npy(search / f"predictions-{part}.npy", stored)
+    errors[list(failed)] = np.nan
+    columns = {
+        "iteration": np.arange(1, n + 1),
+        "status": ["timeout" if i in failed else "ok" for i in range(n)],
+        "error": errors,
+        "predict_seconds": np.where(np.isnan(errors), np.nan, rng.random(n)),
+    }
+    write_parquet(search / "observations.parquet", pd.DataFrame(columns))  # null where failed
+    write_json(search / "search.json", made_results.search_manifest(evaluations=n))
+    write_npy(split / "test_labels.npy", labels["test"])
+    with atomic(split / "inputs.npz") as path:
+        classes = np.array([f"class {c}" for c in range(n_classes)])
+        np.savez(path, y_validation=labels["validation"], classes=classes)
+    return search, split
+
+
+SIZES = {"validation": 90, "test": 70}
+
+
+def read(output):
+    return pd.read_parquet(output / "scores.parquet"), pd.read_parquet(output / "members.parquet")
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("settings", [BEST, SELECTION], ids=lambda s: s["type"])
+def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
+    """Every number of the table recomputed from the members' table and the stored arrays."""
+    search, split = make(tmp_path, n_classes=n_classes, seed=5)
+    ensemble_scores.write(search, split, settings, 3, tmp_path / "out")
+    table, members = read(tmp_path / "out")
+    columns = ["iteration", "validation_error", "test_error", "members", "cost"]
+    assert table.columns.tolist() == columns
+    assert members.columns.tolist() == ["iteration", "member", "weight"]
+    assert table["iteration"].tolist() == list(range(1, 41))
+    assert table["validation_error"].isna().tolist() == [True] * 2 + [False] * 38
+    labels = {
+        "validation": np.load(split / "inputs.npz")["y_validation"],
+        "test": np.load(split / "test_labels.npy"),
+    }
+    arrays = {
+        p: CLASSIFICATION.expand(np.load(search / f"predictions-{p}.npy")).astype(float)
+        for p in labels
+    }
+    seconds = pd.read_parquet(search / "observations.parquet")["predict_seconds"]
+    current = None
+    for row in table.itertuples():
+        changed = members[members["iteration"] == row.iteration]
+        current = changed if len(changed) else current
+        if current is None:
+            assert row.members == 0 and np.isnan(row.test_error) and np.isnan(row.cost)
+            continue
+        assert row.members == current["member"].nunique() == len(current)
+        assert current["member"].max() <= row.iteration
+        assert row.cost == pytest.approx(seconds[current["member"] - 1].sum())
+        for part, y in labels.items():
+            mean = np.average(
+                arrays[part][current["member"] - 1], axis=0, weights=current["weight"]
+            )
+            expected = np.mean(mean.argmax(axis=1) != y)
+            assert getattr(row, f"{part}_error") == pytest.approx(expected, abs=1e-12)
+    changes = members["iteration"].nunique()
+    assert (3 if settings is SELECTION else 1) < changes < 38
+    assert table["members"].max() > 3 if settings is SELECTION else (table["members"] <= 1).all()
+
+
+def test_best_is_the_running_minimum_of_the_observed_errors(tmp_path):
+    search, split = make(tmp_path)
+    ensemble_scores.write(search, split, BEST, 0, tmp_path / "out")
+    table, members = read(tmp_path / "out")
+    observed = pd.read_parquet(search / "observations.parquet")["error"]
+    assert table["validation_error"].tolist() == pytest.approx(
+        observed.cummin().ffill().tolist(), nan_ok=True
+    )
+    assert members["member"].tolist() == members["iteration"].tolist()  # it changes to the newest
+
+
+def test_errors_by_hand(tmp_path):
+    """Two evaluations of class 1 by 0.75, 0.25 and by 0.25, 1: first one, then both half each."""
+    search, split = tmp_path / "search", tmp_path / "split"
+    validation = np.float32([[0.75, 0.25, 0.75], [0.375, 1.0, 0.0]])[:, :, None]
+    test = np.float32([[1.0, 0.0], [0.0, 1.0]])[:, :, None]  # the mean ties, so it is class 0
+    write_npy(search / "predictions-validation.npy", validation)
+    write_npy(search / "predictions-test.npy", test)
+    columns = {"iteration": [1, 2], "error": np.array([2, 1]) / 3, "predict_seconds": [0.5, 0.25]}
+    write_parquet(search / "observations.parquet", columns)
+    write_json(search / "search.json", made_results.search_manifest(evaluations=2))
+    write_npy(split / "test_labels.npy", np.array([0, 1]))
+    with atomic(split / "inputs.npz") as path:
+        np.savez(path, y_validation=np.array([1, 1, 0]), classes=np.array(["no", "yes"]))
+    ensemble_scores.write(search, split, {"type": "selection", "size": 2}, 0, tmp_path / "out")
+    table, members = read(tmp_path / "out")
+    # Sums of the second and either one: 1.125 1.25 0.75 is always right, 0.75 2 0 errs once.
+    assert table["validation_error"].tolist() == pytest.approx([2 / 3, 0])
+    assert table["test_error"].tolist() == [1, 0.5]
+    assert table["members"].tolist() == [1, 2]
+    assert table["cost"].tolist() == [0.5, 0.75]
+    assert members.to_dict("list") == {
+        "iteration": [1, 2, 2],
+        "member": [1, 1, 2],
+        "weight": [1, 0.5, 0.5],
+    }
+
+
+def test_errors_are_taken_only_where_the_ensemble_changed(tmp_path, monkeypatch):
+    search, split = make(tmp_path)
+    calls = []
+    predict = Members.predict
+    monkeypatch.setattr(Members, "predict", lambda self, p: calls.append(self) or predict(self, p))
+    _, members = ensemble_scores.score(
+        Selection(size=SELECTION["size"]), *ensemble_scores.load(search, split, 0)
+    )
+    assert len(calls) == 2 * len(np.unique(members["iteration"])) < 60
+
+
+def test_a_search_without_any_success(tmp_path):
+    search, split = make(tmp_path, n=3, failed=(0, 1, 2))
+    ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
+    table, members = read(tmp_path / "out")
+    assert table["validation_error"].isna().all() and table["test_error"].isna().all()
+    assert table["members"].tolist() == [0, 0, 0]
+    assert len(members) == 0
+    assert [str(t) for t in members.dtypes] == ["int64", "int64", "float64"]
+
+
+def run_script(*arguments):
+    return subprocess.run(
+        [sys.executable, SCRIPTS / "ensemble.py", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )
+
+
+def test_script_writes_the_same_bytes_as_the_library(tmp_path):
+    search, split = make(tmp_path, n_classes=3)
+    ensemble_scores.write(search, split, SELECTION, 7, tmp_path / "library")
+    done = run_script(
+        "--search", search, "--split", split, "--settings", json.dumps(SELECTION),
+        "--seed", 7, "--output", tmp_path / "script",
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert sorted(os.listdir(tmp_path / "script")) == [
+        *("ensemble.json", "members.parquet", "scores.parquet")
+    ]
+    for name in os.listdir(tmp_path / "script"):
+        script, library = (tmp_path / d / name for d in ("script", "library"))
+        assert script.read_bytes() == library.read_bytes()
+
+
+def test_scores_say_what_they_were_made_with(tmp_path):
+    import pyarrow.parquet as pq
+
+    search, split = make(tmp_path)
+    ensemble_scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
+    metadata = pq.read_schema(tmp_path / "out/scores.parquet").metadata
+    expected = {"type": "selection", "size": 3, "use_best": False, "ties": "random"}
+    assert json.loads(metadata[b"ensemble_search.settings"]) == expected
+
+
+def test_script_ends_with_one_line(tmp_path):
+    search, split = make(tmp_path, n=4, failed=())
+    common = ("--search", search, "--split", split, "--output", tmp_path / "out")
+    for settings, message in (
+        ("{type: best}", "error: --settings is not JSON: "),
+        ('{"type": "selektion"}', "error: ensemble.type: there is no 'selektion'; did you mean"),
+    ):
+        done = run_script(*common, "--settings", settings)
+        assert done.returncode == 2
+        assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_heavy_is_imported(tmp_path):
+    """Thousands of such jobs run, and pandas alone would double the time of one."""
+    search, split = make(tmp_path)
+    code = """
+import sys
+from pathlib import Path
+from ensemble_search.scoring import ensemble_scores
+search, split, output = map(Path, sys.argv[1:])
+ensemble_scores.write(search, split, {"type": "selection"}, 0, output)
+names = {"pandas", "sklearn", "lightgbm", "ConfigSpace", "matplotlib", "scipy", "pyarrow.dataset"}
+print(sorted(names & set(sys.modules)), "pyarrow" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, search, split, tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
+    )
+    assert done.stdout == "[] True\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"size": 25}, "ensemble: needs 'type:', one of bagging, best, "),
+        ([], "ensemble: needs 'type:', one of bagging, best, "),
+        ({"type": 3}, "ensemble: needs 'type:', one of bagging, best, "),
+        ({"type": "bests"}, "ensemble.type: there is no 'bests'; did you mean 'best'?"),
+        (SELECTION | {"sice": 3}, "ensemble.sice: unknown key; did you mean 'size'?"),
+        (BEST | {"size": 3}, "ensemble.size: unknown key; known: none"),
+        (SELECTION | {"size": 0}, "ensemble.size: input should be greater than or equal to 1"),
+    ],
+)
+def test_wrong_settings(tmp_path, settings, message):
+    with pytest.raises(UserError) as caught:
+        ensemble_scores.write(tmp_path, tmp_path, settings, 0, tmp_path / "out")
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+
+
+def shorten(path):
+    write_npy(path, np.load(path)[:-1])
+
+
+def drop_sample(path):
+    write_npy(path, np.load(path)[:, :-1])
+
+
+def add_column(path):
+    write_npy(path, CLASSIFICATION.expand(np.load(path)))
+
+
+def drop_label(path):
+    write_npy(path, np.load(path)[:-1])
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def spoil(path):
+    """Flip a byte within the first array; the archive's directory stays whole."""
+    content = bytearray(path.read_bytes())
+    content[200] ^= 255
+    path.write_bytes(content)
+
+
+def make_objects(path):
+    np.save(path, np.array([{}, 1], dtype=object), allow_pickle=True)
+
+
+def lose_prediction(path):
+    array = np.load(path)
+    array[10] = np.nan
+    write_npy(path, array)
+
+
+def drop_error(path):
+    write_parquet(path, pd.read_parquet(path).drop(columns="error"))
+
+
+def shift_iterations(path):
+    frame = pd.read_parquet(path)
+    write_parquet(path, frame.assign(iteration=frame["iteration"] + 1))
+
+
+def drop_validation_labels(path):
+    with atomic(path) as temporary:
+        np.savez(temporary, classes=np.array(["a", "b"]))
+
+
+VALIDATION, TEST = "search/predictions-validation.npy", "search/predictions-test.npy"
+OBSERVATIONS, INPUTS = "search/observations.parquet", "split/inputs.npz"
+
+
+@pytest.mark.parametrize(
+    ("name", "harm", "message"),
+    [
+        (VALIDATION, shorten, "has shape (39, 90, 1), but (40, 90, 1) belongs to"),
+        (VALIDATION, drop_sample, "has shape (40, 89, 1), but (40, 90, 1) belongs to"),
+        (VALIDATION, add_column, "has shape (40, 90, 2), but (40, 90, 1) belongs to"),
+        (VALIDATION, truncate, "cannot read"),
+        (VALIDATION, make_objects, "cannot read"),
+        (VALIDATION, lose_prediction, "evaluation 11 has an error, but its validation"),
+        (VALIDATION, Path.unlink, "does not exist"),
+        (TEST, shorten, "has shape (39, 70, 1), but (40, 70, 1) belongs to"),
+        (TEST, truncate, "cannot read"),
+        ("split/test_labels.npy", drop_label, "has shape (40, 70, 1), but (40, 69, 1) belongs to"),
+        ("split/test_labels.npy", Path.unlink, "does not exist"),
+        (INPUTS, truncate, "cannot read"),
+        (INPUTS, spoil, "cannot read"),
+        (INPUTS, drop_validation_labels, "has no array 'y_validation'"),
+        (OBSERVATIONS, Path.unlink, "does not exist; remove the folder"),
+        (OBSERVATIONS, truncate, "cannot read"),
+        (OBSERVATIONS, drop_error, "cannot read"),
+        (OBSERVATIONS, shift_iterations, "column 'iteration' must count 1, 2, ... 40"),
+    ],
+)
+def test_files_that_do_not_belong_together(tmp_path, name, harm, message):
+    search, split = make(tmp_path)
+    harm(tmp_path / name)
+    with pytest.raises(UserError) as caught:
+        ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
+    text = str(caught.value)
+    assert message in text and "\n" not in text
+    assert str(tmp_path) in text  # it names the file or its folder
+    assert not (tmp_path / "out").exists()
+
+
+def test_member_without_test_predictions(tmp_path):
+    search, split = make(tmp_path, n=3, failed=())
+    path = search / "predictions-test.npy"
+    array = np.load(path)
+    array[0, 2] = np.nan
+    write_npy(path, array)
+    with pytest.raises(UserError, match="test predictions of evaluation 1 are not numbers"):
+        ensemble_scores.write(search, split, BEST, 0, tmp_path / "out")
+
+
+def test_search_and_split_are_only_read(tmp_path):
+    """The search's files may lie on a read-only disk, and pieces of them are never loaded."""
+    search, split = make(tmp_path)
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
+    for file in (tmp_path / "copy").rglob("*.*"):
+        assert (tmp_path / file.relative_to(tmp_path / "copy")).read_bytes() == file.read_bytes()
+    pool, test_predictions, _ = ensemble_scores.load(search, split, 0)
+    assert isinstance(pool.predictions, np.memmap) and isinstance(test_predictions, np.memmap)

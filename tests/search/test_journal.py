@@ -1,0 +1,180 @@
+"""The journal: what is appended is there after any cut, and nothing else is."""
+
+import json
+import multiprocessing
+import shutil
+
+import pytest
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search import journal as journals
+from ensemble_search.search.journal import Journal, Record, differences
+from support.made_journal import FINGERPRINT, SHAPES, equal, record
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "journal"
+    with Journal(path, FINGERPRINT, SHAPES) as journal:
+        for i in range(6):
+            journal.append(record(i))
+    return path
+
+
+def read(folder) -> list[Record]:
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        return list(journal.records)
+
+
+def test_round_trip_is_exact(folder):
+    records = read(folder)
+    assert len(records) == 6
+    assert all(equal(r, record(i)) for i, r in enumerate(records))
+
+
+@pytest.mark.parametrize("file", ["journal.jsonl", "predictions.f32"])
+def test_cut_at_every_byte(folder, tmp_path, file):
+    """Whatever is left is a prefix, and the search goes on from there to the same journal."""
+    whole = {p.name: p.read_bytes() for p in folder.iterdir()}
+    counts = []
+    size = len(whole[file])
+    for cut in range(size):
+        copy = tmp_path / f"cut-{cut}"
+        shutil.copytree(folder, copy)
+        (copy / file).write_bytes(whole[file][:cut])
+        with Journal(copy, FINGERPRINT, SHAPES) as journal:
+            counts.append(len(journal.records))
+            assert all(equal(r, record(i)) for i, r in enumerate(journal.records))
+            for i in range(len(journal.records), 6):
+                journal.append(record(i))
+        for name in ("journal.jsonl", "predictions.f32"):
+            assert (copy / name).read_bytes() == whole[name]
+        shutil.rmtree(copy)
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    assert max(counts) < 6
+
+
+@pytest.mark.parametrize("file", ["journal.jsonl", "predictions.f32"])
+@pytest.mark.parametrize("zeros", [1, 40, 10**6])
+def test_zeroed_tail(folder, file, zeros):
+    content = (folder / file).read_bytes()
+    zeros = min(zeros, len(content))
+    (folder / file).write_bytes(content[: len(content) - zeros] + b"\0" * zeros)
+    records = read(folder)
+    assert len(records) < 6
+    assert all(equal(r, record(i)) for i, r in enumerate(records))
+
+
+def test_a_flipped_byte_in_the_middle_drops_what_follows_and_says_so(folder, capsys):
+    lines = (folder / "journal.jsonl").read_bytes()
+    middle = len(lines) // 2
+    flipped = lines[:middle] + bytes([lines[middle] ^ 1]) + lines[middle + 1 :]
+    (folder / "journal.jsonl").write_bytes(flipped)
+    arrays = (folder / "predictions.f32").read_bytes()
+    left = len(read(folder))
+    assert 0 < left < 6
+    said = capsys.readouterr().err
+    assert f"evaluation {left + 1} is damaged or of another search: dropped" in said
+    assert (folder / "journal.jsonl.damaged").read_bytes() == flipped
+    assert (folder / "predictions.f32.damaged").read_bytes() == arrays
+
+
+def test_foreign_fingerprint_is_refused_and_nothing_is_touched(folder):
+    before = {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "lock"}
+    other = {**FINGERPRINT, "optimizer": {"optimizer": "bo", "initial": 10}}
+    with pytest.raises(UserError) as caught, Journal(folder, other, SHAPES):
+        pass
+    assert "optimizer.initial: 5 there, 10 here" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert before == {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "lock"}
+
+
+@pytest.mark.parametrize("text", ["", "{", "1", "\0\0\0"])
+def test_a_torn_fingerprint_is_written_again(folder, text):
+    (folder / "fingerprint.json").write_text(text, encoding="utf-8")
+    assert len(read(folder)) == 6
+    assert json.loads((folder / "fingerprint.json").read_text()) == FINGERPRINT
+
+
+def test_a_journal_copied_from_another_search_is_not_taken(folder, tmp_path):
+    """Neither with its own fingerprint, which is refused, nor without."""
+    other = {**FINGERPRINT, "seed": [0, 2]}
+    (folder / "fingerprint.json").write_text(json.dumps(other), encoding="utf-8")
+    with Journal(folder, other, SHAPES) as journal:
+        assert journal.records == []
+
+
+@pytest.mark.parametrize("change", ["removed", "swapped", "doubled"])
+def test_lines_out_of_their_place_are_not_taken(folder, change):
+    """Evaluations 3 and 6 failed: they have no predictions that would give them away."""
+    path = folder / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    changed = {
+        "removed": lines[:2] + lines[3:],
+        "swapped": [*lines[:2], lines[5], *lines[3:5], lines[2]],
+        "doubled": lines[:3] + lines[2:],
+    }
+    path.write_bytes(b"".join(changed[change]))
+    expected = 3 if change == "doubled" else 2
+    records = read(folder)
+    assert len(records) == expected
+    assert all(equal(r, record(i)) for i, r in enumerate(records))
+
+
+def test_differences_of_nested_keys():
+    assert differences({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2}) == ["a.b: 1 there, 3 here"]
+    assert differences({"a": 1}, {}) == ["a: 1 there, None here"]
+
+
+def _hold(folder, ready, done):
+    with Journal(folder, FINGERPRINT, SHAPES):
+        ready.set()
+        done.wait(30)
+
+
+def test_second_writer_is_refused_and_a_dead_one_is_not(folder):
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    process = context.Process(target=_hold, args=(folder, ready, done))
+    process.start()
+    assert ready.wait(30)
+    with (
+        pytest.raises(UserError, match=f"process {process.pid} on "),
+        Journal(folder, FINGERPRINT, SHAPES),
+    ):
+        pass
+    process.kill()
+    process.join()
+    assert len(read(folder)) == 6
+
+
+def test_full_disk_leaves_the_journal_as_it_was(folder, monkeypatch):
+    before = (folder / "journal.jsonl").read_bytes(), (folder / "predictions.f32").read_bytes()
+    write = journals.os.write
+
+    def full(file, data):
+        if len(data) > 30:
+            write(file, bytes(data)[:20])  # some of it goes through, as on a real disk
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        monkeypatch.setattr(journals.os, "write", full)
+        with pytest.raises(UserError, match="No space left on device"):
+            journal.append(record(6))
+        monkeypatch.undo()
+        assert len(journal.records) == 6
+    assert before == (
+        (folder / "journal.jsonl").read_bytes(),
+        (folder / "predictions.f32").read_bytes(),
+    )
+
+
+def test_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(UserError, match="cannot write"),
+        Journal(tmp_path / "file" / "journal", FINGERPRINT, SHAPES),
+    ):
+        pass

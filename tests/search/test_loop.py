@@ -1,0 +1,241 @@
+"""The search loop: failures are data, an interruption changes nothing, the test set stays away."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from ensemble_search.evaluation.evaluator import Evaluation, Evaluator
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.provenance import moment
+from ensemble_search.search.budget import Budget
+from ensemble_search.search.journal import Journal
+from ensemble_search.search.loop import run
+from ensemble_search.search.observe import generator, observation
+from support import PYTHONPATH, TESTS, hostile_space, instant_search
+from support.hostile_search import content, search
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    hostile_space.write_inputs(folder, n_rows=60, n_features=3, n_classes=2, seed=0, test_rows=30)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def python_path(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+
+
+@pytest.mark.parametrize(("optimizer", "budget"), [("random", 800), ("bo", 30), ("divbo", 30)])
+def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget):
+    """SIGKILL at random moments, mostly in the middle of the evaluations."""
+    expected = content(search(tmp_path / "whole", inputs, optimizer, budget))
+    program = [sys.executable, "-m", "support.hostile_search"]
+    command = [*program, tmp_path / "cut", inputs, optimizer, str(budget)]
+    rng = np.random.default_rng(len(optimizer))
+    journal = tmp_path / "cut/journal.jsonl"
+    sizes = []
+    for _ in range(4):
+        before = journal.stat().st_size if journal.exists() else 0
+        process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": PYTHONPATH})
+        until = time.monotonic() + 300
+        while process.poll() is None and time.monotonic() < until:
+            if journal.exists() and journal.stat().st_size > before:
+                break
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.1))
+        process.kill()
+        process.wait()
+        sizes.append(journal.stat().st_size)
+    assert len(set(sizes)) > 2, "the kills came too late to matter"
+    assert content(search(tmp_path / "cut", inputs, optimizer, budget)) == expected
+
+
+def test_seconds_beside_suggesting_and_fitting_are_kept_over_attempts(tmp_path):
+    class Slow(Clockwork):
+        def evaluate(self, values):
+            time.sleep(0.05)  # which it says is no fitting
+            return replace(super().evaluate(values), fit_seconds=0.0)
+
+    def search(evaluations, since):
+        optimizer, space = plugins.load("optimizers", "random")(), hostile_space.HostileSpace()
+        with Journal(tmp_path / "j", {}, ((2, 1), (2, 1))) as journal:
+            budget = Budget(evaluations=evaluations)
+            return run(
+                optimizer, space, np.zeros(2, int), Slow(), journal,
+                budget=budget, seed=(0, 0), since=since,
+            )  # fmt: skip
+
+    now = time.time()
+    search(2, now - 1000)
+    records = search(4, now - 500)
+    assert search(4, now) == records
+    assert [r.rest_seconds >= 0.05 for r in records] == [True] * 4
+    assert [round(r.rest_seconds, -2) for r in records] == [1000, 0, 500, 0]
+    assert [r.began for r in records[::2]] == [moment(now - 1000), moment(now - 500)]
+    assert records[1].began >= moment(now)
+
+
+def test_search_json_counts_all_attempts(tmp_path):
+    """A job, and another one that continues it; each takes a while to start."""
+    instant_search.make_split(tmp_path / "split")
+    code = (
+        "import sys; from pathlib import Path; from support import instant_search\n"
+        "instant_search.install()\n"
+        "folder, split = map(Path, sys.argv[1:3])\n"
+        "instant_search.run_search(folder, split, 'random', int(sys.argv[3]))"
+    )
+    made = []
+    for budget in ("2", "4", "3"):
+        began = time.time()
+        command = [sys.executable, "-c", code, tmp_path / "job", tmp_path / "split", budget]
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": PYTHONPATH}, check=True)
+        took = time.time() - began
+        made.append(json.loads((tmp_path / "job/output/search.json").read_text()))
+        assert made[-1]["job_seconds"] == made[-1]["wall_seconds"] + made[-1]["rest_seconds"]
+        if budget == "2":
+            first, latest = moment(began - 0.02), moment(began + took)  # the kernel counts in ticks
+        assert first <= made[-1]["started"] <= latest
+    assert [m["resumed_after"] for m in made] == [0, 2, 3]
+    (journal,) = (tmp_path / "job").rglob("journal.jsonl")
+    rest = [json.loads(line.split(" ", 1)[1])["rest_seconds"] for line in journal.open()]
+    assert made[1]["rest_seconds"] >= sum(rest)
+    assert made[2]["rest_seconds"] >= sum(rest[:3])
+    assert made[0]["started"] == made[1]["started"] == made[2]["started"]
+
+
+def test_a_larger_budget_continues(tmp_path, inputs):
+    first = search(tmp_path / "a", inputs, "bo", 10)
+    more = search(tmp_path / "a", inputs, "bo", 16)
+    assert content(more[:10]) == content(first)
+    assert [r.fit_seconds for r in more[:10]] == [r.fit_seconds for r in first], "evaluated again"
+    assert content(more) == content(search(tmp_path / "b", inputs, "bo", 16))
+    assert content(search(tmp_path / "a", inputs, "bo", 10)) == content(first)
+
+
+class Failing:
+    """An evaluator of which every second evaluation fails, as a worker would report it."""
+
+    def __init__(self, inner):
+        self.inner, self.calls = inner, 0
+
+    def evaluate(self, values):
+        self.calls += 1
+        if self.calls % 2:
+            behaviour = {1: "raises", 3: "nan"}[self.calls % 4]
+            return self.inner.evaluate({"behaviour": behaviour})
+        return self.inner.evaluate(values)
+
+
+class Clockwork:
+    """An evaluator whose evaluations fail after 1, 2, 3, ... seconds of fitting."""
+
+    calls = 0
+
+    def evaluate(self, values):
+        self.calls += 1
+        empty = dict.fromkeys(f.name for f in fields(Evaluation))
+        seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0, "memory_mb": 1.0}
+        return Evaluation(**{**empty, "status": "crash", "error_type": "ValueError", **seconds})
+
+
+def test_a_budget_in_seconds_ends_with_the_evaluation_that_reaches_it(tmp_path):
+    def search(evaluator, **budget):
+        optimizer, space = plugins.load("optimizers", "random")(), hostile_space.HostileSpace()
+        labels, shapes = np.zeros(2, int), ((2, 1), (2, 1))
+        with Journal(tmp_path / "j", {}, shapes) as journal:
+            budget = Budget(**budget)
+            return len(
+                run(optimizer, space, labels, evaluator, journal, budget=budget, seed=(0, 0))
+            )
+
+    evaluator = Clockwork()
+    assert search(evaluator, seconds=6) == 3
+    assert evaluator.calls == 3
+    assert search(evaluator, seconds=6.5) == 4, "1 + 2 + 3 + 4 s, the last one goes beyond"
+    assert evaluator.calls == 4, "it continued from the journal"
+    assert search(evaluator, seconds=0.5) == 1
+    assert search(evaluator, seconds=0.5, minimum=3) == 3
+    assert evaluator.calls == 4
+    assert search(evaluator, seconds=0.5, minimum=6) == 6
+
+
+@pytest.mark.parametrize("optimizer", ["random", "bo", "divbo"])
+def test_failed_evaluations_are_data(tmp_path, inputs, optimizer):
+    space = hostile_space.HostileSpace()
+    with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
+        labels, n_test = arrays["y_validation"], len(arrays["X_test"])
+    evaluator = Evaluator(hostile_space.__name__, inputs / "inputs.npz", 20, 2048, 1)
+    shapes = (len(labels), 1), (n_test, 1)
+    with Journal(tmp_path / "j", {}, shapes) as journal, evaluator:
+        records = run(
+            plugins.load("optimizers", optimizer)(),
+            space,
+            labels,
+            Failing(evaluator),
+            journal,
+            budget=Budget(evaluations=12),
+            seed=(0, 0),
+        )
+    statuses = [r.status for r in records]
+    assert statuses == ["crash", "ok", "invalid", "ok"] * 3
+    assert all((r.error is None) == (r.status != "ok") for r in records)
+    assert all(r.error_type for r in records if r.status != "ok")
+    with Journal(tmp_path / "j", {}, shapes) as journal:
+        assert content(journal.records) == content(records)
+
+
+def test_nothing_of_the_test_set_reaches_an_optimizer(tmp_path, inputs):
+    """Other test rows, of another number, leave every suggestion as it is."""
+    first = search(tmp_path / "a", inputs, "divbo", 12)
+    other = tmp_path / "inputs"
+    other.mkdir()
+    with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
+        changed = dict(arrays)
+    changed["X_test"] = 100 - 7 * np.concatenate([changed["X_test"]] * 2)[:-5]
+    np.savez(other / "inputs.npz", **changed)
+    second = search(tmp_path / "b", other, "divbo", 12)
+    assert any(a.test.shape != b.test.shape for a, b in zip(first, second, strict=True))
+    assert [r.configuration for r in first] == [r.configuration for r in second]
+    assert [r.why for r in first] == [r.why for r in second]
+    names = {f.name for f in fields(Observation)} | {f.name for f in fields(History)}
+    assert not [n for n in names if "test" in n]
+
+
+def test_generator_depends_on_seed_and_iteration():
+    draws = {
+        (*seed, t): generator(seed, t).random()
+        for seed in [(0, 0), (0, 1), (1, 0)]
+        for t in range(3)
+    }
+    assert len(set(draws.values())) == len(draws)
+    assert generator((0, 1), 2).random() == draws[0, 1, 2]
+
+
+def test_stored_and_shown_predictions():
+    two = np.array([[0.25, 0.75], [0.5, 0.5]], dtype=np.float32)
+    assert CLASSIFICATION.compress(two).tolist() == [[0.75], [0.5]]
+    seen = observation(None, "ok", 0.5, CLASSIFICATION.compress(two))
+    assert seen.prediction.tolist() == two.tolist()
+    three = np.full((2, 3), 1 / 3, dtype=np.float32)
+    assert CLASSIFICATION.compress(three) is three
+    failed = observation(None, "timeout", None, None)
+    assert failed.prediction is None
+    assert np.isnan(failed.error)
+
+
+def test_error_rate_takes_the_first_of_tied_classes():
+    assert ERROR.loss(np.array([0, 1, 1]), np.array([[0.5], [0.6], [0.4]])) == pytest.approx(1 / 3)
+    three = np.array([[0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
+    assert ERROR.loss(np.array([0, 2]), three) == 0
+    assert ERROR.loss(np.array([1, 2]), three) == 0.5

@@ -1,0 +1,389 @@
+"""The study file: what is accepted, and the one line that each mistake gets."""
+
+import copy
+import json
+import re
+
+import pytest
+import yaml
+
+from ensemble_search.data import sources
+from ensemble_search.jobs import Jobs
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
+from support import ROOT
+
+GOOD = {
+    "study": "s",
+    "datasets": {"wine": {"sklearn": "wine"}},
+    "searches": {"random": {"optimizer": "random"}, "bo": {"optimizer": "bo"}},
+    "ensembles": {"best": {"type": "best"}, "es": {"type": "selection", "size": 10}},
+    "methods": {
+        "RS": {"search": "random", "ensemble": "best"},
+        "BO-ES": {"search": "bo", "ensemble": "es"},
+    },
+}
+
+
+SURROGATES = {"names": ["forest-kernel"]}
+
+
+def changed(path: str, value) -> dict:
+    """The good study with one value replaced; a value of ... removes the key."""
+    content = copy.deepcopy(GOOD)
+    *parents, last = path.split("/")
+    node = content
+    for key in parents:
+        node = node.setdefault(key, {})
+    if value is ...:
+        del node[last]
+    else:
+        node[last] = value
+    return content
+
+
+def test_defaults_are_written_out():
+    checked = model.check(GOOD)
+    assert checked.budget.evaluations == 250
+    assert checked.limits.seconds == 300
+    assert checked.ensembles["es"] == {
+        "type": "selection",
+        "size": 10,
+        "use_best": False,
+        "ties": "random",
+    }
+    assert checked.searches["bo"]["initial"] == 5
+    explicit = changed("searches/bo/initial", 5)
+    assert Jobs(model.check(explicit)).search("wine", "bo", 0) == Jobs(checked).search(
+        "wine", "bo", 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "key", "says"),
+    [
+        ("repaets", 3, "repaets", "did you mean 'repeats'?"),
+        ("budget", {"evaluation": 40}, "budget.evaluation", "did you mean 'evaluations'?"),
+        ("methods/RS/serach", "x", "methods.RS.serach", "did you mean 'search'?"),
+        ("searches/bo/inital", 5, "searches.bo.inital", "did you mean 'initial'?"),
+        ("ensembles/es/sise", 5, "ensembles.es.sise", "did you mean 'size'?"),
+        ("searches/bo/optimizer", "divob", "searches.bo.optimizer", "did you mean 'divbo'?"),
+        ("searches/bo/optimizer", ..., "searches.bo", "needs 'optimizer:'"),
+        ("ensembles/es/type", "selecton", "ensembles.es.type", "did you mean 'selection'?"),
+        ("space", "divb", "space", "did you mean 'divbo'?"),
+        ("budget", 50, "budget", "is a mapping of keys to values; found 50"),
+        ("budget", {}, "budget", "needs 'evaluations' or 'seconds'"),
+        ("budget", {"seconds": 9, "evaluations": 9}, "budget", "not both; set the other to null"),
+        ("budget", {"seconds": 0}, "budget.seconds", "greater than 0; found 0"),
+        ("searches/bo", None, "searches.bo", "is a mapping of keys to values; found nothing"),
+        ("study", 2024, "study", "must be text: YAML reads it as 2024; quote it"),
+        ("budget", {"evaluations": 10**20}, "budget.evaluations", "less than or equal to 1000000"),
+        ("repeats", 0, "repeats", "greater than or equal to 1; found 0"),
+        ("repeats", "three", "repeats", "valid integer; found 'three'"),
+        ("repeats", 2.5, "repeats", "valid integer"),
+        ("repeats", True, "repeats", "valid integer; found True"),
+        ("budget", {"evaluations": 3}, "budget.evaluations", "below what search 'bo' needs"),
+        ("limits", {"seconds": 0}, "limits.seconds", "greater than 0; found 0"),
+        ("split", {"train": 0.7}, "split", "is 1.1; it must be 1"),
+        ("split", {"resample": "always"}, "split.resample", "'never' or 'per-repeat'"),
+        ("methods/RS/search", "randon", "methods.RS.search", "did you mean 'random'?"),
+        ("methods/RS/ensemble", "es-25", "methods.RS.ensemble", "'es-25' is not among ensembles"),
+        ("methods/X", {"search": "bo", "ensemble": "es"}, "methods.X", "ensemble as 'BO-ES'"),
+        ("report", {"reference": "DivBO"}, "report.reference", "'DivBO' is not among methods"),
+        ("datasets", {}, "datasets", "is empty"),
+        ("datasets", ..., "datasets", "is missing"),
+        ("datasets/wine", {}, "datasets.wine", "exactly one of openml, file, sklearn"),
+        ("datasets/wine/openml", 187, "datasets.wine", "found openml and sklearn"),
+        ("datasets/wine/sklearn", "mnist", "datasets.wine.sklearn", "'digits'"),
+        ("datasets/wine/target", "x", "datasets.wine.target", "goes with 'file:' only"),
+        ("datasets/x", {"openml": -3}, "datasets.x.openml", "greater than or equal to 1"),
+        ("datasets/x", {"openml": 3, "md5": "zz"}, "datasets.x.md5", "match pattern"),
+        ("datasets/x", {"file": "none.csv", "target": "y"}, "datasets.x.file", "no file 'none"),
+        ("datasets/x", {"file": "none.csv"}, "datasets.x.target", "is missing"),
+        ("datasets/x", {"file": "a.txt", "target": "y"}, "datasets.x.file", "must end in .csv"),
+        ("datasets/x", {"file": "a", "target": "y"}, "datasets.x.file", "must end in .csv"),
+        ("datasets/wine/columns", {"drop": "x"}, "datasets.wine.columns.drop", "valid list"),
+        ("datasets/wine/columns", {"drop": [1]}, "datasets.wine.columns.drop.0", "quote it"),
+        ("datasets/wine/columns", {"dorp": ["x"]}, "datasets.wine.columns.dorp", "mean 'drop'?"),
+        ("datasets/wine/columns", {"drop": ["x"] * 2}, "datasets.wine.columns.drop", "twice"),
+        (
+            "datasets/wine/columns",
+            {"drop": ["x"], "date": ["x"]},
+            "datasets.wine.columns.date",
+            "'x' stands in 'drop', too; keep one",
+        ),
+        ("datasets/wine/version", 1, "datasets.wine.version", "goes with 'openml:' only"),
+        ("limits", {"seconds": float("inf")}, "limits.seconds", "finite number; found inf"),
+        ("limits", {"seconds": float("nan")}, "limits.seconds", "found nan"),
+        ("searches/d", {"optimizer": "divbo", "beta": float("inf")}, "searches.d.beta", "finite"),
+        ("searches/d", {"optimizer": "divbo", "beta": "0.1"}, "searches.d.beta", "valid number"),
+        ("searches/bo/initial", "7", "searches.bo.initial", "valid integer; found '7'"),
+        ("searches/d", {"optimizer": "divbo", "surrogate": "x"}, "searches.d.surrogate", "no surr"),
+        ("ensembles/es/use_best", "yes", "ensembles.es.use_best", "valid boolean"),
+        ("openml", {"cache": "no/such"}, "openml.cache", "there is no folder 'no/such'"),
+        ("surrogates", {"names": ["forest-kernle"]}, "surrogates.names", "mean 'forest-kernel'?"),
+        ("surrogates", {"names": []}, "surrogates.names", "is empty"),
+        ("surrogates", {}, "surrogates.names", "is missing"),
+        ("surrogates", SURROGATES | {"datasets": ["wein"]}, "surrogates.datasets", "mean 'wine'?"),
+        ("surrogates", SURROGATES | {"sizes": [9, 9]}, "surrogates.sizes", "'9' is written twice"),
+        ("surrogates", SURROGATES | {"sizes": [1]}, "surrogates.sizes.0", "equal to 2; found 1"),
+        (
+            "surrogates",
+            SURROGATES | {"configurations": 299},
+            "surrogates.configurations",
+            "299 are too few to fit on 250 of them and to hold 50 out; 300 are needed",
+        ),
+        ("surrogates", SURROGATES | {"size": [9]}, "surrogates.size", "did you mean 'sizes'?"),
+        ("study", "data", "study", "choose another name"),
+        ("study", "Data", "study", "choose another name"),
+    ],
+)
+def test_each_mistake_gets_one_line(path, value, key, says):
+    with pytest.raises(UserError) as caught:
+        model.check(changed(path, value), "study.yaml")
+    message = str(caught.value)
+    assert message.startswith(f"study.yaml: {key}:"), message
+    assert says in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["../x", "a b", "", "x" * 65, "-x", ".x", "a/b", "ü", "a\n"])
+@pytest.mark.parametrize("section", ["study", "datasets", "searches", "ensembles", "methods"])
+def test_names_that_are_no_folder_names(section, name):
+    content = copy.deepcopy(GOOD)
+    if section == "study":
+        content["study"] = name
+    else:
+        content[section][name] = next(iter(content[section].values()))
+    with pytest.raises(UserError, match="is no name for a folder"):
+        model.check(content)
+
+
+def test_every_mistake_is_named_at_once():
+    content = changed("repeats", 0)
+    content["methodes"] = {}
+    with pytest.raises(UserError) as caught:
+        model.check(content, "f")
+    assert str(caught.value).count("\nerror: f: ") == 1
+
+
+def test_target_of_a_csv_file(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("a,lable\n1,x\n", encoding="utf-8")
+    with pytest.raises(UserError, match="has no column 'label'; did you mean 'lable'"):
+        model.check(changed("datasets/x", {"file": str(file), "target": "label"}))
+    model.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+
+
+def test_columns_of_a_file(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("first,second,label\n1,2,a\n")
+    source = {"file": str(file), "target": "label"}
+    model.check(changed("datasets/x", {**source, "columns": {"drop": ["second"]}}))
+    columns = {"drop": ["secnd", "first"], "numeric": ["label"]}
+    with pytest.raises(UserError) as caught:
+        model.check(changed("datasets/x", {**source, "columns": columns}))
+    assert str(caught.value).splitlines() == [
+        "study: datasets.x.columns.drop: there is no column 'secnd'; did you mean 'second'?",
+        "error: study: datasets.x.columns.numeric: 'label' is the target; remove it here",
+    ]
+
+
+def test_columns_are_part_of_what_a_data_set_is():
+    def key(**columns):
+        content = changed("datasets/wine", {"sklearn": "wine", "columns": columns})
+        return Jobs(model.check(content)).source_key("wine")
+
+    assert key() == key(drop=[]) == "sklearn-wine"
+    keys = [key(drop=["a", "b"]), key(drop=["a"]), key(date=["a"]), key(drop=["a"], date=["b"])]
+    assert len(set(keys)) == 4
+    assert all(k.startswith("sklearn-wine-") for k in keys)
+    assert key(drop=["b", "a"], numeric=[]) == keys[0]
+    both = {"a": {"openml": 44, "columns": {"drop": ["x"]}}, "b": {"openml": 44}}
+    model.check(changed("datasets", both))
+
+
+def test_a_csv_header_is_read_as_the_file_is(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("\ufeffa, y\n1, u\n", encoding="utf-8")
+    model.check(changed("datasets/x", {"file": str(file), "target": "y"}))
+    assert list(sources.read({"file": str(file), "target": "y"}).frame) == ["a", "y"]
+
+
+def test_a_huge_csv_header(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("a" * 200_000 + ",y\n1,u\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^study: datasets\.x\.file: .* field larger") as caught:
+        model.check(changed("datasets/x", {"file": str(file), "target": "y"}))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".pq", ".arff"])
+def test_targets_of_other_files(tmp_path, ending):
+    import pandas as pd
+
+    file = tmp_path / f"mine{ending}"
+    if ending == ".arff":
+        head = "% c\n@RELATION r\n@ATTRIBUTE 'a b' NUMERIC\n@attribute lable {u, v}\n@Data\n"
+        file.write_text(head + "1,u\n", encoding="utf-8")
+    else:
+        pd.DataFrame({"a b": [1], "lable": ["u"]}, index=pd.Index([3])).to_parquet(file)
+    for target in ("a b", "lable"):
+        model.check(changed("datasets/x", {"file": str(file), "target": target}))
+    for target, hint in (("label", "did you mean 'lable'?"), ("row", "known: a b, lable")):
+        with pytest.raises(UserError, match=re.escape(f"no column '{target}'; {hint}")):
+            model.check(changed("datasets/x", {"file": str(file), "target": target}))
+    file.write_bytes(b"broken")
+    with pytest.raises(UserError, match=r"^study: datasets\.x\.file: .*cannot be read as "):
+        model.check(changed("datasets/x", {"file": str(file), "target": "lable"}))
+
+
+def test_the_cache_may_be_below_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "cache").mkdir()
+    loaded = model.check(changed("openml", {"cache": "~/cache"}))
+    assert loaded.openml.cache == str(tmp_path / "cache")
+
+
+def test_one_source_with_two_pins():
+    content = changed("datasets", {"a": {"openml": 44}, "b": {"openml": 44, "version": 1}})
+    with pytest.raises(UserError, match=r"datasets\.b: the same source as 'a', pinned otherwise"):
+        model.check(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [1", "line 1: not valid YAML"),
+        ("- a\n", "a study is a mapping"),
+        ("", "a study is a mapping"),
+        ("study: s\nstudy: t\n", "line 2: key 'study' is written twice"),
+        ("methods:\n  A: {search: x}\n  A: {search: y}\n", "line 3: key 'A' is written twice"),
+        ("a: 1\n[a, b]: 1\n", "line 2: a key must be plain text"),
+        ("? {a: b}\n: 1\n", "line 1: a key must be plain text"),
+        ("a: 1\nb: \x07\n", "line 2: not valid YAML: the character U+0007"),
+        ("a: 1\nx: 2024-13-45\n", "line 2: a value that cannot be read: month must be in 1..12"),
+        ("2024-13-45: 1\n", "line 1: a value that cannot be read"),
+        ("a: !!int x\n", "line 1: a value that cannot be read"),
+        ("a: !!bool x\n", "line 1: a value that cannot be read"),
+        ("a: " + "[" * 5000, "nested too deeply"),
+        ("1: x\n", ": 1: "),
+        ("x: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
+    ],
+)
+def test_files_that_are_no_study(tmp_path, text, says):
+    file = tmp_path / "s.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        model.load(file)
+    assert says in str(caught.value)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert all(line.startswith(f"error: {file}") for line in str(caught.value).split("\n")[1:])
+
+
+def test_missing_file_and_binary_file(tmp_path):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        model.load(tmp_path / "no.yaml")
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="not UTF-8"):
+        model.load(tmp_path / "b.yaml")
+
+
+def test_overrides_replace_key_by_key(tmp_path):
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump({**GOOD, "limits": {"seconds": 5, "memory_mb": 1000}}))
+    loaded = model.load(file, {"repeats": 2, "limits": {"seconds": 7}})
+    assert (loaded.repeats, loaded.limits.seconds, loaded.limits.memory_mb) == (2, 7, 1000)
+
+
+def test_overrides_come_as_text_from_snakemake(tmp_path):
+    from snakemake.cli import parse_config
+
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump({**GOOD, "openml": {"server": "http://x"}}))
+    given = [
+        "repeats=3",
+        "budget={evaluations: 50}",
+        "limits={seconds: 7.5}",
+        "openml={server: null}",
+        "ensembles={es: {type: selection, use_best: true}}",
+    ]
+    loaded = model.load(file, parse_config(given))
+    assert (loaded.repeats, loaded.budget.evaluations, loaded.limits.seconds) == (3, 50, 7.5)
+    assert loaded.openml.server is None
+    assert loaded.ensembles["es"] == {
+        "type": "selection",
+        "size": 10,
+        "use_best": True,
+        "ties": "random",
+    }
+    seconds = model.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
+    assert Jobs(seconds).search("wine", "bo", 0).count('"budget": {"seconds": 60.0}') == 1
+    with pytest.raises(UserError, match=r"budget\.evaluations: .* found '2024-01-01'"):
+        model.load(file, parse_config(["budget={evaluations: 2024-01-01}"]))
+
+
+@pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])
+def test_studies_of_the_repository_are_valid(file, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    model.load(file)
+
+
+def test_the_paper_study():
+    loaded = model.load(ROOT / "config.yaml")
+    assert len(loaded.datasets) == 15
+    assert (loaded.repeats, loaded.budget.evaluations) == (10, 250)
+    assert (loaded.searches["divbo"]["beta"], loaded.searches["divbo"]["tau"]) == (0.05, 0.2)
+    assert loaded.split.model_dump(include={"train", "validation", "test", "resample"}) == {
+        "train": 0.6,
+        "validation": 0.2,
+        "test": 0.2,
+        "resample": "never",
+    }
+
+
+def test_schema_is_up_to_date():
+    stored = json.loads((ROOT / "schemas/study.schema.json").read_text(encoding="utf-8"))
+    assert stored == model.schema(), "run: make schema"
+
+
+def test_schema_agrees_with_the_model():
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(model.schema())
+    assert validator.is_valid(GOOD)
+    for path, value in [
+        ("repaets", 3),
+        ("searches/bo/inital", 5),
+        ("searches/bo/optimizer", "divob"),
+        ("repeats", 0),
+        ("split", {"resample": "always"}),
+    ]:
+        assert not validator.is_valid(changed(path, value))
+
+
+def test_slices_change_only_with_their_part_of_the_study():
+    before = Jobs(model.check(GOOD))
+    more = copy.deepcopy(GOOD)
+    more["datasets"]["iris"] = {"sklearn": "iris"}
+    more["searches"]["bo2"] = {"optimizer": "bo", "initial": 7}
+    more["repeats"] = 11
+    after = Jobs(model.check(more))
+    assert before.search("wine", "bo", 3) == after.search("wine", "bo", 3)
+    assert before.ensemble("es") == after.ensemble("es")
+    assert before.split("fixed") == after.split("fixed")
+    assert before.report() != after.report()
+    assert after.search("wine", "bo2", 3) != after.search("wine", "bo", 3)
+
+
+def test_slices_of_surrogates_change_only_with_their_part_of_the_study():
+    """Another surrogate, repeat or data set leaves the others; a size is a surrogate's own."""
+    before = Jobs(model.check(changed("surrogates", SURROGATES)))
+    assert Jobs(model.check(GOOD)).search("wine", "bo", 3) == before.search("wine", "bo", 3)
+    more = SURROGATES | {"names": ["random-forest", "forest-kernel"], "repeats": 12}
+    after = Jobs(model.check(changed("surrogates", more)))
+    assert before.surrogate("forest-kernel", 3) == after.surrogate("forest-kernel", 3)
+    assert before.configurations("wine") == after.configurations("wine")
+    sizes = Jobs(model.check(changed("surrogates", SURROGATES | {"sizes": [25, 100]})))
+    assert before.surrogate("forest-kernel", 3) != sizes.surrogate("forest-kernel", 3)
+    assert before.configurations("wine") == sizes.configurations("wine")

@@ -1,0 +1,10 @@
+"""What several tests share: paths, small studies and spaces, stand-ins for what is slow or far."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "workflow_scripts"
+TESTS = ROOT / "tests"
+#: For processes that import the package, the scripts and what is here.
+PYTHONPATH = os.pathsep.join([str(SCRIPTS), str(TESTS)])

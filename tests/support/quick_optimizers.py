@@ -1,0 +1,22 @@
+"""Optimizers that leave their initial design after a few evaluations."""
+
+import json
+
+from ensemble_search.optimizers.base import Optimizer, Suggestion
+from ensemble_search.runtime import plugins
+
+FAST = {"divbo": {"surrogate": "forest-kernel"}}  # where many suggestions are asked for
+SETTINGS = {  # so that a few evaluations are enough to get beyond the initial design
+    "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
+    "k-bo": {"initial": 2},
+    "neural-ensemble-search": {"population": 6},
+}
+
+
+def make(name: str, **settings) -> Optimizer:
+    return plugins.load("optimizers", name)(**SETTINGS.get(name, {}), **settings)
+
+
+def plain(suggestion: Suggestion) -> str:
+    """The suggestion as bytes that can be compared; floats by all their digits."""
+    return json.dumps([dict(suggestion.configuration), suggestion.why], allow_nan=False)

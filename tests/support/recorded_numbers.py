@@ -1,0 +1,118 @@
+"""The numbers of a tiny study, which tests/recorded/numbers.json holds.
+
+`make record` writes that file anew, for a change that is meant to move them.
+"""
+
+import json
+import platform
+import random
+import warnings
+
+import numpy as np
+
+from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.ensembles.base import Pool
+from ensemble_search.problems.classification import CLASSIFICATION, align
+from ensemble_search.runtime import plugins, provenance
+from ensemble_search.scoring import ensemble_scores
+from ensemble_search.surrogates.base import DiversitySurrogate
+from support import TESTS
+from support.quick_optimizers import FAST, SETTINGS
+from support.toy_space import LABELS, ToySpace, search
+
+FILE = TESTS / "recorded/numbers.json"
+EVALUATIONS = 12
+#: Surrogates of diversity suggest once each: their fits take long.
+SUGGESTS = 10
+SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+PIPELINES = 6
+
+
+def versions() -> dict[str, str]:
+    libraries = plugins.load("spaces", "autogluon-like").libraries
+    return {**provenance.versions(libraries), "processor": platform.machine()}
+
+
+def searches() -> dict:
+    """Of every optimizer: configurations and errors of the toy space, and of ensembles of them."""
+    kinds = {name: plugins.load("ensembles", name) for name in plugins.available("ensembles")}
+    ensembles = {name: kind() for name, kind in kinds.items() if not kind.refits}
+    found = {}
+    for optimizer in plugins.available("optimizers"):
+        settings = SETTINGS.get(optimizer, {}) | FAST.get(optimizer, {})
+        past, _ = search(plugins.load("optimizers", optimizer)(**settings), ToySpace(), EVALUATIONS)
+        predictions = np.stack([CLASSIFICATION.compress(o.prediction) for o in past.observations])
+        errors = np.array([o.error for o in past.observations])
+        pool = Pool(predictions, LABELS, errors, seed=0)
+        found[optimizer] = {
+            "configurations": [dict(o.configuration) for o in past.observations],
+            "errors": errors.tolist(),
+            **{
+                name: ensemble_scores.score(made, pool, predictions, LABELS)[0][
+                    "validation_error"
+                ].tolist()
+                for name, made in ensembles.items()
+            },
+        }
+    return found
+
+
+def surrogates() -> dict:
+    """What divbo suggests next with every surrogate, after the same random configurations."""
+    past, _ = search(plugins.load("optimizers", "random")(), ToySpace(), SUGGESTS)
+    found = {}
+    for name in plugins.available("surrogates"):
+        if not issubclass(plugins.load("surrogates", name), DiversitySurrogate):
+            continue
+        optimizer = plugins.load("optimizers", "divbo")(surrogate=name, interleave=0)
+        suggestion = optimizer.suggest(past, np.random.default_rng([0, 0, SUGGESTS]))
+        found[name] = {"configuration": dict(suggestion.configuration), "why": suggestion.why}
+    return found
+
+
+def pipelines() -> dict:
+    """Errors of real pipelines on wine, and the mean probability that they give the true class."""
+    frame, description = normalise.normalise(sources.read({"sklearn": "wine"}))
+    inputs, *_ = prepare.make_split(frame, description, SPLIT)
+    space = plugins.load("spaces", "divbo")()
+    found = {}
+    for i, configuration in enumerate(space.sample(PIPELINES, np.random.default_rng(0))):
+        random.seed(0)  # as the worker does
+        np.random.seed(0)
+        made = space.pipeline(dict(configuration), inputs.categorical, 1)
+        with warnings.catch_warnings(action="ignore"):
+            made.fit(inputs.X_train.copy(), inputs.y_train.copy())
+        y = inputs.y_validation
+        p = align(made.predict_proba(inputs.X_validation), made.classes_, len(y), inputs.n_classes)
+        found[f"{i + 1} {configuration['algorithm']}"] = {
+            "configuration": dict(configuration),
+            "error": float(np.mean(p.argmax(axis=1) != y)),
+            "probability": float(p[np.arange(len(y)), y].mean(dtype=float)),
+        }
+    return found
+
+
+def rounded(content):
+    """Six digits of each number: another processor rounds the last ones otherwise."""
+    if isinstance(content, dict):
+        return {key: rounded(part) for key, part in content.items()}
+    if isinstance(content, list | tuple):
+        return [rounded(part) for part in content]
+    return float(f"{content:.6g}") if isinstance(content, float) else content
+
+
+def numbers() -> dict:
+    return rounded({"search": searches(), "surrogate": surrogates(), "pipeline": pipelines()})
+
+
+def record() -> None:
+    """Write the file: one line a search, surrogate and pipeline."""
+    parts = []
+    for section, content in {"versions": versions(), **numbers()}.items():
+        lines = [f"  {json.dumps(name)}: {json.dumps(part)}" for name, part in content.items()]
+        parts.append(f' "{section}": {{\n' + ",\n".join(lines) + "\n }")
+    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record()

@@ -1,0 +1,185 @@
+"""A real SLURM cluster of several nodes on this machine, and studies that run on it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from ensemble_search.runtime import slurm
+from support.checkout import ROOT, STUDY, Checkout
+
+#: Brings up munge, slurmdbd, slurmctld and slurmd (SLURM of the system's packages).
+START = ROOT.parent / "shared/slurm/start-slurm.sh"
+STOP = START.with_name("stop-slurm.sh")
+WAIT_SECONDS = 600
+
+
+class NoClusterError(Exception):
+    """There can be no cluster on this machine: in one line, why."""
+
+
+def until(condition: Callable[[], object], what: str):
+    """Wait until a condition holds, and return what it gives."""
+    end = time.monotonic() + WAIT_SECONDS
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.2)
+    return value
+
+
+def tell(*command: str) -> str:
+    """Run a command of SLURM."""
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, f"{command}: {run.stdout}{run.stderr}"
+    return run.stdout
+
+
+class Cluster:
+    """The cluster, as a context manager: it is gone afterwards, whatever happens.
+
+    Raises
+    ------
+    NoClusterError
+        On entering, where SLURM cannot be installed. What fails after that is a fault.
+    """
+
+    def __init__(self, nodes: int):
+        self.nodes = nodes
+
+    def __enter__(self) -> "Cluster":
+        if not START.is_file():
+            raise NoClusterError(f"no {START.relative_to(ROOT.parent)} beside the repository")
+        if os.geteuid() != 0:
+            raise NoClusterError("only root can start the daemons of SLURM")
+        if (
+            shutil.which("scontrol")
+            and not subprocess.run(
+                ["scontrol", "ping"], capture_output=True, timeout=60, check=False
+            ).returncode
+        ):
+            raise NoClusterError("a SLURM cluster runs on this machine already")
+        # Not the folder of the test: it is closed to the users that the daemons run as.
+        self.lab = Path(tempfile.mkdtemp(prefix="slurm-"))
+        self.environment = {**os.environ, "LAB": str(self.lab), "NODES": str(self.nodes)}
+        self.environment |= {"CPUS": "1", "MEM": "12000"}
+        # Stops the cluster as soon as this process closes the pipe, or ends, however that may be.
+        self.stopper = subprocess.Popen(
+            ["bash", "-c", f"cat; exec bash '{STOP}' --purge"],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def start(self) -> None:
+        """Start the daemons that are not running."""
+        run = subprocess.run(
+            ["bash", START],
+            env=self.environment,
+            text=True,
+            # A file: the daemons keep what they are given.
+            stdout=(self.lab / "start.log").open("a"),
+            stderr=subprocess.STDOUT,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+        said = (self.lab / "start.log").read_text()
+        if run.returncode and not (shutil.which("slurmctld") and shutil.which("mariadbd")):
+            raise NoClusterError(f"SLURM cannot be installed: {said.strip()[-300:]}")
+        assert run.returncode == 0, said
+
+    def __exit__(self, *_) -> None:
+        self.stopper.stdin.close()
+        self.stopper.wait(WAIT_SECONDS)
+
+    def crash(self, node: str, job: str, processes_too: bool = True) -> None:
+        """Kill SLURM's processes of a node, and those of the job it runs unless they live on."""
+        daemon = int((self.lab / f"run/slurmd.{node}.pid").read_text())
+        of_job = [p for p in psutil.process_iter() if _of_job(p, job)]
+        steps = [p for p in of_job if p.name() == "slurmstepd" or "slurmstepd" in _command(p)]
+        for process in [psutil.Process(daemon), *(of_job if processes_too else steps)]:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def _of_job(process: psutil.Process, job: str) -> bool:
+    if _command(process).startswith(f"slurmstepd: [{job}."):
+        return True
+    try:
+        return process.environ().get("SLURM_JOB_ID") == job
+    except psutil.Error:
+        return False
+
+
+class OnCluster(Checkout):
+    """A copy of the repository whose profile is filled in, and its workflow on the cluster."""
+
+    def __init__(self, folder: Path, study: dict = STUDY, space: str | None = None):
+        super().__init__(folder)
+        self.write(study)
+        profile = folder / "profiles/slurm/config.yaml"
+        text = profile.read_text(encoding="utf-8")
+        for key, value in (("account", "lab"), ("partition", "main")):
+            line = f"# slurm_{key}: my-{key}\n"
+            assert line in text
+            text = text.replace(line, f"slurm_{key}: {value}\n")
+        profile.write_text(text, encoding="utf-8")
+        if space:
+            shutil.copy(space, folder / "workflow_scripts/ensemble_search/spaces")
+
+    def head(self, *options: str) -> subprocess.Popen:
+        """Start the workflow as on a login node."""
+        command = ["snakemake", "--profile", "profiles/slurm", "--configfile", "study.yaml"]
+        # Nobody waits for 20 s here.
+        command += ["--slurm-init-seconds-before-status-checks", "3", *options]
+        return subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=(self.folder / "head.log").open("a"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def end(self, head: subprocess.Popen) -> str:
+        """Wait until the workflow has ended well; return what it said."""
+        try:
+            status = head.wait(WAIT_SECONDS)
+        finally:
+            if head.poll() is None:
+                os.killpg(head.pid, signal.SIGKILL)
+        said = (self.folder / "head.log").read_text(encoding="utf-8")
+        assert status == 0, said[-6000:]
+        return said
+
+    def queued(self, state: str) -> list[slurm.Job]:
+        """Jobs of this folder in a state."""
+        return [job for job in slurm.queue(self.folder) or () if job.state == state]
+
+    def attempts(self) -> list[str]:
+        """Numbers of the jobs that were submitted for searches."""
+        logs = (self.folder / "results/slurm").rglob("*.log")
+        return sorted((path.stem for path in logs), key=int)

@@ -1,0 +1,293 @@
+"""Every command that the documentation names works; a new one is found by itself.
+
+Commands are collected from the README, docs/, comments of the Makefile, the workflow and the
+studies, and the docstrings of scripts. Those that take long, need a network, a cluster or a
+finished study are run for real elsewhere, as :data:`RUN_BY` says, or not at all, as
+:data:`NOT_RUN` says; here it is checked that their options, files and targets exist.
+"""
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+from support.checkout import STUDY, Checkout
+
+COMMAND = re.compile(
+    r"(?:[A-Z_]+=\S+ )*(?:make|snakemake|(?:\S+/)?python|pytest|pip|git|sbatch|scancel) [^`]+"
+)
+MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMENTED = [
+    *(ROOT / name for name in ("Makefile", "Snakefile", "config.yaml")),
+    *(file for p in ("studies/*", "profiles/*/*", "rules/*.smk") for file in sorted(ROOT.glob(p))),
+]
+SCRIPTS = [
+    file
+    for pattern in (
+        "workflow_scripts/*.py",
+        "benchmarks/*.py",
+        "tests/torture/*",
+        "tests/cluster/*",
+    )
+    for file in sorted(ROOT.glob(pattern))
+    if "argparse" in file.read_text(encoding="utf-8")
+]
+#: Where a script or target runs for real: the test file, which names it.
+RUN_BY = {
+    "make status": "workflow/test_documented_commands.py",
+    "make why": "workflow/test_documented_commands.py",
+    "make verify": "workflow/test_documented_commands.py",
+    "make partial": "workflow/test_documented_commands.py",
+    "make reproduce": "workflow/test_documented_commands.py",
+    "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
+    "benchmarks/random_configurations.py": "workflow/test_documented_commands.py",
+    "benchmarks/search_quality.py": "benchmarks/test_search_quality.py",
+    "benchmarks/selection.py": "workflow/test_documented_commands.py",
+    "benchmarks/suggest.py": "workflow/test_documented_commands.py",
+    "benchmarks/ties.py": "workflow/test_documented_commands.py",
+    "benchmarks/unseen_algorithms.py": "benchmarks/test_search_quality.py",
+    "tests/torture/searches.py": "workflow/test_torture.py",
+    "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",
+    "workflow_scripts/fetch.py": "data/test_split.py",
+    "workflow_scripts/manifest.py": "workflow/test_workflow.py",
+    "workflow_scripts/partial_report.py": "workflow/test_workflow.py",
+    "workflow_scripts/report.py": "report/test_report.py",
+    "workflow_scripts/reproduce.py": "workflow/test_same_bytes.py",
+    "workflow_scripts/run_autogluon.py": "workflow/test_run_autogluon.py",
+    "workflow_scripts/search.py": "search/test_loop.py",
+    "workflow_scripts/split.py": "data/test_split.py",
+    "workflow_scripts/status.py": "workflow/test_status.py",
+    "workflow_scripts/surrogate.py": "report/test_surrogates_page.py",
+    "workflow_scripts/verify.py": "results/test_verification.py",
+    "workflow_scripts/why.py": "workflow/test_reruns.py",
+}
+#: What no test runs for real, and why.
+NOT_RUN = {
+    "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
+    "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
+    "make autogluon": "installs 1.1 GB",
+    "make bench-peers": "runs for hours",
+    "make bench-search": "runs for hours; benchmarks/test_search_quality.py runs its script",
+    "make cluster-test": "root, and a cluster of three nodes; workflow/test_slurm.py runs a part",
+    "make demo": "installs, and runs for minutes; workflow/test_workflow.py runs a smaller study",
+    "make env": "installs; every CI run starts with it",
+    "make lock": "needs a package index",
+    "make peers": "installs, and compiles pyrfr",
+    "make record": "writes the numbers that workflow/test_drift.py compares with",
+    "make test": "is what runs this",
+    "make torture": "runs for an hour; workflow/test_torture.py runs 60 of the kills",
+    "tests/cluster/disasters.py": "as make cluster-test",
+    "tests/torture/workflows.py": "as make torture",
+    "git checkout": "of the reader's own commit",
+    "pip install": "needs a package index",
+    "sbatch": "needs a cluster",
+    "snakemake --sdm conda": "needs conda; workflow/test_conda.py runs it with a stand-in",
+    "python -c": "fetches data; data/test_openml_client.py does so from a server of its own",
+}
+#: Words of the documentation that stand for something.
+STANDS_FOR = {
+    "mine.yaml": "study.yaml",
+    "--until surrogate": "",  # the tiny study has none
+}
+
+
+def written() -> Iterator[str]:
+    """Everything that could be a command."""
+    for file in MARKDOWN:
+        text = file.read_text(encoding="utf-8")
+        fenced = r"^ *```\w*\n(.*?)^ *```$"
+        rest = re.sub(fenced, "", text, flags=re.M | re.S)
+        blocks = re.findall(fenced, text, re.M | re.S) + re.findall(r"(?:^    .*\n)+", rest, re.M)
+        for block in blocks:
+            yield from block.replace("\\\n", " ").splitlines()
+        yield from re.findall(r"`([^`]+)`", rest)
+    for file in COMMENTED:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.startswith("#"):
+                yield from re.split(r"  +|`", line.lstrip("# "))
+    for file in SCRIPTS:
+        document = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        for line in document.replace("\\\n", " ").splitlines():
+            yield from re.split(r"`+|  +", line.strip())
+
+
+def collect() -> list[str]:
+    """The commands, each once, without comments."""
+    lines = (" ".join(re.split(r"\s#", line)[0].split()) for line in written())
+    return sorted({line for line in lines if COMMAND.fullmatch(line)})
+
+
+COMMANDS = collect()
+
+
+def starting(*words: str) -> list[str]:
+    return [c for c in COMMANDS if re.match(rf"(?:[A-Z_]+=\S+ )*(?:{'|'.join(words)}) ", c)]
+
+
+def head(command: str) -> str:
+    """What of a command the tables go by: script, target, or first words."""
+    if found := re.search(r"python ([\w/]+\.py)", command):
+        return found[1]
+    if command.startswith("snakemake ") and "--sdm" in command:
+        return "snakemake --sdm conda"
+    return " ".join(command.split()[: 1 if command.startswith("sbatch") else 2])
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of somebody who has activated .venv, and has no PYTHONPATH."""
+    result = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{result['PATH']}"
+    return {**result, "PATH": path, **more}
+
+
+def run(command: list, folder: Path = ROOT, **more: str) -> str:
+    ended = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(**more),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=900,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout
+    return ended.stdout
+
+
+def test_the_collector_finds_them():
+    assert len(COMMANDS) >= 70
+    for command in (
+        "make demo",
+        "snakemake --cores 2 --configfile studies/quake.yaml",
+        "pytest tests/runtime/test_signals.py",
+        "OMP_NUM_THREADS=1 python benchmarks/selection.py",
+        "python workflow_scripts/status.py --study studies/quickstart.yaml",
+    ):
+        assert command in COMMANDS
+
+
+def test_each_is_run_or_the_reason_is_given():
+    # Dry runs of snakemake are below; pytest is this suite.
+    others = [c for c in COMMANDS if "--sdm" in c or not re.match("(snakemake|pytest) ", c)]
+    heads = {head(command) for command in others}
+    scripts = {str(file.relative_to(ROOT)) for file in SCRIPTS}
+    assert scripts <= heads, "a script without a command in its docstring"
+    assert heads == {*RUN_BY, *NOT_RUN}
+    for name, file in RUN_BY.items():
+        text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        text += (ROOT / "tests/support/checkout.py").read_text(encoding="utf-8")
+        assert Path(name.split()[-1]).stem in text, f"{file} does not name {name}"
+
+
+@pytest.mark.parametrize("command", starting("make"))
+def test_make_knows_its_targets(command):
+    words = [
+        word for word in shlex.split(command) if re.fullmatch(r"make|[a-z-]+|[A-Z]+=\S+", word)
+    ]
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert words[1] in re.search(r"^\.PHONY: (.*)$", text, re.M)[1].split()
+    for word in words[2:]:
+        name = word.partition("=")[0]  # of make, or handed over to the shell as it is
+        assert f"$({name})" in text or f'"$${name}"' in text
+    run(["make", "--dry-run", *words[1:]])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda file: file.name)
+def test_scripts_have_the_options_that_are_documented(script):
+    """With docstrings left out too, and without PYTHONPATH where the command has none."""
+    name = str(script.relative_to(ROOT))
+    commands = [c for c in COMMANDS if head(c) == name]
+    paths = {found for c in commands for found in re.findall(r"PYTHONPATH=(\S+)", c)}
+    more = {"PYTHONPATH": paths.pop()} if paths else {}
+    said = run([sys.executable, name, "--help"], PYTHONOPTIMIZE="2", **more)
+    for command in commands:
+        own = command.partition(name)[2].partition(" -- ")[0]
+        for option in re.findall(r"(?<=[\s\[])--[a-z-]+", own):
+            assert f"{option} " in said or f"{option}\n" in said, option
+
+
+@pytest.mark.parametrize("command", starting("pytest"))
+def test_tests_that_are_named_exist(command):
+    files = [word for word in shlex.split(command) if word.endswith(".py")]
+    assert files
+    assert all((ROOT / file).is_file() for file in files)
+    if " -k " in command:
+        words = shlex.split(command)[-1].split(" or ")
+        text = "".join((ROOT / file).read_text(encoding="utf-8") for file in files)
+        for word in words:
+            assert re.search(rf"def test_\w*{word}", text) or word in "".join(files), word
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the repository with a tiny study that has run, and the Makefile."""
+    result = Checkout(tmp_path_factory.mktemp("documented"))
+    result.write({
+        **STUDY,
+        "budget": {"evaluations": 5},
+        "searches": {"random": {"optimizer": "random"}},
+        "methods": {"RS": {"search": "random", "ensemble": "best"}},
+    })  # fmt: skip
+    (result.folder / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
+    result.snakemake("--quiet", "all")
+    return result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [c for c in starting("snakemake") if "--sdm" not in c])
+def test_snakemake_takes_the_command(command, checkout):
+    for word, other in STANDS_FOR.items():
+        command = command.replace(word, other)
+    options = shlex.split(command)[1:]
+    if options not in (["--help"], ["--unlock"]) and "--cores" not in options:
+        options += ["--cores", "1"]
+    if "--configfile" not in options:
+        options += ["--configfile", "study.yaml"]
+    run(["snakemake", *options, "--dry-run", "--quiet", "all"], checkout.folder)
+
+
+@pytest.mark.slow
+def test_make_on_a_finished_study(checkout):
+    def make(*words: str) -> str:
+        # What `make env` makes is there: the environment of this test.
+        return run(["make", "-o", "env", *words, "CORES=2"], checkout.folder)
+
+    assert "1 done; 5/5 evaluations" in make("status", "STUDY=study.yaml")
+    assert "Nothing would be made" in make("why", "STUDY=study.yaml")
+    assert "no problem" in make("verify", "STUDY=study.yaml", "SAMPLE=1")
+    assert "partial-report/index.html" in make("partial", "STUDY=study.yaml")
+    assert "tables are equal" in make("reproduce", "MANIFEST=results/tiny/manifest.json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        "benchmarks/selection.py --models 20 --samples 40 --classes 2 --sizes 5 --plain",
+        "benchmarks/selection.py --models 20 --samples 40 --classes 3 --sizes 5 --plain "
+        "--ties log-loss",
+        "benchmarks/suggest.py --space divbo-small --samples 20 --sizes 12 --repeats 1 random bo",
+        "benchmarks/diversity_surrogates.py --space divbo-small --configurations 62 --shuffles 1 "
+        "forest-kernel",
+        "benchmarks/random_configurations.py --dataset sklearn=iris --count 2 --space divbo-small",
+    ],
+)
+def test_benchmarks(command, tmp_path):
+    script, *options = shlex.split(command)
+    assert run([sys.executable, ROOT / script, *options], tmp_path, OMP_NUM_THREADS="1")
+
+
+@pytest.mark.slow
+def test_rules_for_ties_on_a_finished_search(checkout):
+    searches = sorted((checkout.folder / "results/tiny/searches").glob("*/*/*"))
+    said = run([sys.executable, ROOT / "benchmarks/ties.py", *searches, "--seeds", "2"])
+    for ties in ("random", "selected-first", "log-loss"):
+        assert re.search(rf"^\S+ +1 {ties} +[\d. ]+$", said, re.M)

@@ -1,0 +1,369 @@
+"""The workflow as a user runs it, on tiny studies in a copy of the repository."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from support.checkout import STUDY, Checkout
+
+#: What every study ends with.
+LAST = {"report": 1, "manifest": 1}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return Checkout(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished tiny study, for tests that only look, or copy it first."""
+    result = Checkout(tmp_path_factory.mktemp("finished"))
+    result.snakemake()
+    return result
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """A copy of the finished study, with its times, to be changed."""
+    shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
+    result = object.__new__(Checkout)
+    result.folder = tmp_path / "copy"
+    result.environment = finished.environment
+    return result
+
+
+def test_jobs_of_the_paper_study(checkout):
+    """15 data sets x 10 repeats x (6 searches + 10 methods), and what they need."""
+    assert checkout.planned("--configfile", "config.yaml") == {
+        "all": 1,
+        "ensemble": 1500,
+        "fetch": 15,
+        "manifest": 1,
+        "report": 1,
+        "search": 900,
+        "split": 15,
+    }
+
+
+def test_a_finished_study(finished):
+    folder = finished.folder / "results/tiny"
+    assert finished.planned() == {}
+    observations = pd.read_parquet(folder / "searches/wine/bo/0/observations.parquet")
+    assert list(observations.iteration) == list(range(1, 9))
+    assert observations.status.eq("ok").sum() >= 6
+    assert observations["config.algorithm"].notna().all()
+    predictions = np.load(folder / "searches/wine/bo/0/predictions-test.npy", allow_pickle=False)
+    assert predictions.shape == (8, 36, 3)
+    manifest = json.loads((folder / "searches/wine/bo/0/search.json").read_text())
+    assert manifest["evaluations"] == 8
+    scores = pd.read_parquet(folder / "ensembles/wine/bo/best/0/scores.parquet")
+    best = observations.error.min()
+    assert scores.validation_error.iloc[-1] == pytest.approx(best)
+    assert "<html" in (folder / "report/index.html").read_text(encoding="utf-8")
+
+
+def test_both_searches_start_from_the_same_random_configurations(finished):
+    folder = finished.folder / "results/tiny/searches/wine"
+    frames = [
+        pd.read_parquet(folder / name / "0/observations.parquet").filter(like="config.").head(5)
+        for name in ("random", "bo")
+    ]
+    pd.testing.assert_frame_equal(*frames)
+    assert frames[0]["config.algorithm"].nunique() > 1
+
+
+def test_the_split_and_test_labels_stay_away_from_searches(finished):
+    """The job of a search gets along without the labels of the test set."""
+    text = finished.snakemake("--dry-run", "--forceall", "-p")
+    commands = [line for line in text.splitlines() if "search.py" in line]
+    assert commands
+    inputs = np.load(
+        finished.folder / "results/tiny/splits/wine/fixed/inputs.npz", allow_pickle=False
+    )
+    assert not [key for key in inputs if key.startswith("y_test")]
+    blocks = text.split("rule ")
+    searches = [b for b in blocks if b.startswith("search:")]
+    assert searches
+    assert all("test_labels" not in b for b in searches)
+
+
+def test_jobs_ask_for_memory_by_the_size_of_the_data(copied):
+    path = copied.folder / "results/data/sklearn-wine/dataset.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"rows": 10**6, "prepared": 250}))
+    os.truncate(copied.folder / "results/tiny/splits/wine/fixed/inputs.npz", 700_000_000)
+    text = copied.snakemake("--dry-run", "--forceall")
+    asked = dict(re.findall(r"rule (split|search):\n(?:.*\n)*?.*mem_mb=(\d+)", text))
+    # A million rows of 250 numbers are 2 GB.
+    assert asked["split"] == "3500"
+    assert asked["search"] == str(4096 + 2000 + 667)  # MiB
+
+
+def test_configfile_replaces_the_default_study(finished):
+    assert not (finished.folder / "results/paper").exists()
+    text = finished.snakemake("--dry-run", "--forceall", "--quiet", "rules")
+    assert "search" in text
+    assert "openml" not in text
+
+
+def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
+    before = copied.results()
+    copied.write({**STUDY, "budget": {"evaluations": 12}})
+    assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, **LAST}
+    copied.snakemake()
+    for name in ("random", "bo"):
+        log = (copied.folder / f"results/tiny/logs/search/wine/{name}/0.log").read_text()
+        assert "continues after 8 evaluations" in log
+        assert "9/12" in log
+        assert "8/12" not in log
+    copied.write(STUDY)
+    copied.snakemake()
+    assert copied.results() == before
+    log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()
+    assert [line.split(": ")[1][:5] for line in log.splitlines()] == ["conti", "8/8, "]
+
+
+def start(checkout) -> subprocess.Popen:
+    """Start the workflow in the background."""
+    return subprocess.Popen(
+        checkout.command(),
+        cwd=checkout.folder,
+        env=checkout.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
+    """Kill a workflow once its searches have stored so many evaluations."""
+    until = time.monotonic() + 600
+    journals = checkout.folder / "results/tiny/checkpoints"
+    while time.monotonic() < until:
+        lines = sum(len(p.read_bytes().splitlines()) for p in journals.rglob("journal.jsonl"))
+        if lines >= evaluations:
+            break
+        time.sleep(0.02)
+    assert process.poll() is None, "it had ended before it could be killed"
+    kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "kill"),
+    [(1, os.killpg), (6, os.killpg), (10, os.killpg), (3, os.kill)],
+    ids=["early", "later", "late", "snakemake alone"],
+)
+def test_killed_workflow_goes_on_with_the_same_command(checkout, finished, evaluations, kill):
+    kill_when_searching(checkout, start(checkout), evaluations, kill)
+    checkout.snakemake()
+    assert checkout.planned() == {}
+    assert checkout.results() == finished.results()
+
+
+def test_second_workflow_is_refused(checkout):
+    process = start(checkout)
+    try:
+        lock = checkout.folder / "results/tiny/.lock"
+        until = time.monotonic() + 300
+        while not (lock.exists() and lock.read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
+        text = checkout.snakemake(fails=True)
+        assert f"is being written by process {process.pid} on " in text
+        assert "Traceback" not in text
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+UNSTEADY = """
+from pathlib import Path
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.optimizers.random import RandomSearch as _RandomSearch
+
+class Unsteady(_RandomSearch):
+    for_good: bool = False
+
+    def suggest(self, history, rng):
+        if self.for_good or not Path("failed-once").exists():
+            Path("failed-once").touch()
+            raise UserError("no idea what to suggest")
+        return super().suggest(history, rng)
+"""
+
+
+def test_a_run_that_failed_ends_with_what_failed_and_why(checkout):
+    plugin = checkout.folder / "workflow_scripts/ensemble_search/optimizers/unsteady.py"
+    plugin.write_text(UNSTEADY, encoding="utf-8")
+    unsteady = {"once": {"optimizer": "unsteady"}}
+    unsteady["often"] = {**unsteady["once"], "for_good": True}
+    methods = {name: {"search": name, "ensemble": "best"} for name in ("once", "often", "random")}
+    searches = {**STUDY["searches"], **unsteady}
+    small = {"searches": searches, "methods": methods, "budget": {"evaluations": 2}}
+    checkout.write({**STUDY, **small})
+    said = checkout.snakemake("--quiet", "rules", "--retries", "1", fails=True)
+    end = said[said.index("\nFailed:\n") :].splitlines()[2:]
+    assert end[0].split() == ["rule", "job", "log", "reason"]
+    log = "results/tiny/logs/search/wine/often/0.log"
+    assert end[1] == f"search  tiny wine often 0  {log}  no idea what to suggest"
+    assert end[2] == "", "the other's second attempt succeeded"
+    assert (checkout.folder / "results/tiny/searches/wine/once/0/search.json").is_file()
+    assert (checkout.folder / "results/tiny/searches/wine/random/0/search.json").is_file()
+
+
+def test_a_job_that_ends_well_without_its_files_is_among_the_failures(checkout):
+    (checkout.folder / "workflow_scripts/fetch.py").write_text("", encoding="utf-8")
+    said = checkout.snakemake("--quiet", "rules", "--latency-wait", "0", fails=True)
+    log = "results/data/sklearn-wine/fetch.log"
+    assert f"\nfetch  sklearn-wine  {log}  said no reason; its log is empty\n" in said
+
+
+def test_the_versions_of_snakemake_that_are_asked_for_agree(checkout):
+    least = re.search(r'min_version\("([\d.]+)"\)', (checkout.folder / "Snakefile").read_text())[1]
+    requirements = (checkout.folder / "envs/requirements.in").read_text()
+    pinned = re.search(r"^snakemake==([\d.]+)$", requirements, re.MULTILINE)[1]
+    least, pinned = ([int(n) for n in version.split(".")] for version in (least, pinned))
+    assert least <= pinned < [10]
+
+
+def test_bad_study_gets_one_line_and_no_job(checkout):
+    checkout.write({**STUDY, "repeaats": 3})
+    text = checkout.snakemake(fails=True)
+    assert "error: study.yaml: repeaats: unknown key; did you mean 'repeats'?" in text
+    assert "Traceback" not in text
+    assert not (checkout.folder / "results").exists()
+
+
+def test_status_and_partial_report_of_a_study_that_has_not_run(checkout):
+    run = checkout.script("status", "--study", "study.yaml")
+    assert run.returncode == 0, run.stderr
+    assert "2 searches: 2 waiting; 0/16 evaluations" in run.stdout
+    run = checkout.script("partial_report", "--study", "study.yaml")
+    assert run.returncode == 0, run.stderr
+    assert (checkout.folder / "results/tiny/partial-report/index.html").is_file()
+
+
+def test_status_of_a_finished_study(finished):
+    run = finished.script("status", "--study", "study.yaml")
+    assert run.returncode == 0, run.stderr
+    assert "2 searches: 2 done; 16/16 evaluations" in run.stdout
+    assert "8/8" in run.stdout
+
+
+def test_a_report_with_a_page_that_could_not_be_made_is_not_done(copied):
+    """The other pages are there to be read, and the end of the run says which is not."""
+    page = copied.folder / "workflow_scripts/ensemble_search/report/pages/broken.py"
+    page.write_text('TITLE, ORDER = "Broken", 1\n\n\ndef build(results, publish):\n    1 / 0\n')
+    folder = copied.folder / "results/tiny"
+    text = copied.snakemake("--quiet", "rules", fails=True)
+    assert (
+        "1 page of the report could not be made: 'Broken' "
+        "(ZeroDivisionError: division by zero); the rest is in "
+        "'results/tiny/partial-report/index.html'\n"
+    ) in text[text.index("\nFailed:\n") :]
+    assert copied.planned() == {"all": 1, **LAST}
+    assert not (folder / "report").exists()
+    pages = {path.stem for path in (folder / "partial-report/pages").iterdir()}
+    assert {"broken", "rank-curves"} <= pages
+    partial = copied.script("partial_report", "--study", "study.yaml")
+    assert partial.returncode == 2
+    assert partial.stderr.splitlines()[-1].startswith("error: 1 page of the report could not be")
+    assert (folder / "partial-report/index.html").is_file()
+    page.unlink()
+    copied.snakemake("--quiet", "rules")
+    assert (folder / "report/index.html").is_file()
+    assert copied.planned() == {}
+
+
+def test_another_split_for_every_repeat(checkout):
+    checkout.write({**STUDY, "repeats": 2, "split": {"resample": "per-repeat"}})
+    assert checkout.planned()["split"] == 2
+
+
+def test_an_edit_of_the_evaluator_evaluates_again(copied):
+    path = copied.folder / "workflow_scripts/ensemble_search/evaluation/evaluator.py"
+    path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
+    copied.snakemake("--until", "search")
+    log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()
+    assert "starts anew" in log
+    assert "code.evaluation: " in log
+    assert "1/8" in log
+
+
+def test_from_another_folder_and_with_a_space_in_the_path(tmp_path):
+    checkout = Checkout(make(tmp_path / "a b"))
+    work = make(tmp_path / "work here")
+    shutil.copy(checkout.folder / "study.yaml", work)
+    snakefile = str(checkout.folder / "Snakefile")
+    checkout.folder = work
+    checkout.snakemake("-s", snakefile)
+    assert (work / "results/tiny/report/index.html").is_file()
+
+
+def make(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_a_data_file_may_have_any_name(checkout):
+    """No wildcard, option, pattern, variable or second command is made of it, nor of a column."""
+    name = "-{ai} {} {{x}} 'c' \"d\" $HOME * `touch made` ; touch made; é\\\n\t%41.csv"
+    file, target = checkout.folder / name, "{w} 'y'\n\"$HOME\""
+    frame = pd.DataFrame({"x": range(40), "{x}": [1, 2, 3, 4] * 10, target: ["a", "b"] * 20})
+    frame.to_csv(file, index=False)
+    checkout.write({**STUDY, "datasets": {"any": {"file": name, "target": target}}})
+    checkout.snakemake("--until", "split")
+    assert not (checkout.folder / "made").exists()
+    assert "split" not in checkout.planned()
+    file.touch()
+    assert "fetch" not in checkout.planned()
+    with file.open("a") as stream:
+        stream.write("41,2,a\n")
+    assert checkout.planned()["fetch"] == 1
+    assert (
+        "fetch: 1 job\n  1 x its settings changed: content: "
+        in checkout.script("why", "--study", "study.yaml").stdout
+    )
+
+
+def test_results_that_is_a_file(checkout):
+    (checkout.folder / "results").write_text("")
+    text = checkout.snakemake(fails=True)
+    assert "error: 'results' is a file" in text
+    assert "Traceback" not in text
+
+
+@pytest.mark.slow
+def test_variables_of_the_environment_change_nothing(finished, checkout):
+    checkout.environment |= {
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONWARNINGS": "error",
+        "PYTHONHASHSEED": "7",
+        "PYTHONSTARTUP": "/no/such/file",
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONUTF8": "0",
+        "LC_ALL": "C",
+        "COLUMNS": "x",
+        "NO_COLOR": "1",
+        "OMP_NUM_THREADS": "garbage",
+        "OPENBLAS_NUM_THREADS": "-3",
+        "NUMEXPR_MAX_THREADS": "x",
+        "TMPDIR": "/no/such/folder",
+        "HOME": "/no/such/home",
+    }
+    checkout.snakemake()
+    assert checkout.results() == finished.results()
+    for name in ("status", "why", "verify", "partial_report"):
+        ended = checkout.script(name, "--study", "study.yaml")
+        assert ended.returncode == 0, ended.stderr
