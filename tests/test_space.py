@@ -63,7 +63,7 @@ PREPROCESSORS = {
     "liblinear_selector": 5,
 }
 
-# Specification A.1 and A.2, written down a second time: domain = default.
+# DivBO paper, Tables 6 and 7, written down a second time: domain = default.
 DOMAINS = """
 adaboost:n_estimators I[50,500] = 50
 adaboost:learning_rate logU[0.01,2] = 0.1

@@ -65,7 +65,7 @@ class History:
     def errors(self) -> np.ndarray:
         """Validation errors, of shape (n,): a failed one counts as the worst success (1 if none).
 
-        Specification C.5: OpenBox's rule, the largest successful objective.
+        This is OpenBox's rule for failed evaluations: the largest successful objective.
         """
         errors = np.array([o.error for o in self.observations], dtype=float)
         worst = errors[self.ok].max() if len(self.ok) else 1.0

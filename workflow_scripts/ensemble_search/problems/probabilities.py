@@ -8,7 +8,7 @@ class InvalidPredictionError(ValueError):
 
 
 def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
-    """Give every class its column and make rows sum to 1 (Specification A.4).
+    """Give every class its column and make rows sum to 1.
 
     Parameters
     ----------
