@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "validation", "test")
 
-# The DivBO paper leaves the base preparation open: these bounds are this project's.
+# The DivBO paper does not specify the base preparation.
 MAX_UNIQUE_SHARE = 0.8
 MIN_VARIANCE = 1e-7
 # A nominal column of more whole numbers than this is a code, and stays one number: one-hot, the
