@@ -174,7 +174,7 @@ def prepare(
     kinds: Mapping[str, str],
     asked: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, str]]:
-    """Fit the base preparation on ``parts["train"]`` and apply it to all parts (specification A.3).
+    """Fit the base preparation on ``parts["train"]`` and apply it to all parts.
 
     Columns without a value are dropped, and categorical ones of which 80 % or more of the values
     are distinct; dates become numbers (:func:`date_parts`); numbers are imputed by the median, the

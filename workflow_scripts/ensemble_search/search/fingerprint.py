@@ -1,4 +1,4 @@
-"""What makes a search the same search: its settings, data, seed, code and library versions."""
+"""The fingerprint of a search: its settings, data, seed, code and library versions."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from ensemble_search.runtime.code_version import Guard, code_version
 
 
 def modules(optimizer: dict[str, Any], space: str) -> dict[str, list[str]]:
-    """Name the modules that decide what a search finds.
+    """Name the modules that determine the result of a search.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def version(optimizer: dict[str, Any], space: str) -> str:
 
 
 def guard(optimizer: dict[str, Any], space: str) -> Guard:
-    """Watch the code that decides what a search finds."""
+    """Detect changes of the code that determines the result of a search."""
     return Guard(*_all(optimizer, space))
 
 
@@ -46,7 +46,7 @@ def _all(optimizer: dict[str, Any], space: str) -> list[str]:
 
 
 def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
-    """Say what a search is: two searches with equal fingerprints are the same search.
+    """Return the fingerprint of a search: equal fingerprints mean the same search.
 
     ``data`` is the checksum of its inputs.
     """

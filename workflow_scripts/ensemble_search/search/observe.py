@@ -1,7 +1,7 @@
-"""What an optimizer is shown of an evaluation, and the random numbers that it is given.
+"""What an optimizer observes of an evaluation, and its random number generator.
 
-Together with the optimizer, the space and the worker, this is the code that decides what a search
-finds; a change here makes every search another one.
+Together with the optimizer, the space and the worker, this code determines the result of a search;
+a change here changes the fingerprint of every search.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from ensemble_search.spaces.base import Configuration
 
 
 def generator(seed: Sequence[int], iteration: int) -> np.random.Generator:
-    """Make the generator of an iteration: it depends on the seed and the iteration alone."""
+    """Return the generator of an iteration, which depends on seed and iteration only."""
     return np.random.default_rng([*seed, iteration])
 
 
 def observation(
     configuration: Configuration, status: str, error: float | None, validation: np.ndarray | None
 ) -> Observation:
-    """Show the optimizer an evaluation; ``validation`` are its stored predictions.
+    """Convert an evaluation for the optimizer; ``validation`` are its stored predictions.
 
-    It gets a copy that it cannot write to: what is stored stays as it is.
+    The optimizer gets a read-only copy.
     """
     if status != OK:
         return Observation(configuration, status, float("nan"), None)
@@ -41,6 +41,6 @@ def stored(probabilities: np.ndarray | None) -> np.ndarray | None:
 
 
 def error_rate(predictions: np.ndarray, labels: np.ndarray) -> float:
-    """Share of samples that a learner's stored predictions put into a wrong class."""
+    """Misclassification rate of a learner's stored predictions."""
     alone = Members(indices=np.array([0]), weights=np.array([1.0]))
     return float(np.mean(alone.predict(predictions[None]) != labels))
