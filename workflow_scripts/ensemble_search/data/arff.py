@@ -141,7 +141,7 @@ def _attribute(number: int, line: str) -> tuple[str, list[str] | str]:
 
 
 def _converter(kind: list[str] | str) -> Any:
-    """Return the parser of a value's text, which raises KeyError or ValueError if it does not fit."""
+    """Return the parser of a value's text: KeyError or ValueError if it does not fit."""
     if isinstance(kind, list):
         return {value: value for value in kind}.__getitem__
     return _number if kind == "numeric" else str

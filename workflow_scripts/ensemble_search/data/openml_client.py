@@ -2,8 +2,8 @@
 
 The openml client downloads into memory, without limits of size or time, deletes a data set's cache
 folder if a download fails, leaves pickles in it, and checks MD5 only on download. Therefore it
-never gets the user's cache and never downloads: both files of a data set are copied or downloaded to
-a temporary folder and checked; the client reads them there.
+never gets the user's cache and never downloads: both files of a data set are copied or downloaded
+to a temporary folder and checked; the client reads them there.
 """
 
 import contextlib
