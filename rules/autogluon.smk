@@ -1,5 +1,5 @@
-# AutoGluon itself, where the study asks for it (`autogluon:`). It runs in the conda environment of
-# the rule, or in the one that `make autogluon` makes; without either it writes that it has not run.
+# AutoGluon, if the study has the key `autogluon:`. It runs in the conda environment of the rule, or in
+# that of `make autogluon`; without either, the result is `not run`.
 AUTOGLUON = (
     [
         layout.path(RESULTS, layout.AUTOGLUON, dataset=dataset) / "scores.json"
@@ -30,12 +30,12 @@ rule autogluon:
     threads: 1
     resources:
         mem_mb=8000,
-        # It may take longer than its limit: a model that is being fitted is not stopped at once.
+        # It may exceed its limit: a model being fitted is not stopped at once.
         runtime=lambda w: int(STUDY.autogluon.seconds / 30) + 30,
     params:
         seconds=STUDY.autogluon.seconds if STUDY.autogluon else 0,
         split=subpath(input.json, parent=True),
-        # Runs again once the environment is there.
+        # Reruns once the environment exists.
         environment="present" if "CONDA" in METHODS or OWN_PYTHON.exists() else "absent",
         code=lambda w: code_version("run_autogluon"),
     shell:

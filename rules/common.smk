@@ -18,8 +18,8 @@ from ensemble_search.jobs import Jobs, notes
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
-# exec and the number of this process: a script is its child, and ends with it. Libraries need their
-# docstrings (LightGBM), and their warnings are no errors, whatever the caller's environment says.
+# exec and the id of this process: a script is its child, and ends with it. Libraries need their
+# docstrings (LightGBM), and their warnings must not be errors, whatever the caller's environment.
 CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.getpid()}"
 PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
@@ -45,8 +45,8 @@ except UserError as error:
     sys.exit(f"error: {error}")
 
 STUDY = JOBS.study
-# Searches that are the same in the study that this one extends are that study's: the same jobs,
-# told the same, with the same files, whichever of the two runs first.
+# Searches shared with the extended study belong to that study: the same jobs, parameters and files,
+# whichever of the two runs first.
 JOBS_OF = {STUDY.study: JOBS}
 if JOBS.shared:
     JOBS_OF[JOBS.extended.study.study] = JOBS.extended
@@ -54,7 +54,7 @@ RESULTS = Path("results") / STUDY.study
 for folder in (Path("results"), RESULTS):
     if folder.exists() and not folder.is_dir():
         sys.exit(f"error: '{folder}' is a file; results go into a folder of that name, move it")
-# How OpenML is reached changes no result: it goes past the parameters that Snakemake compares.
+# Access to OpenML affects no result, so it is not among the parameters that Snakemake compares.
 os.environ["ENSEMBLE_SEARCH_OPENML"] = STUDY.openml.model_dump_json()
 if workflow.remote_exec:
     os.environ[WAIT] = "1"
@@ -77,14 +77,14 @@ wildcard_constraints:
 
 
 def lock_results():
-    """Hold the locks of all studies whose files are made, for as long as this process lives."""
+    """Lock all studies whose files are written, for the lifetime of this process."""
     global LOCKS
     made = {getattr(job.wildcards, "study", None) for job in workflow.dag.needrun_jobs()}
     LOCKS = [lock_study(name) for name in JOBS_OF if name == STUDY.study or name in made]
 
 
 def cancel_leftovers():
-    """End searches that a killed workflow has left on the cluster; they go on in this one."""
+    """Cancel cluster jobs left by a killed workflow; their searches resume in this one."""
     searches = {
         slurm.search_comment(*map(job.wildcards.get, ("study", "dataset", "search", "repeat")))
         for job in workflow.dag.needrun_jobs()
@@ -106,10 +106,10 @@ def lock_study(name):
         sys.exit(f"error: cannot write '{folder}': {error.strerror}")
 
 
-# Where a search, and the split that it uses, lie.
+# Folders of a search and of its split.
 SEARCH = f"results/{{study}}/{layout.SEARCH}"
 SPLIT = f"results/{{study}}/{layout.SPLIT}".replace("{split}", STUDY.split_name("{repeat}"))
-# The split of what is done once a data set.
+# The split of jobs that run once per data set.
 SPLIT_0 = f"{RESULTS}/{layout.SPLIT}".replace("{split}", STUDY.split_name(0))
 
 
@@ -119,9 +119,9 @@ def home(w):
 
 
 def of_search(pattern):
-    """What an ensemble reads: the pattern in the study that its search belongs to.
+    """Input of an ensemble: the pattern in the study that its search belongs to.
 
-    A function only where that is not always the same one: there are thousands of ensembles.
+    A function only if that study varies: there are thousands of ensembles.
     """
     if not JOBS.shared:
         return pattern.replace("{study}", STUDY.study)

@@ -1,18 +1,18 @@
-# OpenML is asked for few data sets at a time, unless `--resources downloads=` says otherwise.
+# Two parallel downloads from OpenML, unless `--resources downloads=` is given.
 workflow.global_resources.setdefault("downloads", 2)
 
 
 def split_memory(w, input):
-    """Megabytes to split a data set: its prepared columns, and half as much to make them."""
+    """Megabytes to split a data set: 1.5 times its prepared columns."""
     megabytes = 0
-    with suppress(UserError):  # the job names what is damaged
+    with suppress(UserError):  # the job reports the damage
         described = fetched.description(Path(input.json).parent)
         megabytes = 8e-6 * described["rows"] * described.get("prepared", described["features"])
     return max(2000, int(500 + 1.5 * megabytes))
 
 
 rule fetch:
-    # No input: Snakemake would take braces in the name of a user's file for wildcards.
+    # No input: Snakemake would treat braces in the name of a user's file as wildcards.
     output:
         parquet="results/data/{source}/dataset.parquet",
         json="results/data/{source}/dataset.json",
@@ -25,7 +25,7 @@ rule fetch:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        # Of what is downloaded the size is not known before.
+        # The size of downloads is not known beforehand.
         mem_mb=lambda w, input: 2000 + int(8 * input.size_mb),
         runtime=60,
         downloads=lambda w: int(w.source.startswith("openml-")),
@@ -41,8 +41,8 @@ rule fetch:
 
 rule split:
     input:
-        # The rows go by dataset.json, which holds their checksum: a file that was written again
-        # with the same content starts nothing.
+        # dataset.json has the checksum of the rows: rewriting the file with the same content
+        # triggers nothing.
         json=lambda w: f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.json",
         parquet=lambda w: ancient(
             f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.parquet"

@@ -1,9 +1,9 @@
-#: Ensembles that fit pipelines anew. Their jobs are long, those of the others half a second.
+#: Ensembles that refit pipelines. Their jobs are long; those of the others take half a second.
 FITTING = [name for name in STUDY.ensembles if JOBS.refits(name)]
 
 
 def refit_arguments(w):
-    """What such an ensemble is told besides. Its fits are kept, as searches keep theirs."""
+    """Further arguments of such an ensemble. Its fits are stored like those of searches."""
     if w.ensemble not in FITTING:
         return ""
     folder = layout.path(RESULTS, layout.FITS, **dict(w.items()))
@@ -48,7 +48,7 @@ rule ensemble:
         " {params.refits} --threads {threads} 2> {log}"
 
 
-# The same with what a search gets, and on a cluster a job of its own.
+# The same with the resources of a search, and as a cluster job.
 if FITTING:
 
     use rule ensemble as fitted_ensemble with:

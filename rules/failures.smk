@@ -1,5 +1,5 @@
-# What failed, for the end of a run: Snakemake says it when it happens, which --quiet hides and
-# hours of other jobs push out of sight.
+# Table of failed jobs at the end of a run: Snakemake reports failures when they happen, where
+# --quiet hides them or other output follows.
 import logging
 
 from snakemake.logging import logger
@@ -9,7 +9,7 @@ from ensemble_search.results import job_logs
 
 
 class Endings(logging.Handler):
-    """Keeps what executors say of jobs that fail, by the job's number, however quiet Snakemake is."""
+    """Collects the executors' messages on failed jobs, by job id, also with --quiet."""
 
     def __init__(self):
         super().__init__()

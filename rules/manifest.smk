@@ -1,4 +1,4 @@
-# What somebody else needs to run the study again and compare: `make reproduce MANIFEST=...`.
+# Input of `make reproduce MANIFEST=...`, which reruns the study and compares.
 rule manifest:
     input:
         SEARCHES,

@@ -1,4 +1,4 @@
-# What the methods need, of every data set and repeat.
+# Runs that the methods need: every data set and repeat.
 RUNS = [
     SimpleNamespace(dataset=d, search=m.search, ensemble=m.ensemble, repeat=r)
     for d in STUDY.datasets
@@ -15,9 +15,9 @@ rule report:
         SCORES,
         SURROGATES,
         AUTOGLUON,
-        # What the page on the data sets shows, beside the splits, which the searches follow.
+        # For the page on the data sets; the splits are inputs of the searches.
         [f"results/data/{key}/dataset.json" for key in JOBS.sources],
-        # Parts of the page that are no Python code, and so have no part in its version.
+        # Parts of the report that are not Python code, hence not in the code version.
         f"{SCRIPTS}/ensemble_search/report/template.html",
         f"{SCRIPTS}/ensemble_search/report/page.html",
         f"{SCRIPTS}/ensemble_search/report/macros.html",
@@ -59,5 +59,5 @@ rule report:
         code=lambda w: JOBS.report_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
-        # Snakemake deletes the outputs of a job that fails: what there is of them goes elsewhere.
+        # Snakemake deletes the outputs of a failed job: an incomplete report goes elsewhere.
         " --output {RESULTS}/report --incomplete {RESULTS}/partial-report 2> {log}"

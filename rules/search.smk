@@ -1,6 +1,6 @@
 rule search:
     input:
-        # The arrays go by split.json, which holds their checksum.
+        # split.json has the checksum of the arrays.
         json=f"{SPLIT}/split.json",
         inputs=ancient(f"{SPLIT}/inputs.npz"),
     output:
@@ -16,16 +16,16 @@ rule search:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        # The worker, the optimizer's own models and a spare worker, and the data.
+        # The worker, the optimizer's models and a spare worker, and the data.
         mem_mb=lambda w, input, attempt: (
             JOBS_OF[w.study].study.limits.memory_mb + 2000 * attempt + int(input.size_mb)
         ),
-        # Each attempt continues the one before; none asks for more than a day.
+        # Each attempt resumes the previous one; at most a day.
         runtime=lambda w, attempt: 480 * attempt,
     params:
         job=lambda w: JOBS_OF[w.study].search(w.dataset, w.search, w.repeat),
         split=subpath(input.json, parent=True),
-        # Not an output: Snakemake deletes those, and the journal must outlive a failed job.
+        # Not an output: Snakemake deletes outputs, and the journal must survive a failed job.
         checkpoints=f"results/{{study}}/{layout.CHECKPOINTS}",
         folder=subpath(output.json, parent=True),
         code=lambda w: JOBS_OF[w.study].search_code(w.search),

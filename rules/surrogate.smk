@@ -1,4 +1,4 @@
-# Evaluation of surrogates, where the study asks for it (`surrogates:`).
+# Evaluation of surrogates, if the study has the key `surrogates:`.
 SURROGATES = (
     [
         layout.path(RESULTS, layout.SURROGATE, dataset=dataset, surrogate=surrogate, repeat=repeat)

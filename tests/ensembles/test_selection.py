@@ -47,7 +47,7 @@ def exact_log_loss(chosen, predictions, labels):
 
 
 def exact_selection(predictions, labels, size, seed, ties):
-    """Select in plain loops: the indices and the errors of all rounds (Specification E.1)."""
+    """Select in plain loops: the indices and the errors of all rounds (Caruana et al., 2004)."""
     path, trajectory = [], []
     for number in range(1, size + 1):
         draws = np.random.default_rng([seed, number]).random(len(predictions))

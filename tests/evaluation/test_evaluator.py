@@ -1,4 +1,4 @@
-"""One configuration under limits, in a worker process (design section 3, Specification A.4)."""
+"""One configuration under limits, in a worker process."""
 
 import importlib.util
 import mmap

@@ -241,5 +241,5 @@ def test_the_single_model_is_lightgbms_own():
     assert (np.diff(got.ravel()[np.argsort(expected)]) >= 0).all()
 
 
-def test_default_surrogate_has_the_size_of_the_specification():
+def test_default_surrogate_has_five_models_of_200_trees():
     assert (LightGBMPairs().models, LightGBMPairs().trees) == (5, 200)

@@ -1,6 +1,6 @@
-"""README, "I changed X: what runs again?": every row of the table, checked on a finished study.
+"""docs/reruns.md: every row of its table, checked on a finished study.
 
-The table in README.md is the rendering of :data:`ROWS`, which this prints:
+The table there is the rendering of :data:`ROWS`, which this prints:
 
     PYTHONPATH=workflow_scripts:tests python tests/workflow/test_reruns.py
 """
@@ -24,6 +24,7 @@ from ensemble_search.study.model import check
 from support import ROOT
 from support.checkout import PARTS, install
 
+PAGE = ROOT / "docs/reruns.md"
 START, END = "<!-- reruns: start -->", "<!-- reruns: end -->"
 DATASETS = ("flowers", "wine")
 SEARCHES = ("bo", "divbo", "random")
@@ -407,11 +408,11 @@ def test_all_jobs_of_the_example(finished, tmp_path):
     """What the counts of the table are counts of."""
     checkout = copy_of(finished, tmp_path / "study")
     assert checkout.planned("--forceall") == EVERYTHING
-    assert f"**{len(EVERYTHING)} jobs**" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"**{len(EVERYTHING)} jobs**" in PAGE.read_text(encoding="utf-8")
 
 
 def table() -> str:
-    """The table as README.md has it."""
+    """The table as docs/reruns.md has it."""
     lines = ["| I changed | runs again | jobs |", "|---|---|---|"]
     for row in ROWS:
         count = "those" if callable(row.jobs) else len(row.jobs)
@@ -430,8 +431,8 @@ def test_another_version_at_openml_is_fetched_again():
     assert len({told(), told(version=1), told(version=2), told(md5="0" * 32)}) == 4
 
 
-def test_readme_has_the_table():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_has_the_table():
+    text = PAGE.read_text(encoding="utf-8")
     assert text.split(START)[1].split(END)[0].strip() == table()
 
 

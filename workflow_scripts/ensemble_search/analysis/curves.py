@@ -7,8 +7,8 @@ import pandas as pd
 def deliverable(scores: pd.DataFrame, column: str) -> pd.DataFrame:
     """Error of what a method would deliver at each iteration, in column ``value``.
 
-    For ``validation_error`` the best observed so far (running minimum, Specification E.4); for
-    ``test_error`` that of the current ensemble. NaN before the first success.
+    For ``validation_error`` the best observed so far (running minimum, as in Figure 3 of the DivBO
+    paper); for ``test_error`` that of the current ensemble. NaN before the first success.
     """
     keys = ["method", "dataset", "repeat"]
     frame = scores[[*keys, "iteration", column]].rename(columns={column: "value"})
@@ -40,7 +40,7 @@ def speed_up(curves: pd.DataFrame, reference: str) -> pd.DataFrame:
     """How many times fewer iterations the reference needs for a method's final validation error.
 
     Speed-up = T / first iteration at which the reference's mean best-observed validation error is
-    at most the method's at the last iteration T (Specification F.11).
+    at most the method's at the last iteration T.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which runs can be compared fairly, and how the methods rank there (Specification F.7)."""
+"""Which runs can be compared fairly, and how the methods rank there."""
 
 from dataclasses import dataclass
 
@@ -67,7 +67,7 @@ def comparison(scores: pd.DataFrame, methods: list[str]) -> Comparison:
 def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFrame:
     """Errors at the last iteration, shape (runs, methods), index (dataset, repeat).
 
-    ``validation_error`` is the best observed so far (Specification E.4). A run that never had a
+    ``validation_error`` is the best observed so far. A run that never had a
     model counts as an error of 1.
     """
     frame = compared.scores

@@ -15,7 +15,7 @@ def smallest_p(pairs: int) -> float:
 
 
 def signed_rank(x: np.ndarray, y: np.ndarray) -> float:
-    """Two-sided p-value of Wilcoxon's signed-rank test of paired errors (Specification F.8).
+    """Two-sided p-value of Wilcoxon's signed-rank test of paired errors.
 
     Zero differences are dropped (``zero_method="wilcox"``); 1 if all are zero; the distribution is
     exact where scipy's ``method="auto"`` finds it possible.

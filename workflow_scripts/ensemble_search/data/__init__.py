@@ -1,1 +1,1 @@
-"""Fetching, normalising and splitting of data sets."""
+"""Fetching, normalizing and splitting data sets."""

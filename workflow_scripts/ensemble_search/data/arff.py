@@ -1,4 +1,4 @@
-"""ARFF files, read with a line for whatever is wrong in them, in one pass and linear time.
+"""A reader of ARFF files with precise errors, in one pass and linear time.
 
 Attributes are numeric (``numeric``, ``real``, ``integer``), nominal (``{a, b}``) or ``string``;
 rows are dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spaces, commas, quotes
@@ -24,7 +24,7 @@ NAMED = 60  # characters of a value that a message shows
 
 
 class Unreadable(ValueError):
-    """What is wrong in a file, in which line, and what would be right."""
+    """An error in a file: the problem, the line and the fix."""
 
 
 def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
@@ -33,7 +33,7 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
     Parameters
     ----------
     lines
-        Numbers and lines, of which the header's are used up.
+        Iterator of (number, line); the header is consumed.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
     Raises
     ------
     Unreadable
-        If a line is none of an ARFF header, or ``@data`` is missing.
+        If a line does not belong in an ARFF header, or ``@data`` is missing.
     """
     found: dict[str, list[str] | str] = {}
     for number, line in _content(lines):
@@ -110,7 +110,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
 
 
 def _content(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Leave out comments and empty lines."""
+    """Skip comments and empty lines."""
     for number, line in lines:
         text = line.strip()
         if text and text[0] != "%":
@@ -141,7 +141,7 @@ def _attribute(number: int, line: str) -> tuple[str, list[str] | str]:
 
 
 def _converter(kind: list[str] | str) -> Any:
-    """Return what makes a value of its text: KeyError or ValueError if it does not fit."""
+    """Return the parser of a value's text: KeyError or ValueError if it does not fit."""
     if isinstance(kind, list):
         return {value: value for value in kind}.__getitem__
     return _number if kind == "numeric" else str
@@ -154,7 +154,7 @@ def _number(text: str) -> float:
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:
-    """Say which value does not fit its attribute."""
+    """Describe which value does not fit its attribute."""
     for (name, kind), value in zip(kinds.items(), values, strict=True):
         what, missing = f"{_shown(value or '')} of attribute {_shown(name)}", "a missing value is ?"
         try:
@@ -186,7 +186,7 @@ def _values(number: int, line: str) -> list[str | None]:
 
 
 def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> list[str | None]:
-    """Fill a sparse row up: zero of a number, the first value of a nominal attribute."""
+    """Complete a sparse row: zero for numbers, the first value for nominal attributes."""
     values = [kind[0] if isinstance(kind, list) else "0" for kind in kinds.values()]
     text, place = line[1:-1].rstrip(), 0
     if not line.endswith("}"):

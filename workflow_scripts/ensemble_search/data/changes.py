@@ -1,4 +1,4 @@
-"""Say loudly that data are not what the results were made from."""
+"""Warnings about data that changed since the results were computed."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,12 +9,12 @@ from ensemble_search.data import fetched
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import one_line
 
-#: Beside ``dataset.json``, but no output of the workflow: Snakemake would delete it before a job.
+#: Beside ``dataset.json``, but not a declared output: Snakemake would delete it before a job.
 MEMORY = "fetched.json"
 
 
 def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:
-    """Find the local files whose content is not that of their fetched copies.
+    """Find local files whose content differs from their fetched copies.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     Returns
     -------
     lines
-        One line a changed file, for people.
+        One line per changed file, for people.
     """
     lines = []
     for key, source in sources.items():
@@ -45,19 +45,19 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
 
 
 def content(path: Path, folder: Path) -> str:
-    """Return the MD5 of a local file; of one that is older than its fetched copy, the copy's.
+    """Return the MD5 of a local file; that of the fetched copy, if the file is older.
 
     Parameters
     ----------
     path
         The file.
     folder
-        Its folder below ``results/data``, which need not be there.
+        Its folder below ``results/data``, which need not exist.
 
     Returns
     -------
     md5
-        32 hexadecimal digits; empty if the file cannot be read, which the fetch says in words.
+        32 hexadecimal digits; empty if the file cannot be read, which the fetch reports.
     """
     try:
         with suppress(OSError, files.Unusable):
@@ -74,7 +74,7 @@ def _fetched(folder: Path) -> str | None:
 
 
 def remember(output: Path, description: Mapping[str, Any]) -> str | None:
-    """Note what was fetched, and say how it differs from what was fetched here before.
+    """Record what was fetched, and describe the difference to the previous fetch.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     Returns
     -------
     line
-        None if it is the same, or the first time.
+        None if there is no difference or no previous fetch.
     """
     keys = ("checksum", "version", "rows", "features")
     now = {key: description.get(key) for key in keys}

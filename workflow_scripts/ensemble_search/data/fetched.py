@@ -1,4 +1,4 @@
-"""A fetched data set as it lies below ``results/data/``, read back."""
+"""Reading fetched data sets below ``results/data/``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ class Description(Stored):
     target: str
     columns: dict[str, str]
     classes: dict[str, Count]
-    # What older versions of the project did not write.
+    # Not written by older versions of the project.
     asked: dict[str, str] = Field(default_factory=dict)
     left_out: dict[str, str] = Field(default_factory=dict)
     prepared: Count = 0
@@ -38,12 +38,12 @@ def description(folder: Path) -> dict[str, Any]:
 
 
 def read(folder: Path) -> "tuple[normalise.Stored, dict[str, Any]]":
-    """Read a fetched data set: ``dataset.parquet``, with the values that ``dataset.json`` names.
+    """Read a fetched data set, and check ``dataset.parquet`` against ``dataset.json``.
 
     Raises
     ------
     Unusable
-        Also if the values are others.
+        If a file is missing or damaged, or the two do not match.
     """
     from ensemble_search.data import normalise
 

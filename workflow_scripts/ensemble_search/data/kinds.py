@@ -1,4 +1,4 @@
-"""What kind a column is: number, boolean, date or category; and a word where that may surprise."""
+"""Kinds of columns: number, boolean, date or category; with notes on surprising ones."""
 
 import numbers
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # A column is taken for one of numbers or dates with mistakes in it from this share of such values,
 # and one that the study calls so must have this share.
 NEARLY, LEAST = 0.9, 0.5
-# Fewer rows say nothing about whether distinct numbers count them.
+# With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
 UUID = r"\{?[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\}?"
 BOOLEANS = (bool, np.bool_)
@@ -23,33 +23,32 @@ DATES_ARE = "dates are written as 2020-12-31, with times as 2020-12-31 13:45"
 
 
 class Column:
-    """One column on its way to a kind.
+    """A column whose kind is being determined.
 
     Parameters
     ----------
     name
         Its name.
     values
-        The column as its source has it.
+        The column as in its source.
     role
-        ``numeric``, ``categorical`` or ``date``, if the study says how to take it.
+        ``numeric``, ``categorical`` or ``date``, if the study assigns a role.
     what
         Data set and column, for errors.
     notes
-        What a person should know is appended here.
+        Notes for people are appended here.
     """
 
     def __init__(self, name: str, values: "pd.Series", role: str | None, what: str, notes: list):
         self.name, self.values, self.role, self.what, self.notes = name, values, role, what, notes
 
     def typed(self) -> "tuple[str, pd.Series] | str":
-        """Return kind and values, or why the column is left out.
+        """Return kind and values, or the reason why the column is dropped.
 
         Raises
         ------
         UserError
-            If it cannot take its role, or holds something else than numbers, booleans, dates and
-            text.
+            If it cannot have its role, or its values are not numbers, booleans, dates or text.
         """
         kind, values = self._by_type()
         if kind is None:
@@ -74,7 +73,7 @@ class Column:
         return "date", values
 
     def look_at(self, kind: str, values: "pd.Series") -> None:
-        """Note what a person may want to take otherwise, or should know of."""
+        """Add notes on columns that may need another role."""
         present = values.dropna()
         distinct = present.nunique()
         if distinct < 2:
@@ -111,7 +110,7 @@ class Column:
         return f"'columns: {{{role}: [{self.name}]}}'"
 
     def _by_type(self) -> "tuple[str | None, Any]":
-        """Return kind and values by the type of the column; text is not looked into."""
+        """Return kind and values by the type of the column, without parsing text."""
         import pandas as pd
 
         column, dtype = self.values, self.values.dtype
@@ -152,7 +151,7 @@ class Column:
         return "categorical", text(column)
 
     def _read(self, values: "pd.Series") -> "tuple[str, pd.Series]":
-        """Take text for the dates or numbers that it reads as, if it can be nothing else."""
+        """Parse text as dates or numbers, if the format is unambiguous."""
         counts = values.value_counts()
         words, weights = counts.index.tolist(), counts.to_numpy()
         for kind in [self.role] if self.role else READ:
@@ -162,7 +161,7 @@ class Column:
             reading = self._decided(kind, found, words)
             if reading is None:
                 break
-            # What is missing has no place among the words (-1), and gets the last value.
+            # Missing values have the code -1, hence the last value.
             missing = np.array("NaT" if kind == "date" else "nan", reading.values.dtype)
             places = counts.index.get_indexer(values)
             read = values.__class__(np.append(reading.values, missing)[places], values.index)
@@ -175,7 +174,7 @@ class Column:
         return "categorical", values
 
     def _decided(self, kind: str, found: list, words: list[str]) -> "readings.Reading | None":
-        """Say which of the readings counts, if any, and tell."""
+        """Choose the reading, if any, and add a note."""
         import pandas as pd
 
         reading = found[0]
@@ -221,7 +220,7 @@ class Column:
 
 
 def text(column: "pd.Series") -> "pd.Series":
-    """Values as text (a category of whole numbers stays without a decimal point)."""
+    """Values as text (integer categories without a decimal point)."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.StringDtype):
@@ -231,7 +230,7 @@ def text(column: "pd.Series") -> "pd.Series":
 
 
 def short(word: str) -> str:
-    """Quote a value for a person, cut to 40 characters."""
+    """Quote a value for a message, truncated to 40 characters."""
     return f"'{word}'" if len(word) <= 40 else f"'{word[:39]}…'"
 
 
@@ -246,7 +245,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _counts_rows(values: np.ndarray) -> str:
-    """Say how distinct numbers count the rows; empty if they do not."""
+    """Describe how distinct numbers resemble row numbers; empty if they do not."""
     if (values % 1 != 0).any():
         return ""
     steps = np.diff(values)
@@ -257,7 +256,7 @@ def _counts_rows(values: np.ndarray) -> str:
 
 
 def _eight_digits(values: "pd.Series") -> "pd.Series | None":
-    """Read numbers such as 20201231 as dates, if all of them can be."""
+    """Parse numbers such as 20201231 as dates, if all of them are valid."""
     import pandas as pd
 
     present = values.dropna()

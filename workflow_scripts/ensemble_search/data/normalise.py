@@ -1,4 +1,4 @@
-"""One form for every data set: typed columns, the target last, and a word on what was done."""
+"""Normalization of data sets: typed columns, the target last, and notes."""
 
 import hashlib
 import json
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALLEST_CLASS = 3  # one row each for training, validation and test
-# More distinct numbers than these are taken for a regression target.
+# With more distinct numbers than these, a target is a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
 
 
 def normalise(
     raw: Raw, columns: Mapping[str, Sequence[str]] | None = None
 ) -> tuple["pd.DataFrame", dict[str, Any]]:
-    """Bring a data set into the form of ``dataset.parquet`` and ``dataset.json``.
+    """Convert a data set to ``dataset.parquet`` and ``dataset.json``.
 
     Numbers become float64 (infinite ones missing), booleans nullable booleans, dates datetime64,
-    everything else text; labels are text. Text that all reads as numbers with separators or as
-    dates in one way only is taken for what it says. Rows without a label, times of day and columns
-    that the source marks as no features are left out. Each of these has a note, and so has what
-    looks like something else than it is taken for.
+    everything else text; labels are text. Text in which every value is a number with separators, or
+    a date, in one unambiguous format is parsed. Rows without a label, times of day and columns that
+    the source marks as no features are dropped. All of this is noted, and so are ambiguous
+    columns.
 
     Parameters
     ----------
     raw
-        The data set as its source has it.
+        The data set as in its source.
     columns
-        Names of columns by role (``roles.ROLES``), as a study has them.
+        Names of columns by role (``roles.ROLES``), as in a study.
 
     Returns
     -------
     frame
         Of shape (n_rows, n_features + 1), the target last.
     description
-        The content of ``dataset.json``; the same data give the same content.
+        The content of ``dataset.json``, a function of the data.
 
     Raises
     ------
     UserError
-        If there are no rows or features, columns hold values that are neither numbers, booleans,
-        dates nor text, the target is no classification target (one class only, a class with fewer
-        than three rows, or many distinct numbers), or a column cannot take its role.
+        If there are no rows or features, values are neither numbers, booleans, dates nor text, the
+        target is not a classification target (one class only, a class with fewer than three rows,
+        or many distinct numbers), or a column cannot have its role.
     """
     import pandas as pd
 
@@ -114,7 +114,7 @@ def normalise(
 
 
 def checksum(frame: "pd.DataFrame | Stored", kinds: dict[str, str]) -> str:
-    """Return the SHA-256 of names, kinds and values, whatever wrote the Parquet file."""
+    """Return the SHA-256 of names, kinds and values, independent of the Parquet writer."""
     digest = hashlib.sha256()
     for name in frame.columns:
         digest.update(json.dumps([name, kinds.get(name, "target")]).encode())
@@ -130,13 +130,13 @@ def checksum(frame: "pd.DataFrame | Stored", kinds: dict[str, str]) -> str:
 
 
 def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> None:
-    """Write ``dataset.parquet`` and, last, ``dataset.json``, each whole or not at all."""
+    """Write ``dataset.parquet`` and, last, ``dataset.json``, each atomically."""
     write_parquet(folder / "dataset.parquet", frame)
     write_json(folder / "dataset.json", description)
 
 
 class Stored:
-    """The columns of ``dataset.parquet``, each read when it is asked for, as from a frame.
+    """The columns of ``dataset.parquet``, loaded lazily, with the interface of a frame.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ def _labels(target, what: str) -> "pd.Series":
 
 
 def _twins(labels) -> list[str]:
-    """Name the first two classes that people may mean as one."""
+    """Return the first two classes that are probably the same."""
     alike: dict[str, str] = {}
     for label in sorted(labels.unique()):
         shape = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()

@@ -1,9 +1,9 @@
-"""OpenML: a private copy a job, pins, and downloads that no server can blow up or hold up.
+"""OpenML: private copies per job, pins, and downloads limited in size and time.
 
-The client downloads into memory, without limits of size or time, deletes a data set's cache folder
-when a download fails, leaves pickles in it, and checks MD5 only on download. So it never works in
-the user's cache and never downloads: both files of a data set are copied or loaded into a temporary
-folder, checked there, and it reads them.
+The openml client downloads into memory, without limits of size or time, deletes a data set's cache
+folder if a download fails, leaves pickles in it, and checks MD5 only on download. Therefore it
+never gets the user's cache and never downloads: both files of a data set are copied or downloaded
+to a temporary folder and checked; the client reads them there.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from ensemble_search.runtime.errors import UserError
 
 log = logging.getLogger(__name__)
 
-# Codes with which the server says that trying again is no use: unknown id, no access.
+# Error codes of the server after which a retry is useless: unknown id, no access.
 PERMANENT = {"110", "111", "112"}
 CACHED = ("description.xml", "dataset.arff")
 MB = 1_000_000
@@ -54,12 +54,12 @@ class Access:
     max_seconds
         Seconds that all tries and the pauses between them may take.
     min_kb_per_second
-        Slowest average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) a second; a
-        slower try has failed.
+        Minimum average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) per second;
+        slower tries fail.
     pause
-        Seconds after the first failed try; they double with every further one, up to 60.
+        Seconds of pause after the first failed try; doubled after every further one, up to 60.
     timeout
-        Seconds without a byte from the server after which a try has failed.
+        Seconds without a byte from the server after which a try fails.
     """
 
     server: str | None = None
@@ -73,7 +73,7 @@ class Access:
 
 
 def access(settings: Mapping[str, Any]) -> Access:
-    """Make an :class:`Access`; an unknown key or a wrong value raises UserError."""
+    """Create an :class:`Access`; an unknown key or a wrong value raises UserError."""
     if not isinstance(settings, Mapping):
         raise UserError(f"openml: {settings!r} is no mapping, such as {{tries: 5}}")
     known = [f.name for f in fields(Access)]
@@ -104,24 +104,24 @@ def fetch(
 ) -> Raw:
     """Fetch a data set by its id.
 
-    What is in the cache is taken from there, without the network; the cache is only read.
+    Cached files need no network; the cache is read-only.
 
     Parameters
     ----------
     number
         Id at OpenML.
     version, md5
-        What the version and the MD5 of the ARFF file must be; None: anything.
+        Required version, and MD5 of the ARFF file; None: any.
     how
         Server, cache, retries and limits.
     beside
-        Beside it lies the temporary folder (default: in the system's folder for such). What a
-        killed fetch left there is removed by the next one with the same ``beside``.
+        Path beside which the temporary folder is created (default: in the system's temporary
+        folder). The next fetch with the same path removes what a killed one left there.
 
     Raises
     ------
     UserError
-        If it cannot be reached, does not exist, is beyond the limits, is not what the pins say, is
+        If it cannot be reached, does not exist, exceeds the limits, does not match the pins, is
         damaged, or cannot be read as a classification data set.
     """
     beside = beside or Path(tempfile.gettempdir(), "divbo-openml")
@@ -146,7 +146,7 @@ def fetch(
         from_cache = file.is_file()
         if not from_cache:
             _download(number, description, file, how, own)
-        # Both files are there and checked: it asks no server.
+        # Both files exist and are checked: the client contacts no server.
         dataset = openml.datasets.get_dataset(
             number,
             download_data=True,
@@ -189,7 +189,7 @@ def fetch(
 
 @dataclass(frozen=True)
 class _Settings:
-    """What the client would have used: server, cache, and a key for the server it belongs to."""
+    """The client's own settings: server, cache, and a key for the server it belongs to."""
 
     server: str
     cache: Path
@@ -199,7 +199,7 @@ class _Settings:
 
 @contextlib.contextmanager
 def _client(how: Access, folder: Path) -> Iterator[_Settings]:
-    """Point the client to a private root; yield what it would have used."""
+    """Set the client to a private root; yield its own settings."""
     import openml
 
     config = openml.config
@@ -224,7 +224,7 @@ def _client(how: Access, folder: Path) -> Iterator[_Settings]:
 
 
 class _Failed(Exception):
-    """A try that failed: why, and what to do where another one would be no use."""
+    """A failed try: the reason, and the remedy if a retry is useless."""
 
     def __init__(self, reason: str, remedy: str = ""):
         super().__init__(reason)
@@ -232,7 +232,7 @@ class _Failed(Exception):
 
 
 def _download(number: int, description: Path, file: Path, how: Access, own: _Settings) -> None:
-    """Load description and data, again and again, with growing pauses."""
+    """Download description and data, with retries and growing pauses."""
     ends = time.monotonic() + how.max_seconds
     known = description.is_file()
     for attempt in range(1, how.tries + 1):
@@ -252,7 +252,7 @@ def _download(number: int, description: Path, file: Path, how: Access, own: _Set
             if error.remedy:
                 raise UserError(f"OpenML data set {number}: {reason}; {error.remedy}") from None
         if attempt < how.tries:
-            # The id spreads jobs that failed together over another half of the pause.
+            # The id spreads retries of jobs that failed together over another half of the pause.
             pause = min(60.0, how.pause * 2 ** (attempt - 1)) * (1 + number % 10 / 20)
             if time.monotonic() + pause >= ends:
                 raise UserError(
@@ -268,16 +268,16 @@ def _download(number: int, description: Path, file: Path, how: Access, own: _Set
 
 
 def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends: float) -> None:
-    """Load a file, with limits of its size, of the time, and of how slow the server may be.
+    """Download a file, with limits on size, time and minimum speed.
 
     Raises
     ------
     _Failed
-        If the server does not deliver.
+        If the download fails.
     OSError
         If the file cannot be written.
     """
-    with path.open("wb") as file:  # once it is closed, a transfer that is left behind ends
+    with path.open("wb") as file:  # closing it ends an abandoned transfer
         transfer = _Transfer(url, file, most_mb, how.timeout, own)
         transfer.start()
         since, before = time.monotonic(), 0
@@ -291,7 +291,7 @@ def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends:
                     f"not loaded within {how.max_seconds:g} s",
                     "a larger 'openml.max_seconds' allows more",
                 )
-            if received and not before:  # until then the server may have prepared its answer
+            if received and not before:  # the server may need time to prepare its response
                 since, before = now, received
             elif now - since >= how.timeout:
                 if received == before:
@@ -306,14 +306,14 @@ def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends:
 
 
 class _Transfer(threading.Thread):
-    """A download in a thread of its own, so that no server holds up whoever waits for it.
+    """A download in its own thread, so that a slow server cannot block the caller.
 
     Attributes
     ----------
     received
         Bytes so far, unpacked.
     error
-        What ended it, if it did not go well.
+        The exception that ended it, if any.
     """
 
     def __init__(self, url: str, file: BinaryIO, most_mb: int, timeout: float, own: _Settings):
@@ -326,7 +326,7 @@ class _Transfer(threading.Thread):
     def run(self) -> None:
         try:
             self._follow()
-        except Exception as error:  # raised again by whoever waits
+        except Exception as error:  # raised again in the waiting thread
             self.error = error
 
     def _follow(self) -> None:
@@ -337,7 +337,7 @@ class _Transfer(threading.Thread):
             # It would read the whole body of a redirect.
             session.get_redirect_target = lambda response: None
             for _ in range(MAX_REDIRECTS + 1):
-                # The key is for nobody else, whatever a study, a description or a redirect names.
+                # No other server named by a study, description or redirect gets the key.
                 own = self._own.key and _origin(url) == _origin(self._own.key_for)
                 key = {"api_key": self._own.key} if own else {}
                 with session.get(url, params=key, stream=True, timeout=self._timeout) as response:
@@ -361,7 +361,7 @@ class _Transfer(threading.Thread):
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and float(announced) > self._most_mb * MB:
             raise too_large
-        for chunk in response.iter_content(8192):  # unpacked piece by piece
+        for chunk in response.iter_content(8192):  # unpacked in chunks
             self.received += len(chunk)
             if self.received > self._most_mb * MB:
                 raise too_large
@@ -369,7 +369,7 @@ class _Transfer(threading.Thread):
 
 
 def _web_address(url: str, before: str = "") -> str:
-    """Return an address if it may be asked; ``before`` is the one that redirects to it."""
+    """Return an address if it is allowed; ``before`` is the address that redirects to it."""
     try:
         parts = urlsplit(url)
         right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -394,14 +394,14 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 def _refused(status: int, body: bytes, url: str) -> _Failed:
-    """Read the error that OpenML answers with."""
+    """Parse an error response of OpenML."""
     import xmltodict
 
     try:
         error = xmltodict.parse(body)["oml:error"]
         code, told = error["oml:code"], error["oml:message"]
         more = error.get("oml:additional_information")
-    except Exception:  # anything may have answered
+    except Exception:  # the response may be anything
         return _Failed(f"the answer is no OpenML description or file (status {status})")
     told = _short(f"{told} - {more}" if more else str(told))
     if code in PERMANENT:
@@ -410,13 +410,13 @@ def _refused(status: int, body: bytes, url: str) -> _Failed:
 
 
 def _described(path: Path, number: int) -> dict[str, Any]:
-    """Check a description as far as it is used; returns its elements without their prefix."""
+    """Check the elements of a description that are used; returns them without their prefix."""
     import xmltodict
 
     try:
         content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:data_set_description"]
         found = {name: content.get(f"oml:{name}") for name in ELEMENTS}
-    except Exception:  # whatever the parser says to what is no XML, has entities, is something else
+    except Exception:  # the parser raises various errors for invalid XML or entities
         raise _Failed("the answer is no OpenML description") from None
     for name, right in ELEMENTS.items():
         if not right(found[name]):
@@ -443,7 +443,7 @@ def _are_names(value: Any) -> bool:
     return all(isinstance(v, str) for v in (value if isinstance(value, list) else [value or ""]))
 
 
-#: What is used of a description, and what it must be: text, as all of XML.
+#: Elements of a description that are used, and their required format (all text).
 ELEMENTS = {
     "id": _is_number,
     "name": _is_line,
@@ -458,7 +458,7 @@ ELEMENTS = {
 
 
 def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
-    """Make one short line of what ended a transfer; an error of the disk stays what it is."""
+    """Turn the error of a transfer into one short line; disk errors are unchanged."""
     import requests
     from urllib3.exceptions import HTTPError, ProtocolError
 
@@ -480,7 +480,7 @@ def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
 
 
 def _short(text: str) -> str:
-    """Make one printable line of what a server says, of at most 200 characters."""
+    """Make a server's message one printable line of at most 200 characters."""
     text = " ".join(text.split())[:200]
     return "".join(c if c.isprintable() else "?" for c in text)
 

@@ -1,4 +1,4 @@
-"""The data sets of the DivBO paper (Table 5): their ids at OpenML, and the sizes that it prints."""
+"""The data sets of the DivBO paper (Table 5): their OpenML ids and printed sizes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,11 +16,11 @@ class PaperSet:
     Attributes
     ----------
     name
-        As in the paper's tables of results.
+        Name in the paper's tables of results.
     rows, features, classes
         As printed; features without the target.
     slack
-        Rows that OpenML may have more or fewer. Default 0.
+        Allowed difference of OpenML's number of rows. Default 0.
     """
 
     name: str
@@ -59,13 +59,13 @@ def check(number: int, raw: "Raw") -> None:
     number
         Id at OpenML.
     raw
-        As it was fetched, before a study's ``columns`` have changed anything. Columns that OpenML
-        marks as no features do not count.
+        The data set as fetched, before a study's ``columns`` apply. Columns that OpenML marks as no
+        features do not count.
 
     Raises
     ------
     UserError
-        If rows, features or classes are others.
+        If rows, features or classes differ.
     """
     known = TABLE_5.get(number)
     if known is None:

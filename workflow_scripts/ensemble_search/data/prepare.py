@@ -1,4 +1,4 @@
-"""The stratified split, and the base preparation that is fitted on its training part alone."""
+"""The stratified split, and the base preparation, fitted on the training part only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 PARTS = ("train", "validation", "test")
 
-# Specification A.3.
+# The DivBO paper does not specify the base preparation.
 MAX_UNIQUE_SHARE = 0.8
 MIN_VARIANCE = 1e-7
-# A nominal column of more whole numbers than this is a code, and stays one number: one-hot, the
-# nine of amazon_employee (67 to 7518 values) would make more than 15 000 columns.
+# A nominal column of more integers than this is a code and stays one number: one-hot encoding would
+# turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
 MAX_CODES = 50
 
 
@@ -50,8 +50,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Draw the rows of the three parts, class by class.
 
-    Each class gives validation and test their share of its rows, rounded, and one row at the
-    least; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
+    Each class gives validation and test their share of its rows, rounded, and at least one
+    row; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
     a class of three or four rows out of a part.)
 
     Parameters
@@ -88,7 +88,7 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
         validation, test, train = np.split(members, np.cumsum(sizes))
         for part, chosen in zip(PARTS, (train, validation, test), strict=True):
             rows[part].append(chosen)
-    # Not class by class: some learners and folds take the rows as they come.
+    # Not class by class: some learners and folds use the rows in this order.
     return {part: rng.permutation(np.concatenate(rows[part])) for part in PARTS}
 
 
@@ -107,7 +107,7 @@ def make_split(
     Returns
     -------
     inputs
-        What the searches read.
+        Inputs of the searches.
     test_labels
         int64 codes of the test rows, of shape (n_test,).
     description
@@ -157,7 +157,7 @@ def make_split(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows of a data set; a column of them is made when it is asked for, and not before."""
+    """Some rows of a data set, with lazily loaded columns."""
 
     frame: "pd.DataFrame | Stored"
     rows: np.ndarray
@@ -174,13 +174,13 @@ def prepare(
     kinds: Mapping[str, str],
     asked: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, str]]:
-    """Fit the base preparation on ``parts["train"]`` and apply it to all parts (specification A.3).
+    """Fit the base preparation on ``parts["train"]`` and apply it to all parts.
 
     Columns without a value are dropped, and categorical ones of which 80 % or more of the values
     are distinct; dates become numbers (:func:`date_parts`); numbers are imputed by the median, the
-    others by the most frequent value; categories become one-hot columns (all 0 for one that the
-    training part does not have), except codes (see ``MAX_CODES``), which are taken as numbers;
-    columns with a variance of 1e-7 or less are dropped.
+    others by the most frequent value; categories are one-hot encoded (all 0 for a category not in
+    the training part), except codes (see ``MAX_CODES``), which become numbers; columns with a
+    variance of 1e-7 or less are dropped.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def prepare(
     kinds
         ``numeric``, ``date``, ``boolean`` or ``categorical`` by column; others are not used.
     asked
-        Role by column, of those that the study gives one: what it calls categorical is no code.
+        Roles that the study assigns, by column: a column declared categorical is not a code.
 
     Returns
     -------
@@ -229,19 +229,19 @@ def prepare(
 
 
 def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, str]) -> int:
-    """Count the columns that the base preparation makes of all rows, constant ones included."""
+    """Count the columns of the base preparation on all rows, including constant ones."""
     use, _ = _columns(frame, kinds, asked)
     one_hot = sum(frame[name].nunique() for name in use["categorical"])
     return len(use["numeric"]) + len(DATE_PARTS) * len(use["date"]) + len(use["boolean"]) + one_hot
 
 
 def too_distinct(distinct: int, values: int) -> bool:
-    """Whether so many distinct ones among the values of a categorical column mean nothing."""
+    """Whether a categorical column has too many distinct values to be useful."""
     return distinct >= MAX_UNIQUE_SHARE * values
 
 
 def is_code(present: "pd.Series") -> bool:
-    """Whether the values of a categorical column (text, none missing) are all whole numbers."""
+    """Whether the values of a categorical column (text, none missing) are all integers."""
     return bool(present.str.fullmatch(r"[+-]?\d{1,15}").all())
 
 
@@ -249,12 +249,12 @@ def days(dates: "pd.Series") -> "pd.Series":
     """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
     import pandas as pd
 
-    # Not by way of pandas' timestamps: their nanoseconds end in 2262.
+    # Not with pandas' timestamps: their nanoseconds end in 2262.
     elapsed = dates.to_numpy("datetime64[us]") - np.datetime64(0, "us")
     return pd.Series(elapsed / np.timedelta64(1, "D"), index=dates.index)
 
 
-#: What becomes of a date. The hour has the minutes as a fraction; weekdays count from Monday, 0.
+#: Numeric parts of a date. The hour has the minutes as a fraction; weekdays count from Monday, 0.
 DATE_PARTS = {
     "year": lambda dates: dates.dt.year,
     "month": lambda dates: dates.dt.month,
@@ -267,7 +267,7 @@ DATE_PARTS = {
 
 @dataclass
 class _Numbers:
-    """Columns of numbers that are made of one column, and what stands for missing ones."""
+    """Numeric columns computed from one column, and their imputed values."""
 
     name: str
     values: Mapping[str, Any]
@@ -370,7 +370,7 @@ def _filled(values: np.ndarray, fill: float) -> np.ndarray:
 def _columns(
     train, kinds: Mapping[str, str], asked: Mapping[str, str]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Decide from the training part how each column is taken, and which are dropped."""
+    """Decide from the training part how each column is used, and which are dropped."""
     use: dict[str, list[str]] = {kind: [] for kind in FITS}
     dropped = {}
     for name, kind in kinds.items():

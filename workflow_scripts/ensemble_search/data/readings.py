@@ -1,4 +1,4 @@
-"""What text may mean: numbers with separators, and dates; each way to read it is a reading."""
+"""Readings of text: possible interpretations as numbers with separators, or as dates."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ _EXPONENT = r"(?:[eE][+-]?\d+)?"
 
 def _number(thousands: str, decimal: str) -> re.Pattern:
     """Match a number; groups of thousands are optional, but have three digits each."""
-    # A group that begins with 0 is none: "0,123" is a decimal comma.
+    # A leading group cannot start with 0: "0,123" has a decimal comma.
     grouped = rf"[1-9]\d{{0,2}}(?:[{thousands}]\d{{3}})+" if thousands else r"\d+"
     fraction = rf"[{decimal}]\d*"
     return re.compile(rf"[+\-−]?(?:(?:{grouped}|\d+)(?:{fraction})?|[{decimal}]\d+){_EXPONENT}")
 
 
-#: Separator of thousands and decimal separator by what people call the style. Where a text fits
-#: several, they agree but for commas.
+#: Thousands separator and decimal separator by the name of the style. If a text fits several, they
+#: agree except for commas.
 STYLES = {
     "numbers": ("", "."),
     "numbers with commas between thousands": (",", "."),
@@ -42,18 +42,18 @@ ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates wi
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read words.
+    """One interpretation of words.
 
     Attributes
     ----------
     style
-        What people call it.
+        Its name in messages.
     values
-        float64 or datetime64[us] by word; NaN or NaT for what cannot be read in this way.
+        float64 or datetime64[us] by word; NaN or NaT for words that do not fit.
     fits
-        bool by word: whether it can be read.
+        bool by word: whether it fits.
     share
-        Share of the values (words weighted by how often they occur) that can be read.
+        Share of the values (words weighted by frequency) that fit.
     """
 
     style: str
@@ -63,7 +63,7 @@ class Reading:
 
 
 def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
-    """Read words as numbers, in every style that fits the most of them.
+    """Parse words as numbers, in every style that fits the largest share.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     Returns
     -------
     readings
-        With different values each, all with the largest share; empty if nothing can be read.
-        Plain numbers with decimal points are never doubted.
+        Those with the largest share, each with different values; empty if nothing fits. Plain
+        numbers with decimal points are never ambiguous.
     """
     found = []
     stripped = [word.strip() for word in words]
@@ -91,7 +91,7 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
 
 
 def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
-    """Read words as dates or dates with times, in every order that fits the most of them.
+    """Parse words as dates or dates with times, in every order that fits the largest share.
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020 and the same with hyphens;
     times after a space or T, such as 13:45 or 13:45:10.5, with or without Z or +01:00. Times with
@@ -132,7 +132,7 @@ def _reading(style: str, values: np.ndarray, fits: np.ndarray, weights: np.ndarr
 
 
 def _best(found: list[Reading]) -> list[Reading]:
-    """Keep the readings with the largest share, and of those with the same values the first."""
+    """Keep the readings with the largest share; of those with the same values, the first."""
     most = max(reading.share for reading in found)
     best: list[Reading] = []
     for reading in found:

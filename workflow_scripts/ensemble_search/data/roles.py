@@ -1,6 +1,6 @@
-"""How a study says that columns are to be taken: ``columns: {drop: [...], numeric: [...], ...}``.
+"""Column roles in a study: ``columns: {drop: [...], numeric: [...], ...}``.
 
-Nothing heavy is imported with this module, because studies are checked with it.
+This module imports nothing heavy, because it is used to check studies.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ def check(columns: Any, where: str) -> None:
     Raises
     ------
     UserError
-        With a line for each mistake.
+        With one line per mistake.
     """
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is no mapping, such as {{drop: [id]}}")
@@ -45,8 +45,8 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
     Raises
     ------
     UserError
-        With a line for each that is not, or if no feature is left; it begins with
-        ``columns.<role>``.
+        With one line, starting with ``columns.<role>``, for each that is not; or if no feature is
+        left.
     """
     known, problems = set(names), []
     for role, listed in columns.items():
@@ -69,6 +69,6 @@ def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def suffix(columns: Mapping[str, Sequence[str]]) -> str:
-    """Tell data of one source with different roles apart by name; empty without roles."""
+    """Return a name suffix for the roles applied to a source; empty without roles."""
     roles = sorted(by_name(columns).items())
     return f"-{hashlib.sha256(json.dumps(roles).encode()).hexdigest()[:8]}" if roles else ""

@@ -1,8 +1,8 @@
-"""Where data sets come from: OpenML, a file, or scikit-learn; one function a kind.
+"""Sources of data sets: OpenML, a file, or scikit-learn; one function each.
 
 A source is written as in a study: ``{"openml": 772, "version": 1, "md5": "..."}``,
-``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``. Nothing heavy is imported
-with this module, because the workflow asks it for the names of folders.
+``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``. This module imports
+nothing heavy, because the workflow uses it for folder names.
 """
 
 import csv
@@ -32,19 +32,19 @@ KEYS = {
     "file": {"file", "target", "columns"},
     "sklearn": {"sklearn", "columns"},
 }
-#: Address of an OpenML server. Its client makes a folder of the host's name, part by part.
+#: Address of an OpenML server. The client turns the host name into a folder, part by part.
 ADDRESS = re.compile(
     r"https?://([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?"
 )
 LARGEST_ID = 10**9
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
-#: After what other packages say of a file.
+#: Follows messages of other packages about a file.
 HINTS = {
     "CSV": "it must be UTF-8 text, separated by commas",
     "Parquet": "it must be a whole Parquet file",
     "ARFF": "it must be UTF-8 text",
 }
-#: How files begin that often have the wrong name.
+#: First bytes of files that often have the wrong extension.
 MAGIC = {
     b"\x1f\x8b": "it is compressed (gzip); unpack it",
     b"BZh": "it is compressed (bzip2); unpack it",
@@ -56,29 +56,28 @@ MAGIC = {
 }
 #: Attribute of a frame: the columns that pandas stored as its index.
 INDEX = "index"
-# pandas would also take None and n/a for missing, which are labels in more than one data set.
+# pandas would also treat None and n/a as missing; they are labels in several data sets.
 MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
 
 @dataclass(frozen=True)
 class Raw:
-    """A data set as its source has it.
+    """A data set as in its source.
 
     Attributes
     ----------
     frame
-        All columns, the target too, of shape (n_rows, n_features + 1).
+        All columns, including the target, of shape (n_rows, n_features + 1).
     target
         Name of the target column.
     name
-        What the source calls the data set.
+        Name of the data set in the source.
     source
-        The source without pins and without absolute paths, as ``dataset.json`` names it.
+        The source without pins and absolute paths, as in ``dataset.json``.
     version, md5
-        What OpenML calls the version; MD5 of the ARFF or of the user's file. None where there is
-        no such thing.
+        OpenML's version; MD5 of the ARFF or of the user's file. None if not applicable.
     ignored
-        Columns that the source says are no features (row ids), with the reason.
+        Columns that the source marks as no features (row ids), with the reason.
     """
 
     frame: "pd.DataFrame"
@@ -170,14 +169,13 @@ def read(
     openml
         How OpenML is reached: fields of ``Access``.
     beside
-        Beside it lies a download until it is read (default: in the folder for temporary files).
+        Path beside which downloads are stored until read (default: in the temporary folder).
 
     Raises
     ------
     UserError
         If the source is wrong, cannot be reached or cannot be read, or if it is one of the DivBO
-        paper's data sets by its id, has another size than the paper prints, and no ``md5`` says
-        that this is wanted.
+        paper's data sets with another size than the paper prints, and no ``md5`` pins it.
     """
     kind = source_kind(source)
     if kind == "openml":
@@ -186,7 +184,7 @@ def read(
         number, md5 = source["openml"], source.get("md5")
         how = openml_client.access(openml or {})
         raw = openml_client.fetch(number, source.get("version"), md5, how, beside)
-        if md5 is None:  # who pins the file wants this very one
+        if md5 is None:  # a pinned file is accepted
             paper_sets.check(number, raw)
         return raw
     if kind == "file":
@@ -197,15 +195,15 @@ def read(
 def from_file(name: str, target: str) -> Raw:
     """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
 
-    CSV is UTF-8, separated by commas, with a header; empty fields, ``?`` and the spellings in
+    CSV is UTF-8, separated by commas, with a header; empty fields, ``?`` and the words in
     :data:`MISSING` are missing values. The target of a CSV is read as text, and so are columns with
     values such as ``01``, which would lose their zeros.
 
     Raises
     ------
     UserError
-        If there is no such file or column, or the file cannot be read, has a column twice, or has
-        a column without a name.
+        If there is no such file or column, the file cannot be read, or a column name is missing or
+        duplicated.
     """
     from ensemble_search.runtime import files
 
@@ -236,12 +234,12 @@ def check_file(name: str, target: str) -> list[str]:
     Returns
     -------
     names
-        Its columns.
+        Names of its columns.
 
     Raises
     ------
     UserError
-        As :func:`from_file`, without looking at the rows.
+        As :func:`from_file`, without reading the rows.
     """
     path = _existing(name)
     header, _ = FORMATS[path.suffix.lower()]
@@ -306,7 +304,7 @@ def csv_header(path: Path, target: str) -> list[str]:
 
 
 def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Split a CSV file into fields, just as pandas is told to; yield them and their last line."""
+    """Split a CSV file into fields, as pandas is told to; yield them and their last line."""
     rows = csv.reader(_without_null(stream), skipinitialspace=True, strict=True)
     while True:
         first = rows.line_num + 1
@@ -335,7 +333,7 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
     header = csv_header(path, target)
     with _readable(path, "CSV"):
         with _text(path) as stream:
-            # pandas would cut or fill up rows that do not fit without a word
+            # pandas would silently truncate or pad rows that do not fit
             codes = set()
             for number, row in _rows(stream):
                 if row and len(row) != len(header):
@@ -344,7 +342,7 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
                         f"the header has {len(header)}"
                     )
                 codes.update(i for i, word in enumerate(row) if word[:1] == "0" and _is_code(word))
-        with path.open("rb") as stream:  # not by its name, which may look like an address
+        with path.open("rb") as stream:  # not by its name, which may look like a URL
             frame = pd.read_csv(
                 stream,
                 dtype=dict.fromkeys([target, *(header[i] for i in codes)], "str"),
@@ -362,12 +360,12 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
 
 
 def _is_code(word: str) -> bool:
-    """Whether digits are more than a number: read as one, 01234 would lose its zero."""
+    """Whether digits are not a number: parsed as one, 01234 would lose its zero."""
     return len(word) > 1 and word.isascii() and word.isdigit()
 
 
 def _float(value: Any) -> Any:
-    """Make a whole number that no float can hold infinite, as ``1e999`` is read."""
+    """Turn an integer too large for a float into infinity, as ``1e999`` is read."""
     try:
         return float(value) if type(value) is int else value
     except OverflowError:
@@ -377,7 +375,7 @@ def _float(value: Any) -> Any:
 def parquet_header(path: Path, target: str) -> list[str]:
     """Read and check the names and types of the columns of a Parquet file.
 
-    An index without a name that pandas stored is no column.
+    An unnamed index stored by pandas is not a column.
     """
     import pyarrow.parquet as pq
 
@@ -406,7 +404,7 @@ def _pandas_index(metadata: bytes) -> dict[str, bool]:
     """Return the columns that pandas stored its index in, and whether it had a name."""
     try:
         index = json.loads(metadata).get("index_columns", [])
-        # A range of row numbers is stored as a mapping, and is no column.
+        # A range of row numbers is stored as a mapping and is not a column.
         if isinstance(index, list) and all(isinstance(name, (str, dict)) for name in index):
             names = [name for name in index if isinstance(name, str)]
             return {name: not re.fullmatch(r"__index_level_\d+__", name) for name in names}
@@ -424,7 +422,7 @@ def _no_label(column: "pa.Field") -> str | None:
     types, values = pa.types, _values(column)
     if _extension(column) in ("pandas.period", "pandas.interval"):
         return _extension(column)
-    # A date is a point in time, whatever its type: as a class it is taken for a mistake.
+    # A date of any type is a point in time: as a class it is treated as a mistake.
     if types.is_temporal(values) or types.is_decimal(values):
         return str(values)
     return "no values" if types.is_null(values) else _no_feature(column)
@@ -451,7 +449,7 @@ def _values(column: "pa.Field") -> "pa.DataType":
 
 
 def _extension(column: "pa.Field") -> str:
-    """Name of a type that another package has made, known to Arrow here or not."""
+    """Name of an extension type of another package, whether Arrow knows it or not."""
     name = (column.metadata or {}).get(b"ARROW:extension:name", b"").decode(errors="replace")
     return getattr(column.type, "extension_name", name)
 
@@ -470,7 +468,7 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 table[column].validate(full=True)
             except ValueError as error:
                 raise Unreadable(f"column '{column}' is damaged: {error}") from None
-        # Their names are text, whatever they are in pandas.
+        # Their names are text, whatever their type in pandas.
         frame = table.to_pandas(ignore_metadata=True)
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
         return frame
@@ -490,13 +488,13 @@ def arff_header(path: Path, target: str) -> list[str]:
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     """Read an ARFF file: numeric columns as float64, nominal ones as categories, the rest as text.
 
-    Nominal values are kept as they are written in the file, with no regard to the order in which
-    the header declares them. ``target`` is looked for before the rows are read.
+    Nominal values are kept as written in the file, regardless of the order of their declaration.
+    ``target`` is checked before the rows are read.
 
     Raises
     ------
     UserError
-        If it is no ARFF, or has attributes other than numeric, nominal and string ones.
+        If it is not ARFF, or has attributes other than numeric, nominal and string.
     """
     from ensemble_search.data import arff
 
@@ -510,7 +508,7 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
 
 @contextmanager
 def _text(path: Path) -> Iterator[Any]:
-    """Open a text file, and say in words what it is if it is none."""
+    """Open a text file, with a plain error if it is not text."""
     with path.open("rb") as stream:
         start = stream.read(8)
     for magic, what in MAGIC.items():
@@ -525,7 +523,7 @@ def _text(path: Path) -> Iterator[Any]:
 
 
 def _no_utf8(lines: Iterable[bytes]) -> str:
-    """Find the first line that is no UTF-8."""
+    """Find the first line that is not UTF-8."""
     for number, line in enumerate(lines, 1):
         try:
             line.decode()
@@ -537,7 +535,7 @@ def _no_utf8(lines: Iterable[bytes]) -> str:
 
 @contextmanager
 def _readable(path: Path, kind: str | None = None) -> Iterator[None]:
-    """Turn what a reader raises about a file of a kind into one line."""
+    """Turn a reader's exception about a file into one line."""
     try:
         yield
     except MemoryError:
@@ -553,14 +551,14 @@ def _readable(path: Path, kind: str | None = None) -> Iterator[None]:
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """List what readers raise; asked for only when something was raised: Arrow takes its time."""
+    """List the exceptions of readers; called only after one was raised: importing Arrow is slow."""
     from pyarrow.lib import ArrowException
 
     return OSError, ValueError, ArithmeticError, ArrowException
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
-    """Refuse columns without a name, and names that stand twice."""
+    """Refuse missing and duplicate column names."""
     seen = set()
     for i, name in enumerate(names):
         if not name.strip():
@@ -572,7 +570,7 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
         seen.add(name)
 
 
-#: By ending: how the names of the columns are read, and the whole file.
+#: By extension: readers of the column names, and of the whole file.
 FORMATS = {
     ".csv": (csv_header, read_csv),
     ".parquet": (parquet_header, read_parquet),

@@ -1,4 +1,4 @@
-"""What a split is on disk: the inputs of the searches, and beside them the test labels."""
+"""A split on disk: the inputs of the searches and, in another file, the test labels."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from ensemble_search.runtime.files import (
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All that a search may know of a data set; the test labels have no place in it.
+    """All data that a search may use, hence without test labels.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def load_inputs(path: str | Path) -> Inputs:
 
 
 def checked_inputs(folder: Path) -> Inputs:
-    """Read ``inputs.npz`` and see that it holds the arrays that ``split.json`` speaks of.
+    """Read ``inputs.npz`` and check its arrays against ``split.json``.
 
     Raises
     ------

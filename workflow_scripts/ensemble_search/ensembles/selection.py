@@ -1,4 +1,4 @@
-"""Ensemble selection with replacement (Caruana et al., ICML 2004; Specification E.1).
+"""Ensemble selection with replacement (Caruana et al., ICML 2004).
 
 Every round adds the model that makes the error of the mean probability lowest, so a round has to
 know the error of (selected + a) for every model a. Two things make this cheap without changing a

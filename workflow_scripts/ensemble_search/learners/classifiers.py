@@ -1,4 +1,4 @@
-"""The classifiers of the DivBO paper (Table 6) with their hyperparameters; Specification A.1.
+"""The classifiers of the DivBO paper (Table 6) with their hyperparameters.
 
 ``values`` holds the active hyperparameters by their short names. What the paper searches and no
 current estimator takes is named in ``INERT``.

@@ -1,4 +1,4 @@
-"""The preprocessors of the DivBO paper (Table 7) with their hyperparameters; Specification A.2."""
+"""The preprocessors of the DivBO paper (Table 7) with their hyperparameters."""
 
 from functools import partial
 

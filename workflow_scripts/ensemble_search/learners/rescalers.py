@@ -1,4 +1,4 @@
-"""The rescalers of the DivBO paper (Table 7) with their hyperparameters; Specification A.2."""
+"""The rescalers of the DivBO paper (Table 7) with their hyperparameters."""
 
 from ConfigSpace import Categorical, Float, Integer
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 class ScoreClassifier(ClassifierMixin, BaseEstimator):
     """Turn the decision function into probabilities: logistic for two classes, softmax for more.
 
-    Specification A.4: scores of two classes are clipped to [-20, 20]; probabilities above
+    As in MindWare, scores of two classes are clipped to [-20, 20]; probabilities above
     0.999999 become 1 and those below 1e-7 become 0.
     """
 

@@ -123,8 +123,7 @@ def nearest(samples: np.ndarray) -> np.ndarray:
 def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
     """Draw diversities, at least 0, from the mean and spread of the models.
 
-     The same standard normal numbers serve all candidates, so that noise moves no ranks
-    .
+    The same standard normal numbers serve all candidates, so that noise moves no ranks.
 
      Parameters
      ----------

@@ -6,7 +6,7 @@ from ensemble_search.optimizers.base import History, Optimizer, Suggestion, rand
 
 
 class RandomSearch(Optimizer):
-    """Uniform draws, each configuration at most once (specification D.1)."""
+    """Uniform draws, each configuration at most once."""
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Draw one configuration that has not been evaluated."""

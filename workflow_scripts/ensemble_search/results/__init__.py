@@ -1,1 +1,1 @@
-"""What lies below results/: where, how it is read, checked and reproduced."""
+"""Files below results/: layout, reading, verification and reproduction."""

@@ -1,4 +1,4 @@
-"""What the logs of failed jobs say: the reason, and a table of several."""
+"""Reasons of failed jobs, from their logs, and a table of them."""
 
 import shutil
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from ensemble_search.runtime.errors import one_line
 
-#: Bytes: with less left a disk is full, whatever a job had to write.
+#: Bytes of free space below which a disk counts as full.
 FULL = 1_000_000
-#: Failed jobs that a table shows.
+#: Maximum number of failed jobs in a table.
 SHOWN = 40
 
 
@@ -22,7 +22,7 @@ class Failure(NamedTuple):
     log
         Its log; None if it has none.
     message
-        What is said of its end by whoever ran it (SLURM, say), empty if nothing.
+        Message of the executor (such as SLURM) on its end; empty if none.
     """
 
     rule: str
@@ -32,7 +32,7 @@ class Failure(NamedTuple):
 
 
 def reason(log: Path) -> str:
-    """Find the error that a job's log ends with: the line it is said in; empty if there is none."""
+    """Return the line of the error at the end of a job's log; empty if there is none."""
     lines = _lines(log)
     last = lines[-1] if lines else ""
     failed = last.startswith("error: ") or any(line.startswith("Traceback (") for line in lines)
@@ -40,7 +40,7 @@ def reason(log: Path) -> str:
 
 
 def table(failures: list[Failure]) -> list[str]:
-    """Say in lines which jobs failed: rule, wildcards, log, reason; at most :data:`SHOWN` jobs."""
+    """List failed jobs: rule, wildcards, log, reason; at most :data:`SHOWN` jobs."""
     rows = [("rule", "job", "log", "reason")]
     for failure in failures[:SHOWN]:
         log = "" if failure.log is None else str(failure.log)
@@ -54,7 +54,7 @@ def table(failures: list[Failure]) -> list[str]:
 
 
 def _why(failure: Failure) -> str:
-    """The error in the log, else what was said of the job's end, else the log's last line."""
+    """The error in the log, else the executor's message, else the log's last line."""
     lines = [] if failure.log is None else _lines(failure.log)
     said = reason(failure.log) if lines else ""
     message = " ".join(failure.message.split())
@@ -75,7 +75,7 @@ def _full(log: Path) -> bool:
 
 
 def _lines(log: Path) -> list[str]:
-    """The lines of a log that are not empty, printable; none where it cannot be read."""
+    """Non-empty lines of a log, made printable; none if it cannot be read."""
     try:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:

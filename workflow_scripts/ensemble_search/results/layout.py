@@ -1,4 +1,4 @@
-"""Paths below ``results/``: where everything lies, and which study a search belongs to.
+"""Paths below ``results/``, and the study that a search belongs to.
 
 The patterns are relative to the folder of a study, ``results/<study>``. Their fields are the
 wildcards of the rules.
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: Folder of the data sets, which all studies share.
+#: Folder of the data sets, shared by all studies.
 DATA = Path("results/data")
 
 SPLIT = "splits/{dataset}/{split}"
@@ -18,8 +18,8 @@ CONFIGURATIONS = "configurations/{dataset}"
 SURROGATE = "surrogates/{dataset}/{surrogate}/{repeat}"
 AUTOGLUON = "autogluon/{dataset}"
 
-#: Journals of a search; of the fits of an ensemble; of the configurations for surrogates ("all" is
-#: no repeat, so a search may be called "configurations").
+#: Journals of searches, of refits for ensembles, and of the configurations for surrogates ("all" is
+#: not a repeat, so a search may be called "configurations").
 CHECKPOINTS = "checkpoints/{dataset}/{search}/{repeat}"
 FITS = CHECKPOINTS + "/{ensemble}"
 CONFIGURATIONS_CHECKPOINTS = "checkpoints/{dataset}/configurations/all"
@@ -53,8 +53,8 @@ def home(results: Path, study: Mapping[str, Any], dataset: str, search: str, rep
     results
         Folder of the study.
     study
-        The study as JSON. Its ``homes`` are the searches that it shares with the study that it
-        extends, and how many repeats that one has:
+        The study as JSON. Its ``homes`` are the searches that it shares with the extended
+        study, and the number of repeats there:
         ``{search: {dataset: {"study": name, "repeats": n}}}``.
     dataset, search, repeat
         The search.

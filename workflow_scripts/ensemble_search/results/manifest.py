@@ -1,4 +1,4 @@
-"""The manifest of a finished study: all that somebody else needs to run it again and compare."""
+"""The manifest of a finished study: all that is needed to rerun it and compare."""
 
 import hashlib
 import json
@@ -21,8 +21,8 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
     Parameters
     ----------
     record
-        What ``Jobs.record`` says: the study, where shared searches lie, and the
-        folders of its data.
+        Result of ``Jobs.record``: the study, the location of shared searches, and the folders of
+        its data.
     results
         Folder of the study's results.
 
@@ -47,7 +47,7 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
 
 
 def study_hash(study: Mapping[str, Any]) -> str:
-    """SHA-256 of a study after defaults, without what changes no result: openml, extends."""
+    """SHA-256 of a study with defaults, without the keys that affect no result: openml, extends."""
     content = {key: value for key, value in study.items() if key not in ("openml", "extends")}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -65,7 +65,7 @@ def versions() -> dict[str, str]:
 
 
 def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:
-    """Name the ``search.json`` of all searches that the study's tables go back to."""
+    """List the ``search.json`` of all searches behind the study's tables."""
     study, shared = record["study"], {"homes": record["homes"]}
     for dataset in study["datasets"]:
         for search in dict.fromkeys(method["search"] for method in study["methods"].values()):
@@ -78,7 +78,7 @@ def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:
 
 
 def data(sources: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
-    """Say by data set where it came from, and the checksums of its file and of its content.
+    """Return the origin of each data set, and the checksums of its file and content.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def tables(folder: Path) -> dict[str, str]:
 
 
 def _ran(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sum up what the searches took, and with what they ran.
+    """Summarize the cost of the searches, and what they ran with.
 
     Core hours: CPU time of all evaluations, and the time to suggest them (on one core).
     """

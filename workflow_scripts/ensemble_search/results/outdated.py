@@ -1,4 +1,4 @@
-"""Results that lie under a name of the study, but were made with other settings than it has now."""
+"""Outdated results: made with other settings than the study has now."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +10,15 @@ SHARED = ("space", "metric", "limits", "seed")
 
 
 def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
-    """Say how a finished search differs from what the study asks for; empty if it does not.
+    """Describe how a finished search differs from the study's settings; empty if it does not.
 
     Parameters
     ----------
     manifest
-        What its ``search.json`` holds: ``settings``, ``space``, ``limits``, ``seed``.
+        Content of its ``search.json``: ``settings``, ``space``, ``limits``, ``seed``.
     study
-        The study as JSON values, defaults written out; what it lacks is not compared, and a budget
-        in evaluations is not either: a longer search can be cut.
+        The study as JSON values, with defaults. Missing keys are not compared, nor is a budget in
+        evaluations: a longer search can be truncated.
     name
         Name of the search in the study.
     """
@@ -37,7 +37,7 @@ def budget(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ensemble(settings: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
-    """Say how the settings of a written ensemble differ from the study's; empty if they do not."""
+    """Describe how an ensemble's settings differ from the study's; empty if they do not."""
     return _reason(differences(dict(settings), study["ensembles"][name]))
 
 

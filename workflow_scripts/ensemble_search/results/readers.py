@@ -1,8 +1,8 @@
-"""What lies below ``results/``, read back: one reader and one schema for each kind of file.
+"""Readers of the files below ``results/``: one reader and one schema per kind of file.
 
-A reader returns what the file holds, or raises ``Unusable`` with one line that
-names the file, what is wrong with it and how it is made again. Keys and columns that are not named
-here are left as they are: other versions of the project may know them.
+A reader returns the content, or raises ``Unusable`` with one line that names the file, the problem
+and how to recompute it. Unknown keys and columns are left alone: other versions of the project may
+use them.
 """
 
 import json
@@ -63,7 +63,7 @@ class Budget(Stored):
 
 
 class Data(Stored):
-    """What a fingerprint says of the data."""
+    """The data in a fingerprint."""
 
     data: str
 
@@ -92,7 +92,7 @@ class Search(Stored):
     wall_seconds: Amount
     suggest_seconds: Amount
     cpu_seconds: Amount
-    # What older versions of the project did not write.
+    # Not written by older versions of the project.
     threads: Count = 1
     budget: Budget = Budget()
     rest_seconds: Amount | None = None
@@ -187,7 +187,7 @@ def observations(
     others
         As in ``files.read_parquet``.
     rows
-        Number of its evaluations, where it is known.
+        Number of its evaluations, if known.
     """
     path = folder / "observations.parquet"
     wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
@@ -242,7 +242,7 @@ def members(folder: Path) -> "pa.Table":
 
 
 def quality(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
-    """Read the ``quality.parquet`` of a surrogate, and the job that it was made for."""
+    """Read the ``quality.parquet`` of a surrogate, and its job."""
     path = folder / "quality.parquet"
     table = files.read_parquet(path, QUALITY)
     if (job := _settings(path, table, "ensemble_search.job")) is None:

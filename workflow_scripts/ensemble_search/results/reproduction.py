@@ -1,4 +1,4 @@
-"""A study run again from its manifest: what is unlike there, and whether the tables are alike."""
+"""Rerunning a study from its manifest: differences of the environments and of the tables."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.model import Name, Study
 
-#: Tables of what was measured or of where it was made, and such columns of others.
+#: Tables of measurements or of the environment, and such columns of other tables.
 IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")
 IGNORED_COLUMNS = re.compile(r"(.*_)?(seconds|hours|cost|memory_mb|message)")
 
@@ -32,7 +32,7 @@ Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 
 
 class _Part(BaseModel):
-    # What a later version adds is no mistake; a manifest is read by what is used of it.
+    # Additions of later versions are allowed; only the keys that are used are checked.
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
 
 
@@ -43,7 +43,7 @@ class Searches(_Part):
 
 
 class Data(_Part):
-    """A data set of a study, as its ``dataset.json`` has it."""
+    """A data set of a study, as in its ``dataset.json``."""
 
     version: int | None
     md5: Line | None
@@ -53,7 +53,7 @@ class Data(_Part):
 
 
 class Manifest(_Part):
-    """A manifest, as far as it is used; the study in it goes through the model of studies."""
+    """The keys of a manifest that are used; its study is checked by the model of studies."""
 
     study_hash: Line
     written: Line
@@ -76,11 +76,11 @@ class Compared:
     Attributes
     ----------
     cells
-        Cells that were compared.
+        Number of cells compared.
     differ
-        How many of them are unlike, as text.
+        Number of cells that differ, as text.
     largest
-        Largest absolute difference of two numbers among those; 0 if there are none.
+        Largest absolute difference among numbers that differ; 0 if there are none.
     reason
         Why the cells could not be compared; empty if they were.
     """
@@ -109,8 +109,8 @@ def read(path: Path) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If there is none, or it is damaged or something else. Names in it that are no names, such as
-        a study ``../x``, are refused here, before anything is made or read by them.
+        If it is missing, damaged or not a manifest. Invalid names in it, such as a study ``../x``,
+        are refused here, before they are used to write or read anything.
     """
     if not os.path.isfile(path):
         raise UserError(
@@ -118,7 +118,7 @@ def read(path: Path) -> dict[str, Any]:
         )
     try:
         made = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(made, ensure_ascii=False).encode()  # halves of characters are no text
+        json.dumps(made, ensure_ascii=False).encode()  # lone surrogates are not text
     except (ValueError, RecursionError):
         raise UserError(f"'{path}' is damaged: it is no JSON; take it from its origin") from None
     if not isinstance(made, dict) or not isinstance(made.get("study"), dict):
@@ -140,12 +140,12 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def originals(made: Mapping[str, Any], folder: Path) -> None:
-    """See that the tables that a manifest speaks of are in ``folder``.
+    """Check that the tables of a manifest are in ``folder``.
 
     Raises
     ------
     UserError
-        If one is missing, is not the one that the manifest was written for, or is no table.
+        If one is missing, does not match the manifest, or is not a table.
     """
     for name, checksum in made["tables"].items():
         path = folder / name
@@ -160,28 +160,28 @@ def originals(made: Mapping[str, Any], folder: Path) -> None:
 
 
 def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Make the study that is run again.
+    """Create the study to rerun.
 
     Parameters
     ----------
     made
         The manifest.
     home
-        Folder in which the study ran: paths of data start there.
+        Folder in which the study ran, to which paths of data are relative.
     folder
-        Folder in which it is run again.
+        Folder in which it is rerun.
 
     Returns
     -------
     study
-        With all defaults, and on top of no other study: what it shared it makes itself.
+        With all defaults and without ``extends``: it recomputes shared searches.
     notes
-        What had to be told otherwise, one line each.
+        Necessary changes, one line each.
 
     Raises
     ------
     UserError
-        If a data file is missing, or lies outside of ``home`` and has another MD5 than there.
+        If a data file is missing, or is outside ``home`` and has another MD5 than in the manifest.
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
@@ -195,7 +195,7 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
                     f"datasets.{name}.file: there is no file '{file}'; it is looked for from the "
                     "folder above the manifest's results/, where the study ran"
                 )
-            # Somebody else's manifest may name any file of this machine.
+            # An untrusted manifest may name any file of this machine.
             outside = not file.resolve().is_relative_to(home.resolve())
             if outside and files.md5(file) != made["data"][name]["md5"]:
                 raise UserError(
@@ -213,12 +213,12 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
 
 
 def check_folder(folder: Path, name: str) -> None:
-    """See that what is made in ``folder`` for study ``name`` stays there.
+    """Check that results in ``folder`` for study ``name`` stay there.
 
     Raises
     ------
     UserError
-        If a part of it is a link.
+        If a part of the path is a link.
     """
     for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
         if (folder / part).is_symlink():
@@ -226,7 +226,7 @@ def check_folder(folder: Path, name: str) -> None:
 
 
 def differences(made: Mapping[str, Any]) -> list[str]:
-    """Say how code, packages and machine here are unlike the manifest's, one line each."""
+    """Describe how code, packages and machine differ from the manifest's, one line each."""
     here = {**provenance.commit(), "versions": manifest.versions()}
     lines = []
     if made["commit"] != here["commit"]:
@@ -246,7 +246,7 @@ def differences(made: Mapping[str, Any]) -> list[str]:
 
 
 def unlike_data(made: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say which data sets have another content than the manifest's, one line each."""
+    """Describe which data sets differ from the manifest's, one line each."""
     lines = []
     for name, there in made["data"].items():
         here = found[name]
@@ -260,7 +260,7 @@ def unlike_data(made: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]])
 def compare(there: Path, here: Path) -> dict[str, Compared]:
     """Compare two folders of tables, cell by cell.
 
-    Measured columns and tables are left out (:data:`IGNORED_COLUMNS`, :data:`IGNORED_TABLES`).
+    Measured columns and tables are ignored (:data:`IGNORED_COLUMNS`, :data:`IGNORED_TABLES`).
 
     Returns
     -------

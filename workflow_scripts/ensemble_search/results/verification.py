@@ -1,4 +1,4 @@
-"""Whether stored results are what their jobs wrote, belong together, and can be had again."""
+"""Verification: stored results are unchanged, consistent and reproducible."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,24 +21,24 @@ from ensemble_search.search.journal import differences
 if TYPE_CHECKING:
     from ensemble_search.jobs import Jobs
 
-#: Predictions that differ by less, with the same error, differ by rounding.
+#: Predictions with the same error that differ by less differ by rounding only.
 ROUNDING = 1e-5
-#: A sampled evaluation may take this much longer than it was allowed to when it was made.
+#: Factor by which a repeated evaluation may exceed its original time limit.
 PATIENCE = 10
 
 
 @dataclass
 class Findings:
-    """What was looked at.
+    """Result of a verification.
 
     Attributes
     ----------
     folders
-        Folders of results whose files were compared with their manifest.
+        Number of result folders whose files were compared with their checksums.
     same, rounded
-        Evaluations that gave the same predictions again: bit by bit, or up to rounding.
+        Number of repeated evaluations with the same predictions: bit by bit, or up to rounding.
     problems
-        One line each: file, what is wrong, what to do.
+        One line each: file, problem, remedy.
     """
 
     folders: int = 0
@@ -48,16 +48,16 @@ class Findings:
 
 
 def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
-    """Check the results of a study as far as they have been made.
+    """Check the results of a study that exist so far.
 
     Parameters
     ----------
     root
         The folder ``results``.
     sample
-        Successful evaluations to be made again, drawn from the searches of the study.
+        Number of successful evaluations to repeat, drawn from the searches of the study.
     seed
-        Of that draw.
+        Seed of that draw.
     """
     findings, whole = Findings(), set()
     names = dict.fromkeys((jobs.study.study, jobs.extended and jobs.extended.study.study))
@@ -70,7 +70,7 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
     ]
     for folder, read in folders:
         if not any(folder.glob("*.*")):
-            continue  # not made yet
+            continue  # does not exist yet
         findings.folders += 1
         try:
             lines = read(folder)
@@ -103,7 +103,7 @@ def _split_files(folder: Path) -> list[str]:
 
 
 def _unlike(manifest: Path) -> list[str]:
-    """Say which files of a folder are not those of its manifest."""
+    """List the files of a folder that do not match its checksums."""
     return [str(problem) for problem in files.damaged(manifest)]
 
 
@@ -136,7 +136,7 @@ def _autogluon_files(folder: Path) -> list[str]:
     return []
 
 
-#: Folder below ``results/<study>`` -> what reads each of its folders of files.
+#: Folder below ``results/<study>`` -> reader of each of its result folders.
 KINDS = {
     "splits": _split_files,
     "configurations": _search_files,
@@ -195,7 +195,7 @@ def _ensembles(jobs: "Jobs", root: Path, search: _Search, whole: set[Path]) -> l
         run = {"dataset": dataset, "search": name, "ensemble": ensemble, "repeat": repeat}
         folder = layout.path(root / jobs.study.study, layout.ENSEMBLE, **run)
         if folder not in whole:
-            continue  # not made, or said above
+            continue  # missing, or reported above
         path, manifest = folder / "ensemble.json", readers.ensemble(folder)
         written = search.manifest.get("files", {})
         if any(written.get(file) != digest for file, digest in manifest["search"].items()):
@@ -209,7 +209,7 @@ def _ensembles(jobs: "Jobs", root: Path, search: _Search, whole: set[Path]) -> l
 
 
 def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: Findings) -> None:
-    """Make a sample of evaluations again, and note what differs."""
+    """Repeat a sample of evaluations, and record differences."""
     drawn = []
     for search in searches:
         found = enumerate(readers.observations(search.folder, ["status"])["status"].to_pylist())
@@ -227,7 +227,7 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
 
 
 def _difference(search: _Search, index: int) -> float | str:
-    """Largest difference of the predictions of an evaluation made again, or what is wrong."""
+    """Largest difference of the predictions of a repeated evaluation, or the problem."""
     manifest = search.manifest
     table = readers.observations(search.folder, ["error"], others="config.")
     rows = table.slice(index, 1).to_pylist()
@@ -264,7 +264,7 @@ def _difference(search: _Search, index: int) -> float | str:
 
 
 def _why(manifest: dict[str, Any]) -> str:
-    """Name what has changed since, as far as it is known, and say what to do."""
+    """Describe known changes since the evaluation, and the remedy."""
     there = manifest["versions"]
     here = {key: value for key, value in provenance.versions().items() if key in there}
     changes = differences({key: there[key] for key in here}, here)

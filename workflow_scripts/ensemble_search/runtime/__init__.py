@@ -1,1 +1,1 @@
-"""What the rest stands on: files, errors, locks, signals, plugins, versions of code."""
+"""Foundations: files, errors, locks, signals, plugins and code versions."""

@@ -1,7 +1,7 @@
-"""A version of exactly the code that a result depends on.
+"""Versions of exactly the code that a result depends on.
 
-Two versions are equal when the syntax trees, without comments and docstrings, are equal: a
-reformatted or better documented module is the same code.
+Two versions are equal if the syntax trees, without comments and docstrings, are equal: reformatting
+or documenting a module does not change its version.
 """
 
 import ast
@@ -13,8 +13,8 @@ from pathlib import Path
 from ensemble_search.runtime.errors import UserError
 
 ROOT = Path(__file__).parents[2]
-#: They write, read back, report or name things, and decide no result: a change there makes nothing
-#: outdated.
+#: These modules store, load, report or name results without affecting them: changing them makes no
+#: result outdated.
 NEUTRAL = {
     f"ensemble_search/{name}.py"
     for name in (
@@ -51,14 +51,14 @@ def code_version(*modules: str) -> str:
 
 
 def files(*modules: str) -> list[str]:
-    """List the files, relative to ``workflow_scripts``, whose code counts for these modules."""
+    """List the files, relative to ``workflow_scripts``, that the modules' version covers."""
     return sorted(str(p.relative_to(ROOT)) for p in _closure(modules))
 
 
 class Guard:
-    """Watch the code of modules while a process runs that has already imported it.
+    """Detect changes of code on disk while a process runs that has already imported it.
 
-    What is imported later, or by a worker that starts later, is what is on disk then.
+    Modules imported later, or by a worker that starts later, are read from disk at that time.
     """
 
     def __init__(self, *modules: str):
@@ -67,12 +67,12 @@ class Guard:
         self._code = {path: _code(path) for path in self._paths}
 
     def check(self) -> None:
-        """See whether the code is still the same.
+        """Check that the code has not changed.
 
         Raises
         ------
         UserError
-            If it is not; touched or better documented files are the same code.
+            If it has; touching or documenting a file does not count.
         """
         stamps = self._look()
         if stamps == self._stamps:
@@ -145,7 +145,7 @@ def _code(path: Path) -> str:
 
 @functools.cache
 def _imports(path: Path) -> tuple[Path, ...]:
-    """Files below ``workflow_scripts`` that a file imports, wherever in it the import stands."""
+    """Files below ``workflow_scripts`` that a file imports, wherever the import occurs in it."""
     found = []
     package = path.relative_to(ROOT).parent.parts
     for node in _statements(_tree(path)):

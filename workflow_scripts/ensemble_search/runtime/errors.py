@@ -1,4 +1,4 @@
-"""Errors of the user and of the disk, and how a script ends with one."""
+"""User errors and system errors, and how a script ends with one."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from ensemble_search.runtime import signals
 
-#: What a disk, a network file system or the limits of the system answer: no fault of the code.
+#: Errors of a disk, a network file system or system limits, which are not bugs.
 REFUSED = {
     getattr(errno, name)
     for name in (
@@ -19,19 +19,19 @@ REFUSED = {
     if hasattr(errno, name)
 }
 
-#: What stands between several mistakes: each is a line, :func:`run` writes the first prefix.
+#: Separator of several mistakes, one per line; :func:`run` writes the first prefix.
 AND = "\nerror: "
-#: Longer lines are cut in their middle: the ends say where it is and what would be right.
+#: Longer lines are truncated in the middle: the ends give the place and the fix.
 LONGEST = 1000
 
 
 class UserError(Exception):
-    """A mistake in the input: one line that names the key or file and says what would be right.
+    """A mistake in the input: one line that names the key or file and the fix.
 
     Parameters
     ----------
     problems
-        One text a mistake. What data, names or files put into it is shown by :func:`one_line`.
+        One text per mistake. Parts from data, names or files are escaped by :func:`one_line`.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class UserError(Exception):
 
 
 def one_line(text: str) -> str:
-    """Make a text fit for a terminal: one line of at most :data:`LONGEST` printable characters.
+    """Make a text safe for a terminal: one line of at most :data:`LONGEST` printable characters.
 
-    Line breaks, control characters (those that start colours and cursor moves too), invisible
-    ones and halves of surrogate pairs are shown as escapes, such as ``\\x1b``.
+    Line breaks, control characters (including terminal escape sequences), invisible
+    characters and lone surrogates are shown as escapes, such as ``\\x1b``.
     """
     if len(text) > LONGEST:
         half = LONGEST // 2 - 4
@@ -62,17 +62,16 @@ def one_line(text: str) -> str:
 
 
 def of_machine(error: BaseException) -> bool:
-    """Say whether the system refused something, memory included: no fault of code or files."""
+    """Whether an exception is a system error, such as a full disk or too little memory."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in REFUSED)
 
 
 def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
-    So does what the system refuses: a full disk, no permission, a file system that has gone, too
-    little memory.
-    Signals end the script as ``runtime.signals`` says. Where ``ENSEMBLE_SEARCH_PARENT`` holds the
-    number of the process that started the script, it ends with that process.
+    So does a system error: a full disk, no permission, a file system that is gone, too little
+    memory. Signals end the script as described in ``runtime.signals``. If
+    ``ENSEMBLE_SEARCH_PARENT`` is the id of the parent process, the script ends with it.
     """
     signals.on_signals()
     # Of the processes that it starts: LightGBM cannot be imported without docstrings.

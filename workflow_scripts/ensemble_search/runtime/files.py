@@ -1,7 +1,7 @@
-"""Files that are either whole or absent: written beside their place, synced, then renamed.
+"""Atomic file writes (temporary file, sync, rename), and safe reads.
 
-What is read back may have been damaged or forged since. Every reader here raises
-:class:`Unusable`, one line with the file and the remedy, for whatever bytes it finds.
+Stored files may be damaged or forged. Every reader here raises :class:`Unusable`, one line with the
+file and the remedy, for any bytes that it cannot use.
 """
 
 import hashlib
@@ -27,17 +27,17 @@ from ensemble_search.runtime.errors import REFUSED, UserError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: A temporary file of a process that cannot be asked whether it lives is left alone for so long.
+#: Age at which a temporary file is removed if its process cannot be checked (another host).
 DAY = 86400
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``, and rename it to ``path`` once it is written.
+    """Yield a temporary path beside ``path``, and rename it to ``path`` after the block.
 
-    The folder of ``path`` is made where it is missing. If the block raises, the temporary file is
-    removed and a former ``path`` stays as it was; what a killed process left of its own is removed
-    by the next that writes the same ``path``.
+    The folder of ``path`` is created if missing. If the block raises, the temporary file is removed
+    and an existing ``path`` is unchanged. The next write of the same ``path`` removes temporary
+    files of killed processes.
 
     Raises
     ------
@@ -63,15 +63,15 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(path: str | Path) -> Iterator[Path]:
-    """Give a new folder beside ``path``, and remove it after the block, whatever is in it.
+    """Yield a new temporary folder beside ``path``, and remove it with its content after the block.
 
-    The folder above is made where it is missing. What a killed process left is removed by the next
-    that asks for the same ``path``.
+    The parent folder is created if missing. The next call with the same ``path`` removes folders of
+    killed processes.
 
     Raises
     ------
     OSError
-        If the system refuses to make it.
+        If it cannot be created.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,18 +145,18 @@ def sha256(path: str | Path) -> str:
 
 
 def md5(path: str | Path) -> str:
-    """Return the MD5 of a file's bytes, in hexadecimal digits: a name for content, no safeguard."""
+    """Return the MD5 of a file's bytes, in hexadecimal digits: an identifier, not a safeguard."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
 
 
 def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of files of a folder by name, for the entry ``files`` of a manifest."""
+    """Return the SHA-256 of files in a folder by name, for the entry ``files`` of a manifest."""
     return {name: sha256(Path(folder) / name) for name in names}
 
 
 class Unusable(UserError):
-    """A file that the project wrote once and cannot use now.
+    """A stored file that cannot be used.
 
     Attributes
     ----------
@@ -174,19 +174,19 @@ class Unusable(UserError):
 
 
 class Missing(Unusable):
-    """Such a file that is not there."""
+    """A stored file that is missing."""
 
 
 def mend(folder: Path) -> str:
-    """Say how a folder of results is made again."""
+    """Say how to recompute a folder of results."""
     return f"remove the folder '{folder}' and run the study again"
 
 
 @contextmanager
 def reading(path: Path, remedy: str = "") -> Iterator[Path]:
-    """Turn whatever the bytes of a file make a reader raise into :class:`Unusable`.
+    """Turn any exception that the content of a file causes in a reader into :class:`Unusable`.
 
-    What the system refuses (a disk that is gone, no permission) is no fault of the file: that is a
+    System errors (a disk that is gone, no permission) are not the file's fault: they become a
     :class:`UserError` with another remedy.
     """
     try:
@@ -263,10 +263,10 @@ def read_parquet(
     Parameters
     ----------
     columns
-        Name -> ``int64``, ``double`` or ``string``, which it is cast to. Whole numbers may stand
-        for fractions, and a column without any value for either.
+        Name -> ``int64``, ``double`` or ``string``, to which it is cast. Integer columns are valid
+        as ``double``, empty columns as any type.
     others
-        Columns whose names start with this are read too, as they are.
+        Columns whose names start with this are read too, unchanged.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
 
 def _beside(path: Path) -> Path:
     """Name a temporary file after its process; see :func:`_remove_leftovers`."""
-    # The ending is kept, because numpy appends its own to a name without it.
+    # The suffix is kept, because numpy appends its own to a name without it.
     owner = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
     return path.with_name(f".{path.stem}.{owner}{path.suffix}")
 
@@ -382,7 +382,7 @@ def _runs(process: int) -> bool:
 
 
 def _column(values: Any) -> Any:
-    """Wrap numbers without ``pyarrow.array``, which would import pandas to look at an array."""
+    """Wrap numbers without ``pyarrow.array``, which would import pandas to inspect an array."""
     import pyarrow as pa
 
     if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iuf":
@@ -393,7 +393,7 @@ def _column(values: Any) -> Any:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the renaming itself outlast a power cut, where folders can be synced."""
+    """Sync the folder, where possible, so that the rename survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

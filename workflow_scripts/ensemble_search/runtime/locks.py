@@ -1,9 +1,9 @@
-"""Locks of a folder: one process writes, and the others are told which one it is.
+"""Folder locks: one process writes, and the others are told which one.
 
-A lock is the kernel's (``flock``), so it ends with its process, however that ends. The lock file
-names host, process and start for whoever is refused. Some network file systems keep such locks to
-one host, or have none: there the name in the file counts, too, and one from another host, which
-cannot be asked, is believed until somebody removes the file.
+A lock is the kernel's (``flock``), so it ends with its process in any case. The lock file has host,
+process and start time for the error message. Some network file systems keep such locks local to a
+host, or have none: there the name in the file counts as well, and the name of a process on another
+host, which cannot be checked, counts until somebody removes the file.
 """
 
 import errno
@@ -19,13 +19,12 @@ from pathlib import Path
 from ensemble_search.runtime import provenance
 from ensemble_search.runtime.errors import UserError
 
-#: Set for the jobs of a cluster: one that outlives its workflow is followed by another for the same
-#: work, which then waits for it.
+#: Set for cluster jobs: if one outlives its workflow, the next job for the same work waits for it.
 WAIT = "ENSEMBLE_SEARCH_WAIT"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
 _HOLDER = re.compile(r"process (\d+) on (\S+)(?: since (\S+))?\s*")
-#: Network file systems, and the mount option with which a lock holds on all hosts (None: never
-#: surely). Any other file system belongs to one host.
+#: Network file systems, and the mount option with which locks hold across hosts (None: not
+#: guaranteed). Any other file system belongs to one host.
 NETWORK = {
     "nfs": "local_lock=none",
     "nfs4": "local_lock=none",
@@ -45,7 +44,7 @@ class Holder:
     process, host
         Its number, and the host it runs on.
     since
-        When it took the lock, ISO 8601; empty where the file does not say.
+        When it took the lock, ISO 8601; empty if unknown.
     """
 
     process: int
@@ -70,7 +69,7 @@ class Lock:
         self.close()
 
     def close(self) -> None:
-        """Let go; the name goes from the file first."""
+        """Release the lock; the name is removed from the file first."""
         if self._file >= 0:
             file, self._file = self._file, -1
             with suppress(OSError):
@@ -79,15 +78,15 @@ class Lock:
 
 
 def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
-    """Lock a file for this process alone; it is made where it is missing.
+    """Lock a file exclusively for this process; it is created if missing.
 
     Parameters
     ----------
     what
-        What is written below the lock, for the message.
+        What the lock protects, for the message.
     wait
-        Wait until a process that holds the kernel's lock lets go, and say so on stderr, instead of
-        being refused. A name of another host in the file is no lock to wait for.
+        Wait until the process that holds the kernel's lock releases it, with a note on stderr,
+        instead of failing. The name of another host in the file is not waited for.
 
     Raises
     ------
@@ -123,7 +122,7 @@ def holder(path: Path) -> Holder | None:
 
 
 def runs(held: Holder, written: float) -> bool:
-    """Whether a holder on this host still runs; one that began after ``written`` is another."""
+    """Whether a holder on this host still runs; a process begun after ``written`` is another."""
     import psutil
 
     try:
@@ -139,7 +138,7 @@ def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
     ----------
     mounts
         The mounts of this host, as in ``/proc/self/mountinfo``, which is read by default; systems
-        without it are taken to use disks of their own.
+        without it are assumed to use local disks.
     """
     try:
         mounts = mounts or Path("/proc/self/mountinfo").read_text(encoding="utf-8")
@@ -177,7 +176,7 @@ def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
 
 
 def _refuse_unless_dead(found: Holder, path: Path, what: str) -> None:
-    """Believe the name in the file, unless it is known that the process has ended."""
+    """Trust the name in the file, unless the process is known to have ended."""
     if found.host != socket.gethostname():
         raise UserError(
             f"{what} was being written by {found}, which cannot be asked from here; "

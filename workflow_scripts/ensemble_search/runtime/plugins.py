@@ -1,6 +1,6 @@
 """Optimizers, ensembles, surrogates and spaces are files: a file's name is its name in a study.
 
-``base.py``, files whose names begin with ``_``, and sub-packages are no plugins: helpers lie there.
+``base.py``, files whose names begin with ``_``, and sub-packages are helpers, not plugins.
 """
 
 import difflib
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 ROOT = Path(__file__).parents[1]
-#: Whole numbers in the settings of a plugin are not above: nothing is counted in millions.
+#: Upper limit of integers in the settings of a plugin.
 LARGEST = 1_000_000
-#: Numbers that people write and YAML 1.1 takes for text: it wants a point and a sign.
+#: Numbers such as 1e3, which YAML 1.1 reads as text: it requires a decimal point and a sign.
 EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
-#: Mistakes of one kind that are named.
+#: Maximum number of mistakes listed.
 MOST = 20
 
 
@@ -37,7 +37,7 @@ def available(kind: str) -> list[str]:
     return sorted({_name(file) for file in _files(kind)})
 
 
-@functools.cache  # as Python keeps the module that it has imported
+@functools.cache  # like Python's cache of imported modules
 def load(kind: str, name: str) -> type:
     """Return the one public class that module ``name`` of folder ``kind`` defines.
 
@@ -100,7 +100,7 @@ def the_class(module, bases: tuple[type, ...] = ()) -> type:
 
 
 def make(kind: str, settings: Any, key: str, where: str) -> Any:
-    """Make the plugin that settings describe, such as ``{"type": "selection", "size": 25}``.
+    """Create the plugin that settings describe, such as ``{"type": "selection", "size": 25}``.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _found(value: Any) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Say which of the known words was probably meant, or list them (20 at most)."""
+    """Suggest the known word that was probably meant, or list them (at most 20)."""
     near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
     if near:
         return f"did you mean '{near[0]}'?"

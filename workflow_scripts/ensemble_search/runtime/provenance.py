@@ -1,4 +1,4 @@
-"""Where a result comes from: versions of packages, commit, machine."""
+"""Provenance of results: package versions, commit, machine."""
 
 import os
 import platform
@@ -19,8 +19,8 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "ConfigSpace")
 def versions(libraries: Sequence[str] = ()) -> dict[str, str]:
     """Versions of Python and of the packages that can change what a search finds.
 
-    ``libraries`` are modules that only some spaces use, by their names in Python: the package that
-    holds one may be called otherwise (``xgboost`` is in ``xgboost-cpu``).
+    ``libraries`` are import names of modules that only some spaces use; the package may have
+    another name (``xgboost`` is in ``xgboost-cpu``).
     """
     found = {package: version(package) for package in PACKAGES}
     if libraries:
@@ -42,8 +42,8 @@ def machine() -> dict[str, str | int | None]:
 def commit() -> dict[str, str | bool | None]:
     """Git commit of the code, and whether its files differ from it or are not part of it.
 
-    A new file counts: it may be a plugin. Both are None outside git, and where the code lies within
-    the repository of something else.
+    Untracked files count: they may be plugins. Both are None outside git, and inside the repository
+    of another project.
     """
     scripts = Path(__file__).resolve().parents[2]
     root = scripts.parent
@@ -72,7 +72,7 @@ def process_started() -> float:
     process = psutil.Process()
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return process.create_time()
-    # Linux tells the time of the boot to the second only, but not what has passed since.
+    # Linux gives the boot time to the second only, but the time since then precisely.
     after_boot = process.create_time() - psutil.boot_time()
     return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - after_boot)
 

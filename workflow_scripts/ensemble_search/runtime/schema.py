@@ -14,7 +14,7 @@ Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 class Stored(BaseModel):
-    """Base of the schemas. Keys that are not named are allowed: other versions may know them."""
+    """Base of the schemas. Unknown keys are allowed: other versions may use them."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

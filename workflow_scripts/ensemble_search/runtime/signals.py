@@ -1,10 +1,9 @@
-"""How a script ends when it is told to: by Ctrl-C, by a cluster, or with the process it works for.
+"""Termination of a script: by Ctrl-C, by a cluster, or together with its parent process.
 
-What a script has stored outlasts a kill at any instant, so there is nothing to save on the way
-out: the first signal is said in one line and raises SystemExit, which ends worker processes and
-removes temporary files. Code that does not return to the interpreter in time (a model being fitted
-in C), or swallows the exception, is ended :data:`GRACE_SECONDS` after the signal. Later signals do
-nothing.
+Stored results survive a kill at any instant, so there is nothing to save: the first signal prints
+one line and raises SystemExit, which ends worker processes and removes temporary files. If code
+does not return to the interpreter in time (a model being fitted in C), or swallows the exception,
+the process is ended :data:`GRACE_SECONDS` after the signal. Later signals are ignored.
 """
 
 import ctypes
@@ -15,20 +14,20 @@ import threading
 import time
 from contextlib import suppress
 
-#: Told by Ctrl-C, by Snakemake and clusters, and by clusters before a job's time is over.
+#: Sent by Ctrl-C, by Snakemake and clusters, and by clusters before a job's time limit.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-#: From a signal to the end of the process, whatever it does meanwhile.
+#: Seconds from a signal to the end of the process in any case.
 GRACE_SECONDS = 1.5
 PARENT_DEATH_SIGNAL = 1  # option of prctl
 
-#: Taken once and never released: what is done at the first signal only.
+#: Acquired once and never released: guards what only the first signal does.
 _ended, _said = threading.Lock(), threading.Lock()
 
 
 def on_signals() -> None:
     """End this process when one of :data:`SIGNALS` arrives: exit status 128 + its number.
 
-    SIGINT stays ignored where it is, as for jobs in the background of a shell.
+    SIGINT stays ignored if it already is, as for background jobs of a shell.
     """
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
@@ -41,7 +40,7 @@ def on_signals() -> None:
 
 
 def no_more() -> None:
-    """Let signals do nothing from here on: the work is done, or the end is under way."""
+    """Ignore signals from here on: the work is done, or the process is ending."""
     signal.set_wakeup_fd(-1)
     _ended.acquire(blocking=False)
 
@@ -79,7 +78,7 @@ def _end_late(read_end: int) -> None:
 
 
 def _say(number: int) -> None:
-    """Say it once, whoever comes first: the handler, or the thread after its time."""
+    """Print the message once, from the handler or the watchdog thread, whichever comes first."""
     if _said.acquire(blocking=False):
         name = signal.Signals(number).name
         with suppress(OSError):  # a full disk, a closed terminal

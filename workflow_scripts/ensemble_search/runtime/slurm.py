@@ -1,7 +1,7 @@
-"""The jobs that SLURM has for the searches of a folder, as `squeue` tells.
+"""SLURM jobs of the searches in a folder, from `squeue`.
 
-Jobs are known by their working directory and by the comment that Snakemake's SLURM plugin gives
-them: the rule and its wildcards. Nothing here is needed where there is no SLURM.
+Jobs are identified by their working directory and by the comment that Snakemake's SLURM plugin
+sets: the rule and its wildcards. Without SLURM nothing here is used.
 """
 
 import os
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ANSWER_SECONDS = 60
-#: How long cancelled jobs may take to end; clusters give them half a minute after a warning.
+#: Seconds that cancelled jobs may take to end; clusters kill them half a minute after SIGTERM.
 END_SECONDS = 120
 _FORMAT = "%i|%T|%k|%Z"
 
@@ -25,7 +25,7 @@ class Job:
     Attributes
     ----------
     number
-        SLURM's number of the job.
+        SLURM's job id.
     state
         ``PENDING``, ``RUNNING``, ``COMPLETING``, ...
     comment
@@ -38,19 +38,19 @@ class Job:
 
 
 def search_comment(study: str, dataset: str, search: str, repeat: int | str) -> str:
-    """Write what the plugin calls the job of a search."""
+    """Return the plugin's comment of a search job."""
     return comment("search", study, dataset, search, repeat)
 
 
 def comment(rule: str, *wildcards: str | int) -> str:
-    """Write what the plugin calls the job of a rule with these wildcards."""
+    """Return the plugin's comment of a job with this rule and these wildcards."""
     return f"rule_{rule}_wildcards_" + "_".join(map(str, wildcards))
 
 
 def queue(folder: Path | str = ".") -> list[Job] | None:
     """List this user's jobs that were submitted from a folder and have not ended.
 
-    None where there is no SLURM, or where it does not answer.
+    None if there is no SLURM, or it does not respond.
     """
     command = ["squeue", "--noheader", f"--user={os.geteuid()}", f"--format={_FORMAT}"]
     try:
@@ -74,7 +74,7 @@ def cancel(comments: Collection[str], folder: Path | str = ".") -> int:
     Returns
     -------
     jobs
-        How many there were.
+        Number of cancelled jobs.
     """
     left = _numbers(comments, folder) if comments else []
     found = len(left)

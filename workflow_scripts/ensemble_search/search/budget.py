@@ -1,4 +1,4 @@
-"""How long a search goes on: a number of evaluations, or seconds of fitting."""
+"""Budget of a search: a number of evaluations, or seconds of fitting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ class Budget:
     Attributes
     ----------
     evaluations
-        Evaluations in all.
+        Total evaluations.
     successes
-        With ``evaluations``: the search ends with the success that makes it so many.
+        With ``evaluations``: the search ends once this many have succeeded.
     seconds
         The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
         reaches it. How many evaluations that are depends on the machine.
     minimum
-        Evaluations that are made however long they take; only used with ``seconds``.
+        Evaluations made in any case; only used with ``seconds``.
     """
 
     evaluations: int | None = None
@@ -31,12 +31,12 @@ class Budget:
     successes: int | None = None
 
     def end(self, records: Sequence[Record]) -> int | None:
-        """Count the leading evaluations that use the budget up; None while some of it is left.
+        """Count the first evaluations that exhaust the budget; None if some of it is left.
 
         Raises
         ------
         UserError
-            If the evaluations are used up before there are enough successes.
+            If the evaluations are exhausted before enough have succeeded.
         """
         if self.successes is not None:
             ok = [number for number, record in enumerate(records, start=1) if record.status == OK]

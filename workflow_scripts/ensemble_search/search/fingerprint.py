@@ -1,4 +1,4 @@
-"""What makes a search the same search: its settings, data, seed, code and library versions."""
+"""The fingerprint of a search: its settings, data, seed, code and library versions."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ def _all(optimizer: dict[str, Any], space: str, metric: str) -> list[str]:
 
 
 def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
-    """Say what a search is: two searches with equal fingerprints are the same search.
+    """Return the fingerprint of a search: equal fingerprints mean the same search.
 
     ``data`` is the checksum of its inputs.
     """

@@ -3,17 +3,17 @@
 A journal is a folder with four files:
 
 - ``fingerprint.json``: what the search is (code, settings, data, seed).
-- ``journal.jsonl``: one line an evaluation, ``<crc32> <JSON>``. The checksum is that of the
-  fingerprint, of all JSON before and of this one: a line of another journal, or in another place,
-  is none of this journal.
+- ``journal.jsonl``: one line per evaluation, ``<crc32> <JSON>``. The checksum covers the
+  fingerprint, all previous JSON and this one, so that a line of another journal, or in another
+  place, is rejected.
 - ``predictions.f32``: the predictions of the successful evaluations, validation then test, one
-  after the other; a line of the journal holds the checksum of its own.
+  after the other; each line of the journal has their checksum.
 - ``lock``: locked while a process writes; names its host and process.
 
-An evaluation is committed by its line, written and synced after its predictions. Whatever is torn
-at the end (a cut line, zeroed bytes, predictions that are too short) is dropped on opening, with
-all that follows it: the optimizer suggests the same configurations again. Where whole lines follow
-the damage, both files are kept as ``*.damaged`` first.
+An evaluation is committed by its line, written and synced after its predictions. On opening,
+incomplete data at the end (a truncated line, zeroed bytes, missing predictions) and everything
+after them are dropped: the optimizer suggests the same configurations again. If complete lines
+follow the damage, both files are first copied to ``*.damaged``.
 """
 
 import json
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Record:
-    """One evaluation as it is stored.
+    """A stored evaluation.
 
     Attributes
     ----------
@@ -59,19 +59,19 @@ class Record:
     predict_seconds
         Wall seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
     memory_mb
-        Largest resident memory of the worker meanwhile, in MiB.
+        Peak resident memory of the worker during the evaluation, in MiB.
     error_type, message
         What went wrong; empty or None for ``ok``.
     why
-        What the optimizer said of its choice.
+        The optimizer's reason for its choice.
     rest_seconds
-        Wall seconds from the end of the evaluation before (or the start of the job) to that of this
-        one that were neither suggesting nor fitting: starting workers, reading, writing.
+        Wall seconds from the end of the previous evaluation (or the start of the job) to the end of
+        this one, without suggesting and fitting: starting workers, reading, writing.
     began
-        When they began, in ISO format: for the first evaluation, the start of the search.
+        When they began, in ISO format; for the first evaluation, the start of the search.
     validation, test
         Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
-        class 1) for two classes, else one a class; None unless the status is ``ok``.
+        class 1) for two classes, else one per class; None unless the status is ``ok``.
     """
 
     configuration: dict[str, bool | int | float | str]
@@ -117,7 +117,7 @@ class Record:
         )
 
 
-#: What a line of the journal holds.
+#: Schema of a journal line.
 _LINE = create_model(
     "Line",
     __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False),
@@ -132,13 +132,13 @@ class Journal:
     Parameters
     ----------
     folder
-        Made where it is missing.
+        Created if missing.
     fingerprint
-        What the search is, as JSON values.
+        Fingerprint of the search, as JSON values.
     shapes
         Shapes (n_samples, n_columns) of the validation and of the test predictions.
     wait
-        Wait for another process that is writing, instead of being refused.
+        Wait for another process that is writing, instead of failing.
 
     Raises
     ------
@@ -180,12 +180,12 @@ class Journal:
         self._files.close()
 
     def append(self, record: Record) -> None:
-        """Store one evaluation; on return it outlasts a crash of the machine.
+        """Store one evaluation; on return it survives a machine crash.
 
         Raises
         ------
         UserError
-            If the disk is full or the folder cannot be written; nothing half-written stays.
+            If the disk is full or the folder cannot be written; no partial data stay.
         """
         content = asdict(record)
         validation, test = content.pop("validation"), content.pop("test")
@@ -204,7 +204,7 @@ class Journal:
                 os.fsync(file)
         except BaseException as error:  # a signal, too
             for file, size in ((self._lines, sizes[1]), (self._arrays, sizes[0])):
-                with suppress(OSError):  # what stays is dropped at the next start
+                with suppress(OSError):  # the rest is dropped at the next start
                     os.ftruncate(file, size)
             if isinstance(error, OSError):
                 raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
@@ -232,7 +232,7 @@ class Journal:
             )
 
     def _read(self) -> None:
-        """Read every whole record, and cut off what follows the last of them."""
+        """Read all complete records, and truncate the files after the last one."""
         with (self.folder / "journal.jsonl").open("rb") as lines:
             text = lines.read()
         end = position = 0
@@ -250,7 +250,7 @@ class Journal:
                 position += size
         if dropped := len(lines) - len(self.records):
             kept = ""
-            if dropped > 1:  # more than the last evaluation was lost: somebody may want to look
+            if dropped > 1:  # more than the last evaluation is lost: keep the files for inspection
                 for name in ("journal.jsonl", "predictions.f32"):
                     shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
                 kept = "; the files as they were are kept as *.damaged"
@@ -297,7 +297,7 @@ class Journal:
             raise self.refusal(len(self.records) + 1, error.reason) from None
 
     def refusal(self, line: int, reason: str) -> Unusable:
-        """Refuse a line that is whole, but wrong: no disk did that, so it is not just dropped."""
+        """Refuse a line that is complete but wrong: not disk damage, so it is not just dropped."""
         remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
         return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)
 

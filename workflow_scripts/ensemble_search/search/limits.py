@@ -1,13 +1,13 @@
-"""Which evaluations a change of the limits could have changed.
+"""Which evaluations a change of the limits could affect.
 
-An evaluation that stayed within both the old and the new limits ends the same way under either.
+An evaluation within both the old and the new limits has the same result under both.
 """
 
 from collections.abc import Iterable, Mapping
 
 from ensemble_search.runtime.schema import Amount, Stored
 
-#: Figures of an evaluation that the limits are compared with.
+#: Measurements of an evaluation that the limits are compared with.
 FIGURES = ("cpu_seconds", "fit_seconds", "memory_mb")
 
 
@@ -25,26 +25,26 @@ def could_change(
     new: Mapping[str, float],
     threads: int = 1,
 ) -> bool:
-    """Say whether an evaluation could have ended otherwise under other limits.
+    """Whether an evaluation could have another result under other limits.
 
     Parameters
     ----------
     status
-        How it ended under the old limits.
+        Its status under the old limits.
     figures
-        What it took: :data:`FIGURES`, in seconds and MiB.
+        Its :data:`FIGURES`, in seconds and MiB.
     old, new
-        Limits: ``seconds`` (CPU seconds a thread) and ``memory_mb``.
+        Limits: ``seconds`` (CPU seconds per thread) and ``memory_mb``.
     threads
-        Threads of the learners, each of which has its share of the CPU seconds.
+        Threads of the learners; each has its share of the CPU seconds.
     """
     if status == "timeout" and new["seconds"] > old["seconds"]:
         return True
     if status == "memory" and new["memory_mb"] > old["memory_mb"]:
         return True
     if status != "timeout" and new["seconds"] < old["seconds"]:
-        # The clock's limit is above twice that of the CPU, and stands still on a busy machine:
-        # what is close to neither in CPU seconds can only have waited.
+        # The wall-clock limit is more than twice the CPU limit and pauses on a busy machine: an
+        # evaluation far from both in CPU seconds can only have waited.
         if figures["cpu_seconds"] > new["seconds"] * threads:
             return True
         if figures["fit_seconds"] > 2 * new["seconds"]:

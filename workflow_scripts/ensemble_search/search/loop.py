@@ -1,4 +1,4 @@
-"""The search loop: ask the optimizer, evaluate, write it down."""
+"""The search loop: suggest, evaluate, store."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -32,14 +32,14 @@ def run(
     check: Callable[[], None] = lambda: None,
     since: float | None = None,
 ) -> list[Record]:
-    """Continue the search in ``journal`` until it has used its budget up.
+    """Resume the search in ``journal`` until its budget is exhausted.
 
     Parameters
     ----------
     labels
         Validation labels, int, of shape (n_validation,).
     budget
-        Evaluations or seconds of fitting in all, those in the journal included.
+        Total evaluations or seconds of fitting, including those in the journal.
     seed
         Study's seed and repeat.
     problem
@@ -47,19 +47,19 @@ def run(
     progress
         Called with all records after every evaluation.
     check
-        Called before an evaluation is stored; what it raises ends the search without it.
+        Called before an evaluation is stored; an exception ends the search without storing it.
     since
         When the job started, as ``time.time``; by default, now.
 
     Returns
     -------
     records
-        The evaluations that the budget pays for; the journal may hold more.
+        The evaluations within the budget; the journal may have more.
 
     Raises
     ------
     Unusable
-        If the journal holds a configuration that is none of the space.
+        If a configuration in the journal is not in the space.
     """
 
     def observed(record: Record) -> Observation:

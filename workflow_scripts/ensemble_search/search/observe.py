@@ -1,7 +1,7 @@
 """What an optimizer observes of an evaluation, and the random generator that it is given.
 
-Together with the optimizer, the space and the worker, this is the code that decides what a search
-finds; a change here makes every search another one.
+Together with the optimizer, the space and the worker, this code determines the result of a search;
+a change here changes the fingerprint of every search.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ensemble_search.spaces.base import Configuration
 
 
 def generator(seed: Sequence[int], iteration: int) -> np.random.Generator:
-    """Make the generator of an iteration: it depends on the seed and the iteration alone."""
+    """Return the generator of an iteration, which depends on seed and iteration only."""
     return np.random.default_rng([*seed, iteration])
 
 
@@ -29,7 +29,7 @@ def observation(
 ) -> Observation:
     """Make the observation of an evaluation; ``validation`` are its stored predictions.
 
-    It gets a copy that it cannot write to: what is stored stays as it is.
+    The optimizer gets a read-only copy.
     """
     if status != OK:
         return Observation(configuration, status, float("nan"), None)

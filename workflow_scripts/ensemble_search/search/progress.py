@@ -1,4 +1,4 @@
-"""How far a search is: a line in its log, and a file for the status table."""
+"""Progress of a search: a line in its log, and a file for `make status`."""
 
 import sys
 import time
@@ -17,13 +17,13 @@ class Progress:
     Parameters
     ----------
     folder
-        Where ``progress.json`` goes.
+        Folder of ``progress.json``.
     job
         The search's job; ``dataset``, ``search`` and ``repeat`` are used.
     budget
         Its budget.
     found
-        Evaluations that were in the journal at the start.
+        Number of evaluations in the journal at the start.
     """
 
     def __init__(self, folder: Path, job: dict[str, Any], budget: Budget, found: list[Record]):
@@ -53,7 +53,7 @@ class Progress:
 
 
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and guess the seconds that are left.
+    """Count a search's evaluations and failures, and estimate the seconds left.
 
     ``done`` and ``budget`` are evaluations (of a search for successes, these), or seconds of
     fitting if ``unit`` is ``seconds``.

@@ -1,4 +1,4 @@
-"""Run the job of a search: from a job and a split to the files of a finished search."""
+"""Run a search job: from job and split to the files of a finished search."""
 
 import json
 import os
@@ -31,7 +31,7 @@ OUTPUTS = ("observations.parquet", "predictions-validation.npy", "predictions-te
 def run_job(
     job: dict[str, Any], split: Path, checkpoints: Path, output: Path, threads: int = 1
 ) -> None:
-    """Run a search, or continue it from its journal, and write its results.
+    """Run a search, or resume it from its journal, and write its results.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def run_job(
     split
         Folder of the split.
     checkpoints
-        Folder for the journals of this search, one for each of its fingerprints.
+        Folder for the journals of this search, one per fingerprint.
     output
         Folder for the results.
     threads
@@ -124,7 +124,7 @@ def run_job(
 
 
 def seconds(record: Record) -> float:
-    """Wall seconds of an evaluation, suggesting included."""
+    """Wall seconds of an evaluation, including its suggestion."""
     return record.suggest_seconds + record.fit_seconds
 
 

@@ -1,4 +1,4 @@
-"""Journals of earlier versions of a search: what still holds of them, or why nothing does."""
+"""Journals of earlier versions of a search: which evaluations are still valid, or why none."""
 
 import sys
 from contextlib import suppress
@@ -13,11 +13,11 @@ from ensemble_search.search.limits import FIGURES, Limits, unaffected
 
 
 def take_over(journal: Journal) -> None:
-    """Fill a new journal with what other limits would not have changed, and say so in the log.
+    """Copy evaluations that a change of limits does not affect to a new journal, and log it.
 
-    Looks at the journals beside it. Of one that differs in nothing but the limits, the evaluations
-    before the first that could have ended otherwise are copied; of the others the latest is named,
-    with what differs.
+    Looks at the journals beside it. From one that differs only in the limits, the evaluations
+    before the first one that could have another result are copied. Otherwise the latest journal is
+    logged, with the differences.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def take_over(journal: Journal) -> None:
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
-    """Read the fingerprint of another journal; empty if it is damaged, which is said."""
+    """Read the fingerprint of another journal; empty, with a message, if it is damaged."""
     try:
         fingerprint = read_json(path)
         fitting(Limits, fingerprint.get("limits"), path)

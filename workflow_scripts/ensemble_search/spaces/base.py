@@ -172,7 +172,7 @@ class Space(ABC):
     def neighbours(
         self, configuration: Configuration, rng: np.random.Generator
     ) -> list[Configuration]:
-        """Return legal configurations that differ in one hyperparameter (Specification C.4).
+        """Return legal configurations that differ in one hyperparameter.
 
         Of a categorical (and of a number with at most five values) every other value; of any
         other number four draws from a Gaussian around it, truncated to the domain, of standard

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Divbo(Space):
-    """11 classifiers, 6 rescalers and 16 preprocessors; Specification A.1 to A.3.
+    """11 classifiers, 6 rescalers and 16 preprocessors (DivBO paper, Tables 6 and 7).
 
     A pipeline rescales, preprocesses and classifies, in this order.
     """

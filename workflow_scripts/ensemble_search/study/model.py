@@ -1,4 +1,4 @@
-"""The typed model of a study file: what may be written there, and what each line means."""
+"""The typed model of a study file: its keys and their meaning."""
 
 import json
 import math
@@ -27,15 +27,15 @@ from ensemble_search.study import yaml_file
 #: Names become folders: they start with a letter or digit and cannot leave the results folder.
 NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"
 Name = Annotated[str, Field(pattern=NAME)]
-#: Folders of results/ that are no study's.
+#: Folders of results/ that belong to no study.
 TAKEN = {"data": "the downloads", "slurm": "the logs of SLURM"}
-#: Names that Windows keeps for devices, whatever ending follows.
+#: Names that Windows reserves for devices, with any extension.
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-#: Jobs of a study: Snakemake plans some hundreds a second.
+#: Maximum number of jobs in a study: Snakemake plans some hundreds per second.
 JOBS = 100_000
-#: Largest seed: tables hold 64 bits.
+#: Largest seed: tables have 64 bits.
 SEED = 2**63 - 1
-#: Largest number at OpenML, which has thousands.
+#: Largest OpenML id; there are thousands.
 NUMBER = 1_000_000_000
 #: Largest limits, far beyond any machine: 32 years, 1 PB.
 SECONDS, MEMORY_MB = 1e9, 1_000_000_000
@@ -43,7 +43,7 @@ SECONDS, MEMORY_MB = 1e9, 1_000_000_000
 PLUGINS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "type")}
 
 
-#: Sections of names that are free.
+#: Sections whose entries have free names.
 SECTIONS = ("datasets", "searches", "ensembles", "methods")
 
 
@@ -80,7 +80,7 @@ class Dataset(_Model):
     @field_validator("columns")
     @classmethod
     def _plain(cls, columns: Columns | None) -> Columns | None:
-        """Make columns in any order the same, and none of them no key at all."""
+        """Sort columns, and drop the key if it is empty."""
         lists = {role: sorted(names) for role, names in columns or () if names}
         return Columns(**lists) if lists else None
 
@@ -275,13 +275,13 @@ def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
     path
         The YAML file.
     overrides
-        Values that replace those of the file key by key (``snakemake --config``); text in them is
-        read as in a file, so that ``{"budget": {"evaluations": "50"}}`` gives a number.
+        Values that replace those of the file key by key (``snakemake --config``); strings in them
+        are parsed as in a file, so that ``{"budget": {"evaluations": "50"}}`` is a number.
 
     Raises
     ------
     UserError
-        With one line for every mistake: the file, the key, what is wrong, what would be right.
+        With one line per mistake: the file, the key, the problem and the fix.
     """
     return load_extending(path, overrides)[0]
 
@@ -289,7 +289,7 @@ def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
 def load_extending(
     path: Path | str, overrides: dict[str, Any] | None = None
 ) -> tuple[Study, Study | None]:
-    """Read and check a study file, and the study that it extends as its own file says it.
+    """Read and check a study file, and the study that it extends as in its own file.
 
     The parameters and errors are those of :func:`load`; the second study is None without
     ``extends``.
@@ -298,7 +298,7 @@ def load_extending(
     if extended is None:
         return check(content, str(path)), None
     file, base = extended
-    other = check(base, str(file))  # first, so that its mistakes are named as its own
+    other = check(base, str(file))  # first, so that its mistakes are reported as its own
     study = check(content, str(path))
     if study.study.lower() == other.study.lower():
         raise UserError(
@@ -331,19 +331,19 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
 
 
 def optimizer(settings: dict[str, Any]):
-    """Make the optimizer of a search's settings, such as ``{"optimizer": "bo"}``."""
+    """Create the optimizer of a search's settings, such as ``{"optimizer": "bo"}``."""
     return plugins.make("optimizers", settings, "optimizer", "search")
 
 
 def _complete(study: Study, section: str, name: str) -> dict[str, Any]:
-    """Add the defaults, so that a default that is written out makes no difference."""
+    """Add the defaults, so that writing out a default makes no difference."""
     _, key = PLUGINS[section]
     settings = getattr(study, section)[name]
     return {key: settings[key], **_make(study, section, name).model_dump(mode="json")}
 
 
 def _make(study: Study, section: str, name: str):
-    """Make a plugin of the study; the optimizer of a search that is used is told the budget."""
+    """Create a plugin of the study; the optimizer of a search in use gets the budget."""
     kind, key = PLUGINS[section]
     made = plugins.make(kind, getattr(study, section)[name], key, f"{section}.{name}")
     if section == "ensembles" or name not in study.used("search"):
@@ -362,7 +362,7 @@ def _make(study: Study, section: str, name: str):
 
 
 def _names(study: Study) -> list[str]:
-    """Check that results can be kept by name, also where case does not count."""
+    """Check that names are unique folder names, also if case is ignored."""
     names = {"study": [study.study]}
     names |= {section: list(getattr(study, section)) for section in SECTIONS}
     problems = []
@@ -521,7 +521,7 @@ def schema() -> dict[str, Any]:
             choice["required"] = [key, *choice.get("required", [])]
             choices.append(choice)
         result["properties"][section]["patternProperties"] = {NAME: {"anyOf": choices}}
-    # What a study that extends another does not write, it inherits.
+    # A study that extends another inherits missing keys.
     required = [key for key in result["required"] if key != "study"]
     result["required"] = ["study"]
     result["if"] = {"properties": {"extends": {"type": "string"}}, "required": ["extends"]}

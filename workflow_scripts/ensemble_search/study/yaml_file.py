@@ -1,4 +1,4 @@
-"""Study files as text: YAML read strictly, the study that one extends, values on top of it."""
+"""Reading study files: strict YAML, extended studies, overriding values."""
 
 import math
 import os
@@ -11,22 +11,22 @@ import yaml
 
 from ensemble_search.runtime.errors import UserError
 
-#: Sections in which a study adds to those of the study that it extends; it replaces all others.
+#: Sections in which a study adds to the study that it extends; it replaces all others.
 ADDED = ("searches", "ensembles")
-#: What a study may have: bytes of its file; values, with those that aliases repeat; levels.
+#: Limits of a study: bytes of its file; values, including those repeated by aliases; levels.
 BYTES, VALUES, LEVELS = 1_000_000, 100_000, 20
-#: Characters of a number; Python refuses to write whole numbers of more than 4300 digits.
+#: Maximum length of a number; Python refuses to print integers of more than 4300 digits.
 DIGITS = 100
 #: YAML's kinds of keys: text, the merging ``<<``, and ``=``, which is text.
 KEYS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value")}
-#: Numbers that YAML does not read as people do: 010 as 8, 1:30 as 90.
+#: Numbers that YAML reads differently from people: 010 is 8, 1:30 is 90.
 ODD = re.compile(r"[-+]?(0[0-7_]+|.*:.*)")
 
 
 def read(
     path: Path, overrides: dict[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[Path, dict[str, Any]] | None]:
-    """Read a study file, on top of the one that its ``extends`` names.
+    """Read a study file and merge it with the study that it ``extends``.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def read(
     Returns
     -------
     content
-        The study, with what it inherits.
+        The study, with inherited keys.
     extended
-        Path and content of the study that it extends, as its own file says; None without one.
+        Path and content of the extended study, as in its own file; None without one.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def read(
     if not isinstance(extends, str):
         raise UserError(f"{path}: extends: must be text, the path of a study file")
     file = Path(path).parent / extends
-    if not os.path.isfile(file):  # False as well for a path that no system takes
+    if not os.path.isfile(file):  # also False for an invalid path
         raise UserError(
             f"{path}: extends: there is no file '{file}'; "
             "the path starts at the folder of the file that it is written in"
@@ -75,7 +75,7 @@ def read(
 
 
 def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """Add what a study inherits from the study ``base``: all but its name."""
+    """Add the keys inherited from the study ``base``: all but its name."""
     result = {**base, **content}
     if "study" not in content:
         result.pop("study", None)
@@ -87,7 +87,7 @@ def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
 
 
 def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    """Replace values key by key; text in the new ones is read as in a file."""
+    """Replace values key by key; strings in the new ones are parsed as in a file."""
     result = dict(base)
     for key, value in overrides.items():
         both = isinstance(value, dict) and isinstance(result.get(key), dict)
@@ -96,7 +96,7 @@ def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader; one line for keys that are no text or stand twice, and broken values."""
+    """YAML's safe loader, with one line for invalid or duplicate keys and invalid values."""
 
     levels = 0
 
@@ -111,7 +111,7 @@ class _Loader(yaml.SafeLoader):
 
     def get_single_node(self):
         node = super().get_single_node()
-        _check_extent(node)  # before what is merged (<<) is copied
+        _check_extent(node)  # before merged keys (<<) are copied
         return node
 
     def construct_object(self, node, deep=False):
@@ -153,7 +153,7 @@ def _check_number(text: str, value: float) -> None:
 
 
 def _check_extent(content: Any) -> None:
-    """Check that nodes or values are no more and no deeper than a study's may be."""
+    """Check the number and depth of nodes or values against the limits of a study."""
     try:
         values, levels = _extent(content, {})
     except RecursionError:
@@ -166,9 +166,9 @@ def _check_extent(content: Any) -> None:
 
 
 def _extent(part: Any, known: dict[int, tuple[float, float]]) -> tuple[float, float]:
-    """Count values and levels below a part; an alias counts as often as it stands."""
+    """Count values and levels below a part; an alias counts at every use."""
     if id(part) not in known:
-        known[id(part)] = (math.inf, math.inf)  # of what holds itself, when it is met again
+        known[id(part)] = (math.inf, math.inf)  # recursive
         inner = [_extent(p, known) for p in _parts(part)]
         values, levels = zip(*inner, strict=True) if inner else ((), ())
         known[id(part)] = 1 + sum(values), 1 + max(levels, default=0)
@@ -189,7 +189,7 @@ def _parts(part: Any) -> Iterable[Any]:
 
 
 def _text(path: Path) -> str:
-    """Read a file that people wrote: no endless one, and none that waits for a writer."""
+    """Read a study file; endless files and pipes are refused."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise UserError("cannot be read: it is no regular file")
     with path.open("rb") as stream:
@@ -207,7 +207,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises
     ------
     UserError
-        If it is missing, is no mapping, is no YAML, has a key twice, or is larger than a study is.
+        If it is missing, not YAML, not a mapping, too large, or has a duplicate key.
     """
     try:
         text = _text(Path(path))
@@ -230,13 +230,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {where}not valid YAML: {problem}") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: a study is a mapping of keys to values (study, datasets, ...)")
-    if "__use_yte__" in content:  # Snakemake would run the Python in it
+    if "__use_yte__" in content:  # Snakemake would execute Python code in it
         raise UserError(f"{path}: __use_yte__: unknown key; a study is no template")
     return content
 
 
 def _typed(value: Any) -> Any:
-    """Read numbers, booleans and null as YAML does: Snakemake hands inner values over as text."""
+    """Parse numbers, booleans and null as YAML does: Snakemake passes inner values as strings."""
     if isinstance(value, dict):
         return {k: _typed(v) for k, v in value.items()}
     if isinstance(value, list):

@@ -55,8 +55,7 @@ def climb(
     """Climb from every start to a local maximum of the score, all climbs in lock-step.
 
     A climb moves to the best of its neighbours as long as that is better than where it stands,
-    for at most ``steps`` moves; one call of the score serves a step of all climbs
-    (Specification C.4).
+    for at most ``steps`` moves; one call of the score serves a step of all climbs.
 
     Parameters
     ----------
