@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import made_results
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +17,7 @@ from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
 from ensemble_search.scoring import ensemble_scores
-from support import SCRIPTS
+from support import SCRIPTS, made_results
 
 BEST, SELECTION = {"type": "best"}, {"type": "selection", "size": 25}
 
@@ -218,6 +217,7 @@ def test_nothing_heavy_is_imported(tmp_path):
 import sys
 from pathlib import Path
 from ensemble_search.scoring import ensemble_scores
+from support import made_results
 search, split, output = map(Path, sys.argv[1:])
 ensemble_scores.write(search, split, {"type": "selection"}, 0, output)
 names = {"pandas", "sklearn", "lightgbm", "ConfigSpace", "matplotlib", "scipy", "pyarrow.dataset"}
