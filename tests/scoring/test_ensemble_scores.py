@@ -14,6 +14,7 @@ import pytest
 from ensemble_search.ensembles.base import Members
 from ensemble_search.ensembles.selection import Selection
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
 from ensemble_search.scoring import ensemble_scores
@@ -111,6 +112,26 @@ def test_best_is_the_running_minimum_of_the_observed_errors(tmp_path):
         observed.cummin().ffill().tolist(), nan_ok=True
     )
     assert members["member"].tolist() == members["iteration"].tolist()  # it changes to the newest
+
+
+@pytest.mark.parametrize("metric", ["balanced-error", "auc"])
+def test_the_metric_of_the_search_counts(tmp_path, metric):
+    """Errors are losses by the metric that the search was made with; selection minimises them."""
+    search, split = make(tmp_path, n_classes=3)
+    manifest = made_results.search_manifest(evaluations=40, metric=metric)
+    write_json(search / "search.json", manifest)
+    ensemble_scores.write(search, split, SELECTION, 0, tmp_path / "out")
+    table, members = read(tmp_path / "out")
+    loss = plugins.load("metrics", metric)().loss
+    pool, test, test_labels = ensemble_scores.load(search, split, 0)
+    last = members[members["iteration"] == members["iteration"].max()]
+    final = Members(last["member"].to_numpy() - 1, last["weight"].to_numpy())
+    both = final.predict_both(pool.predictions, test)
+    assert table["validation_error"].iloc[-1] == pytest.approx(loss(pool.labels, both[0]))
+    assert table["test_error"].iloc[-1] == pytest.approx(loss(test_labels, both[1]))
+    ensemble_scores.write(split=split, search=search, settings=BEST, seed=0, output=tmp_path / "b")
+    alone = read(tmp_path / "b")[0]["validation_error"].iloc[-1]
+    assert table["validation_error"].iloc[-1] < alone
 
 
 def test_errors_by_hand(tmp_path):
@@ -217,7 +238,6 @@ def test_nothing_heavy_is_imported(tmp_path):
 import sys
 from pathlib import Path
 from ensemble_search.scoring import ensemble_scores
-from support import made_results
 search, split, output = map(Path, sys.argv[1:])
 ensemble_scores.write(search, split, {"type": "selection"}, 0, output)
 names = {"pandas", "sklearn", "lightgbm", "ConfigSpace", "matplotlib", "scipy", "pyarrow.dataset"}

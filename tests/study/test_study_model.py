@@ -71,6 +71,8 @@ def test_defaults_are_written_out():
         ("searches/bo/optimizer", ..., "searches.bo", "needs 'optimizer:'"),
         ("ensembles/es/type", "selecton", "ensembles.es.type", "did you mean 'selection'?"),
         ("space", "divb", "space", "did you mean 'divbo'?"),
+        ("metric", "eror", "metric", "did you mean 'error'?"),
+        ("metric", "log-loss", "metric", "reports show losses in percent; one of auc, balanced"),
         ("budget", 50, "budget", "is a mapping of keys to values; found 50"),
         ("budget", {}, "budget", "needs 'evaluations' or 'seconds'"),
         ("budget", {"seconds": 9, "evaluations": 9}, "budget", "not both; set the other to null"),

@@ -14,6 +14,7 @@ class Auc(Metric):
     """
 
     title = "1 - AUC"
+    percent = True
 
     def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
         """See :meth:`Metric.loss`."""

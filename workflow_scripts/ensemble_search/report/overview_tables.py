@@ -10,6 +10,7 @@ from ensemble_search.analysis.times import duration
 from ensemble_search.analysis.verdict import Verdict, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
 from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.runtime import plugins
 
 
 def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
@@ -83,6 +84,9 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
         "Majority: error of always answering with the most frequent class; a method near it has "
         "learnt nothing, and differences between methods there are noise.",
     ]
+    if (metric := results.study.get("metric", "error")) != "error":
+        title = plugins.load("metrics", metric).title
+        notes.append(f"Error stands for the study's metric, {title}, on this and on all pages.")
     return Table(
         name,
         f"Test error in percent, mean ± standard deviation over {over}",

@@ -410,9 +410,16 @@ def _settings(study: Study) -> list[str]:
             problems.append(f"{key}: there is no '{name}'; {nearest(name, known)}")
             continue
         try:
-            plugins.load(kind, name)
+            plugin = plugins.load(kind, name)
         except UserError as error:
             problems.append(f"{key}: {error}")
+            continue
+        if key == "metric" and not plugin.percent:
+            shown = [other for other in known if plugins.load(kind, other).percent]
+            problems.append(
+                f"metric: '{name}' is no share, and reports show losses in percent; "
+                f"one of {', '.join(shown)}"
+            )
     for section in PLUGINS:
         for name in getattr(study, section):
             try:
