@@ -50,7 +50,7 @@ rule report:
     localrule: True
     conda:
         "../envs/ensemble-search.yaml"
-    threads: 1
+    threads: 4
     resources:
         mem_mb=4000,
         runtime=30,
@@ -60,4 +60,5 @@ rule report:
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
         # Snakemake deletes the outputs of a failed job: an incomplete report goes elsewhere.
-        " --output {RESULTS}/report --incomplete {RESULTS}/partial-report 2> {log}"
+        " --output {RESULTS}/report --incomplete {RESULTS}/partial-report"
+        " --threads {threads} 2> {log}"

@@ -28,13 +28,15 @@ def main() -> None:
     parser.add_argument("--incomplete", type=Path,
                         help="folder that the report is moved to if a page could not be made (none)"
                         )  # fmt: skip
+    parser.add_argument("--threads", type=int, default=1,
+                        help="pages made at a time, which takes 0.5 GB each (1)")  # fmt: skip
     arguments = parser.parse_args()
 
     study = parse(arguments.study)
     from ensemble_search.report import write
 
     folder = arguments.output
-    unmade = write.write(study, arguments.results, folder)
+    unmade = write.write(study, arguments.results, folder, arguments.threads)
     if unmade and arguments.incomplete:
         if arguments.incomplete.exists():
             shutil.rmtree(arguments.incomplete)

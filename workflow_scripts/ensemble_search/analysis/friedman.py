@@ -78,16 +78,15 @@ def friedman(errors: pd.DataFrame, alpha: float = ALPHA) -> Friedman:
         raise ValueError(f"Friedman's test needs 2 data sets and 3 methods, not {n} and {k}")
     placed = ranks.rank(errors.to_numpy())
     average = pd.Series(placed.mean(axis=0), errors.columns).sort_values(kind="stable")
-    between = np.square(placed.sum(axis=0) - n * (k + 1) / 2).sum()
-    within = k * placed.var(axis=1).sum()  # smaller where a data set has ties
-    statistic = float((k - 1) * between / within) if within else 0.0
+    tied = (placed == placed[:, :1]).all()  # every data set ties all methods: 0 / 0
+    statistic, p = (0.0, 1.0) if tied else map(float, stats.friedmanchisquare(*placed.T))
     rest = n * (k - 1) - statistic  # 0 where all data sets rank the methods alike
     f_statistic = (n - 1) * statistic / rest if rest > 1e-9 else np.inf
     return Friedman(
         ranks=average,
         datasets=n,
         statistic=statistic,
-        p=float(stats.chi2.sf(statistic, k - 1)),
+        p=p,
         f_statistic=f_statistic,
         f_p=float(stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))),
         difference=critical_difference(k, n, alpha),

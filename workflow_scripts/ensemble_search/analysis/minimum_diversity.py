@@ -26,7 +26,10 @@ def at_each(members: pd.DataFrame, iterations: int) -> list[np.ndarray]:
         Entry t: the unique members after t iterations, t = 0 ... iterations; empty before the
         first success.
     """
-    written = {i: np.unique(g["member"]) for i, g in members.groupby("iteration")}
+    members = members.sort_values("iteration", kind="stable")
+    iteration, starts = np.unique(members["iteration"], return_index=True)
+    groups = np.split(members["member"].to_numpy(), starts[1:])
+    written = dict(zip(iteration.tolist(), map(np.unique, groups), strict=False))
     found = [np.empty(0, dtype=int)]
     for t in range(1, iterations + 1):
         found.append(written.get(t, found[-1]))
@@ -67,11 +70,10 @@ def of_run(
     minimum, fixed = np.full((2, n - first + 1), np.nan)
     if len(late) and len(columns):
         matrix = diversities(late, columns)
-        place = {member: i for i, member in enumerate(columns)}
         for row, t in zip(matrix, late, strict=True):
             for target, pool in ((minimum, pools[t - 1]), (fixed, pools[first - 1])):
                 if len(pool):
-                    target[t - first] = row[[place[m] for m in pool]].min()
+                    target[t - first] = row[np.searchsorted(columns, pool)].min()
     average = [errors[p - 1].mean() if len(p) else np.nan for p in pools[first:]]
     return minimum, fixed, np.asarray(average)
 

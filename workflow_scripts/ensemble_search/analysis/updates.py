@@ -31,10 +31,11 @@ def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
     """
     changed = np.zeros(iterations, dtype=bool)
     before: dict[int, float] = {}
-    members = members[members["iteration"] <= iterations]
-    for iteration, group in members.groupby("iteration", sort=True):
-        weights = group["weight"].round(DIGITS)
-        now = dict(zip(group["member"], weights, strict=True))
+    members = members[members["iteration"] <= iterations].sort_values("iteration", kind="stable")
+    written, starts = np.unique(members["iteration"], return_index=True)
+    groups = (np.split(members[c].to_numpy(), starts[1:]) for c in ("member", "weight"))
+    for iteration, names, weights in zip(written, *groups, strict=False):
+        now = dict(zip(names.tolist(), weights.round(DIGITS).tolist(), strict=True))
         changed[iteration - 1] = now != before
         before = now
     return changed

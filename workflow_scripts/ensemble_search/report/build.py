@@ -13,6 +13,7 @@ from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table
 from ensemble_search.runtime.errors import UserError, of_machine
+from ensemble_search.runtime.files import Unusable
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,36 @@ class Made:
         return not self.reason
 
 
-def make_all(results: Results, output: Path) -> list[Made]:
-    """Make every page, in the order of ``ORDER``; tables and figures are written to ``output``."""
-    found = [make(module, results, output) for module in pages.modules()]
+def make_all(results: Results, output: Path, threads: int = 1) -> list[Made]:
+    """Make every page, in the order of ``ORDER``; tables and figures are written to ``output``.
+
+    Parameters
+    ----------
+    results
+        What the pages are about.
+    output
+        Folder of the report.
+    threads
+        How many pages are made at a time, each in a process; the files do not depend on it.
+
+    Raises
+    ------
+    UserError, OSError, MemoryError
+        As of :func:`make`.
+    """
+    from joblib import Parallel, delayed
+
+    run = Parallel(n_jobs=threads, batch_size=1)
+    found = run(delayed(_make)(module, results, output) for module in pages.modules())
     return sorted(found, key=lambda page: (page.order, page.name))
+
+
+def _make(module: str, results: Results, output: Path) -> Made:
+    """Make a page; what is wrong with a file is told by an error that can leave the process."""
+    try:
+        return make(module, results, output)
+    except Unusable as error:
+        raise UserError(*error.problems) from error
 
 
 def make(module: str, results: Results, output: Path) -> Made:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ensemble_search.analysis.verdict import p_value
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, by_method
 
 #: Outcomes of tests, as the method in question sees them.
 LETTER = {"better": "B", "same": "S", "worse": "W"}
@@ -19,21 +19,13 @@ def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str]) -> Tab
     tests
         As ``wilcoxon.compare`` returns it.
     """
-    methods = list(dict.fromkeys(tests["method"]))
-    indexed = tests.set_index(["dataset", "method"])
-    rows = []
-    for dataset in dict.fromkeys(tests["dataset"]):
-        row = cells(dataset)
-        for method in methods:
-            if (dataset, method) not in indexed.index:
-                row.append(Cell("–"))
-                continue
-            test = indexed.loc[(dataset, method)]
-            text = f"{100 * test['difference']:+.2f}".replace("-", "−")
-            text += f", p {p_value(test['p'])} {LETTER[test['outcome']]}"
-            row.append(Cell(text, test["outcome"] == "better"))
-        rows.append(row)
-    return Table(name, caption, ["data set", *methods], rows, tests, notes)
+
+    def show(test: dict) -> Cell:
+        text = f"{100 * test['difference']:+.2f}".replace("-", "−")
+        text += f", p {p_value(test['p'])} {LETTER[test['outcome']]}"
+        return Cell(text, test["outcome"] == "better")
+
+    return Table(name, caption, *by_method(tests, show), tests, notes)
 
 
 def in_words(tests: pd.DataFrame, subject: str, other: str) -> str:

@@ -1,7 +1,9 @@
 """A table once, written thrice: numbers as CSV, text as LaTeX (booktabs), text in the page."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -65,6 +67,32 @@ def cells(*texts: str) -> list[Cell]:
     return [Cell(str(text)) for text in texts]
 
 
+def by_method(
+    lines: pd.DataFrame, show: Callable[[dict[str, Any]], Cell]
+) -> tuple[list[str], list[list[Cell]]]:
+    """Lay out a table of data sets downwards and methods to the right; – where there is none.
+
+    Parameters
+    ----------
+    lines
+        One row a cell: ``dataset``, ``method``, and what is shown of them.
+    show
+        Makes a cell of such a row.
+
+    Returns
+    -------
+    columns, rows
+        As ``Table`` takes them.
+    """
+    found = {(line["dataset"], line["method"]): line for line in lines.to_dict("records")}
+    datasets, methods = (list(dict.fromkeys(lines[key])) for key in ("dataset", "method"))
+    rows = [
+        [Cell(d), *(show(found[d, m]) if (d, m) in found else Cell("–") for m in methods)]
+        for d in datasets
+    ]
+    return ["data set", *methods], rows
+
+
 def write(table: Table, folder: Path) -> None:
     """Write ``<name>.csv`` and ``<name>.tex`` into ``folder``."""
     text = table.data.to_csv(index=False, lineterminator="\n")
@@ -103,37 +131,25 @@ LATEX = {
 
 def escape(text: str) -> str:
     """Escape text for LaTeX."""
-    return "".join(LATEX.get(c, c) for c in text)
+    return text.translate(str.maketrans(LATEX))
 
 
 def latex(table: Table) -> str:
     """Write a table for LaTeX; it needs the package booktabs (and T1 fonts for quotes)."""
-
-    def line(row: list[Cell]) -> str:
-        texts = (escape(c.text) for c in row)
-        return (
-            " & ".join(rf"\textbf{{{t}}}" if c.best else t for t, c in zip(texts, row, strict=True))
-            + r" \\"
-        )
-
-    columns = "l" * len(table.columns) if table.wide else "l" + "r" * (len(table.columns) - 1)
-    return "\n".join(
-        [
-            r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}",
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{escape(table.caption)}}}",
-            rf"\label{{tab:{table.name}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            line(cells(*table.columns)),
-            r"\midrule",
-            *map(line, table.body),
-            *([r"\midrule"] if table.foot and table.body else []),
-            *map(line, table.summary),
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
+    places = range(len(table.columns))  # headings may be twice there
+    texts, looks = (
+        pd.DataFrame([[show(c) for c in row] for row in table.rows], columns=places, dtype=str)
+        for show in (lambda c: escape(c.text), lambda c: "textbf: --rwrap" if c.best else "")
     )
+    style = texts.style.hide(axis="index").apply(lambda _: looks, axis=None)
+    style.format_index(lambda place: escape(table.columns[place]), axis="columns")
+    lines = style.to_latex(
+        hrules=True,
+        position_float="centering",
+        column_format="l" + ("l" if table.wide else "r") * (len(places) - 1),
+        caption=escape(table.caption),
+        label=f"tab:{table.name}",
+    ).splitlines()
+    if table.foot and table.body:
+        lines.insert(-3 - table.foot, r"\midrule")
+    return "\n".join([r"% needs \usepackage{booktabs} and \usepackage[T1]{fontenc}", *lines, ""])

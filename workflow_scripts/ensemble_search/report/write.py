@@ -20,7 +20,9 @@ from ensemble_search.runtime.errors import UserError
 HERE = Path(__file__).parent
 
 
-def write(study: Mapping[str, Any], results: Path, output: Path) -> list[build.Made]:
+def write(
+    study: Mapping[str, Any], results: Path, output: Path, threads: int = 1
+) -> list[build.Made]:
     """Write ``index.html``, ``pages/``, ``tables/`` and ``figures/`` of a study into ``output``.
 
     A page whose own code raises says so, and its traceback goes to standard error; the rest is
@@ -34,6 +36,8 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> list[build.M
         Folder of the study's results; it may be incomplete, empty or absent.
     output
         Folder of the report.
+    threads
+        As ``build.make_all`` takes it.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def write(study: Mapping[str, Any], results: Path, output: Path) -> list[build.M
     if loaded.damaged:
         more = len(loaded.damaged) - 1
         raise UserError(loaded.damaged[0] + (f" (and {more} more damaged files)" if more else ""))
-    pages = build.make_all(loaded, output)
+    pages = build.make_all(loaded, output, threads)
     shared = {"study": loaded.study, "pages": pages}
     environment = Environment(
         loader=FileSystemLoader(HERE),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.report.papers import published
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, by_method
 
 #: Marks in the cells of a table.
 MARKS = {published.AGREES: "≈", published.DIFFERS: "≠", published.INCOMPARABLE: ""}
@@ -47,26 +47,18 @@ def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:
     caption
         What it shows.
     """
-    methods = list(dict.fromkeys(comparison["method"]))
-    indexed = comparison.set_index(["dataset", "method"])
-    rows = []
-    for dataset in dict.fromkeys(comparison["dataset"]):
-        row = cells(dataset)
-        for method in methods:
-            if (dataset, method) not in indexed.index:
-                row.append(Cell("–"))
-                continue
-            line = indexed.loc[(dataset, method)]
-            text = f"{100 * line['ours']:.2f} ({100 * line['published']:.2f})"
-            row.append(Cell(f"{text} {MARKS[line['verdict']]}".strip()))
-        rows.append(row)
+
+    def show(line: dict) -> Cell:
+        text = f"{100 * line['ours']:.2f} ({100 * line['published']:.2f})"
+        return Cell(f"{text} {MARKS[line['verdict']]}".strip())
+
     reasons = comparison.loc[comparison["reason"] != "", ["dataset", "reason"]].drop_duplicates()
     notes = [HOW]
     if len(reasons):
         same = reasons.groupby("reason", sort=False)["dataset"].agg(", ".join)
         text = "; ".join(f"{where}: {reason}" for reason, where in same.items())
         notes.append(f"Cannot be compared: {text}.")
-    return Table(name, caption, ["data set", *methods], rows, comparison, notes)
+    return Table(name, caption, *by_method(comparison, show), comparison, notes)
 
 
 def tally(comparison: pd.DataFrame) -> str:
