@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ensemble_search.data import normalise, sources
+from ensemble_search.data import normalise, sources, table_files
 from ensemble_search.runtime.errors import LONGEST, UserError, one_line
 from support import SCRIPTS
 
@@ -456,7 +456,7 @@ def test_names_of_100_000_columns_are_checked_in_linear_time(tmp_path):
             return str.__eq__(self, other)
 
     names = [Name(f"c{i}") for i in range(100_000)]
-    sources._check_names(tmp_path, names)
+    table_files._check_names(tmp_path, names)
     (tmp_path / "a.csv").write_text(",".join(names) + ",y\n")
     sources.check_file(str(tmp_path / "a.csv"), "y")
 
@@ -483,7 +483,7 @@ def test_what_is_no_file_or_cannot_be_reached(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("what", ["changes", "vanishes", "is denied"])
 def test_a_file_that_changes_while_it_is_read(csv_file, monkeypatch, what):
-    header = sources.csv_header
+    header = table_files.csv_header
 
     def disturbed(path, target):
         if what == "is denied":
@@ -495,7 +495,7 @@ def test_a_file_that_changes_while_it_is_read(csv_file, monkeypatch, what):
             path.unlink()
         return names
 
-    monkeypatch.setattr(sources, "csv_header", disturbed)
+    monkeypatch.setattr(table_files, "csv_header", disturbed)
     message = {
         "changes": "'mine.csv' was changed while it was read; run again",
         "vanishes": "'mine.csv' cannot be read: No such file",

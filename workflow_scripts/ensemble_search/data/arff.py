@@ -69,7 +69,7 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
 
 
 def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
-    """Read header and rows; see ``sources.read_arff`` for the types.
+    """Read header and rows; see ``table_files.read_arff`` for the types.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import numpy as np
 
 from ensemble_search.data import prepare, roles
 from ensemble_search.data.kinds import Column, text
-from ensemble_search.data.sources import Raw
+from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 

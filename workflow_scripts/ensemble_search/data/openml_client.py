@@ -22,12 +22,18 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
 
-from ensemble_search.data.sources import ADDRESS, Raw, nearest, read_arff
+from ensemble_search.data.raw import Raw
+from ensemble_search.data.table_files import read_arff
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.plugins import nearest
 
 log = logging.getLogger(__name__)
 
+#: Address of an OpenML server. The client turns the host name into a folder, part by part.
+ADDRESS = re.compile(
+    r"https?://([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?"
+)
 # Error codes of the server after which a retry is useless: unknown id, no access.
 PERMANENT = {"110", "111", "112"}
 CACHED = ("description.xml", "dataset.arff")

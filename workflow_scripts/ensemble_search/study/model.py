@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from ensemble_search.data import roles
 from ensemble_search.data.sources import (
-    ADDRESS,
     BUNDLED,
     LARGEST_ID,
     check_file,
@@ -171,7 +170,11 @@ class OpenML(_Model):
     @field_validator("server")
     @classmethod
     def _address(cls, server: str | None) -> str | None:
-        if server is not None and not ADDRESS.fullmatch(server):
+        if server is None:
+            return None
+        from ensemble_search.data.openml_client import ADDRESS  # reading other studies is cheaper
+
+        if not ADDRESS.fullmatch(server):
             raise ValueError("is no address, such as https://openml.example.org/api/v1/xml")
         return server
 

@@ -4,6 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.surrogates._categories import Categories
+from ensemble_search.surrogates._forest import TREE
 from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurrogate
 
 VARIANCE = 1e-5  # the least, as in OpenBox
@@ -63,13 +64,7 @@ class _Tree:
         self.places = known.places(codes, errors, rng)
         columns[:, known.columns] = self.places[codes]
         seed = int(rng.integers(2**31))
-        self.tree = (
-            DecisionTreeRegressor(
-                max_features=5 / 6, min_samples_split=3, min_samples_leaf=3, random_state=seed
-            )
-            .fit(columns, errors)
-            .tree_
-        )
+        self.tree = DecisionTreeRegressor(**TREE, random_state=seed).fit(columns, errors).tree_
         self._move_thresholds(columns, rng)
         used = np.isin(known.columns, self.tree.feature)
         self.used = [(i, known.columns[i]) for i in np.flatnonzero(used)]

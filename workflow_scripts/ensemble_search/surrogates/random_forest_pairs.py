@@ -3,6 +3,7 @@
 import numpy as np
 from pydantic import Field
 
+from ensemble_search.surrogates._forest import grow
 from ensemble_search.surrogates._pairs.rows import Pairs
 from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
@@ -10,9 +11,8 @@ from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 class RandomForestPairs(DiversitySurrogate):
     """The forest of the performance surrogate, on pairs (DivBO paper, Figure 2: PRF).
 
-    Its settings are those of ``OneHotForest``. Each tree is a
-    member; it learns from a bootstrap sample of the pairs, not of the configurations. A prediction
-    is the mean over both orders of the pair.
+    Each tree is a member; it learns from a bootstrap sample of the pairs, not of the
+    configurations. A prediction is the mean over both orders of the pair.
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest, the members of the model.")
@@ -25,19 +25,10 @@ class RandomForestPairs(DiversitySurrogate):
         rng: np.random.Generator,
     ) -> DiversityModel:
         """Fit the forest; see :meth:`DiversitySurrogate.fit`."""
-        from sklearn.ensemble import RandomForestRegressor
-
         pairs = Pairs.of(vectors, diversities, categories)
         if not pairs.varying.any():
             return pairs.no_model(self.trees)
-        forest = RandomForestRegressor(
-            n_estimators=self.trees,
-            max_features=5 / 6,
-            min_samples_split=3,
-            min_samples_leaf=3,
-            random_state=int(rng.integers(2**31)),
-        ).fit(pairs.rows, pairs.targets)
-        trees = [estimator.tree_ for estimator in forest.estimators_]
+        trees = grow(pairs.rows, pairs.targets, self.trees, rng)
 
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             a, b = pairs.columns(a), pairs.columns(b)

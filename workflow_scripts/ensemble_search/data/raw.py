@@ -1,0 +1,36 @@
+"""What every source of a data set gives."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A data set as in its source.
+
+    Attributes
+    ----------
+    frame
+        All columns, including the target, of shape (n_rows, n_features + 1).
+    target
+        Name of the target column.
+    name
+        Name of the data set in the source.
+    source
+        The source without pins and absolute paths, as in ``dataset.json``.
+    version, md5
+        OpenML's version; MD5 of the ARFF or of the user's file. None if not applicable.
+    ignored
+        Columns that the source marks as no features (row ids), with the reason.
+    """
+
+    frame: "pd.DataFrame"
+    target: str
+    name: str
+    source: dict[str, Any]
+    version: int | None = None
+    md5: str | None = None
+    ignored: dict[str, str] = field(default_factory=dict)
