@@ -22,7 +22,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from ensemble_search.evaluation.evaluator import Evaluator  # noqa: E402
+from ensemble_search.evaluation.live import LiveEvaluator  # noqa: E402
 from ensemble_search.runtime import plugins  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
 
@@ -93,7 +93,7 @@ def evaluate_all(configurations, inputs: Path, arguments) -> list:
     module = plugins.module_name("spaces", arguments.space)
 
     def some(part: int) -> list:
-        with Evaluator(module, inputs, arguments.seconds, arguments.memory_mb, 1) as evaluator:
+        with LiveEvaluator(module, inputs, arguments.seconds, arguments.memory_mb, 1) as evaluator:
             return [evaluator.evaluate(c) for c in configurations[part :: arguments.workers]]
 
     with ThreadPoolExecutor(arguments.workers) as pool:

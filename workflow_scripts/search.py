@@ -12,9 +12,7 @@ import argparse
 import json
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
-from ensemble_search.evaluation.evaluator import WorkerError
+from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.runtime import errors
 from ensemble_search.search.run import JOB, run_job
 
@@ -33,10 +31,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
     arguments = parser.parse_args()
     try:
-        # The learners' threads are the worker's; the optimizer's own arrays are small.
-        with threadpool_limits(1):
-            run_job(**vars(arguments))
-    except WorkerError as error:
+        run_job(**vars(arguments))
+    except EvaluatorError as error:
         raise errors.UserError(str(error)) from error
 
 

@@ -25,12 +25,12 @@ def main() -> None:
         raise UserError("--sample and --seed must be 0 or more")
     jobs = Jobs.load(arguments.study)
 
-    from ensemble_search.evaluation.evaluator import WorkerError
+    from ensemble_search.evaluation.base import EvaluatorError
     from ensemble_search.results import verification
 
     try:
         found = verification.verify(jobs, Path("results"), arguments.sample, arguments.seed)
-    except WorkerError as error:
+    except EvaluatorError as error:
         raise UserError(str(error)) from error
     for line in found.problems:
         print(f"problem: {line}")

@@ -19,7 +19,7 @@ from ensemble_search.runtime.files import write_json, write_npy, write_parquet
 from ensemble_search.scoring import cross_fitting, ensemble_scores
 from ensemble_search.scoring.cross_fitting import fold_inputs, held_out
 from support import PYTHONPATH, hostile_space, made_results
-from support.hostile_refits import LIMITS, Here, enabled, hostile
+from support.hostile_refits import EVALUATOR, LIMITS, Here, enabled, hostile
 from support.hostile_space import HostileSpace
 
 SETTINGS = {"type": "stacking", "size": 2, "folds": 3}
@@ -62,7 +62,7 @@ def make(folder, n_classes=3, configurations=CONFIGURATIONS):
 @pytest.fixture
 def evaluated(monkeypatch):
     """The configurations that were evaluated in this process."""
-    monkeypatch.setattr(cross_fitting, "Evaluator", Here)
+    monkeypatch.setitem(EVALUATOR, "make_evaluator", Here)
     monkeypatch.setattr(Here, "asked", [])
     return Here.asked
 
@@ -228,6 +228,7 @@ def test_scores_of_a_search(tmp_path, evaluated):
     """Through the script's function: errors of the second level, cost of the fold models."""
     search, split, inputs = make(tmp_path)
     given = {"space": "divbo-small", "limits": LIMITS, "threads": 1, "folder": tmp_path / "kept"}
+    given |= EVALUATOR
     with pytest.raises(UserError, match="'stacking' fits pipelines anew: give --refits"):
         ensemble_scores.write(search, split, SETTINGS, 4, tmp_path / "out")
     ensemble_scores.write(search, split, SETTINGS, 4, tmp_path / "out", given)

@@ -188,6 +188,7 @@ def command(tmp_path):
             "repeat": 0,
             "seed": 0,
             "space": "divbo-small",
+            "metric": "error",
             "limits": {"seconds": 1000, "memory_mb": 4096},
             "budget": {"evaluations": budget},
             "optimizer": {"optimizer": "random"},

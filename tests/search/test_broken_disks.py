@@ -32,7 +32,7 @@ def split(tmp_path_factory):
 
 def search(folder: Path, split: Path):
     """Run or continue a search of four evaluations."""
-    evaluator = instant_search.InstantEvaluator("", split / "inputs.npz", 1, 1, 1)
+    evaluator = instant_search.InstantEvaluator("", split / "inputs.npz", {}, 1)
     data = evaluator.data
     shapes = (len(data.X_validation), 3), (len(data.X_test), 3)
     space, optimizer = hostile_space.HostileSpace(), plugins.load("optimizers", "random")()

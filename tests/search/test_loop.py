@@ -10,7 +10,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from ensemble_search.evaluation.evaluator import Evaluation, Evaluator
+from ensemble_search.evaluation.base import Evaluation
+from ensemble_search.evaluation.live import LiveEvaluator
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.problems.classification import CLASSIFICATION
@@ -175,7 +176,7 @@ def test_failed_evaluations_are_data(tmp_path, inputs, optimizer):
     space = hostile_space.HostileSpace()
     with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
         labels, n_test = arrays["y_validation"], len(arrays["X_test"])
-    evaluator = Evaluator(hostile_space.__name__, inputs / "inputs.npz", 20, 2048, 1)
+    evaluator = LiveEvaluator(hostile_space.__name__, inputs / "inputs.npz", 20, 2048, 1)
     shapes = (len(labels), 1), (n_test, 1)
     with Journal(tmp_path / "j", {}, shapes) as journal, evaluator:
         records = run(

@@ -707,6 +707,7 @@ def test_stored_predictions(tmp_path, source, space, evaluations):
     script(tmp_path, "fetch", source=json.dumps(source), output="data")
     script(tmp_path, "split", dataset="data", output="split", settings=json.dumps(shares))
     job = {"dataset": "d", "search": "s", "repeat": 0, "seed": 1, "space": space}
+    job |= {"metric": "error"}
     job |= {"budget": {"evaluations": evaluations}, "optimizer": {"optimizer": "random"}}
     job |= {"limits": {"seconds": 60, "memory_mb": 4096}}
     places = {"split": "split", "checkpoints": "checkpoints", "output": "search"}

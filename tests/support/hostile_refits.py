@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from ensemble_search.data.split import load_inputs
-from ensemble_search.evaluation.evaluator import Evaluation
+from ensemble_search.evaluation.base import Evaluation
 from ensemble_search.runtime import plugins
 from ensemble_search.scoring import cross_fitting, ensemble_scores
 from ensemble_search.scoring.cross_fitting import Refitting
 from support import TESTS, hostile_space
 
 LIMITS = {"seconds": 20, "memory_mb": 1024}
+#: ``make_evaluator``, where it is not the usual one.
+EVALUATOR = {}
 
 
 @contextmanager
@@ -40,7 +42,7 @@ def hostile() -> Iterator[None]:
 
 def refitting(folder, **changes):
     settings = {"space": "divbo-small", "limits": LIMITS, "threads": 1, "folder": folder}
-    return Refitting(**{**settings, **changes})
+    return Refitting(**{**settings, **EVALUATOR, **changes})
 
 
 class Here:
@@ -48,7 +50,7 @@ class Here:
 
     asked = ()
 
-    def __init__(self, module, file, **limits):
+    def __init__(self, space, file, limits, threads):
         self.inputs = load_inputs(file)
 
     def __enter__(self):
@@ -87,7 +89,7 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with hostile():
-        cross_fitting.Evaluator, Here.asked = Here, []
+        Here.asked, EVALUATOR["make_evaluator"] = [], Here
         cross_fitting.Journal.append = die
         made = folder / "search", folder / "split", None
         enabled(folder / "kept", made).refit([0, 1], 3)

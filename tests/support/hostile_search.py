@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation.live import LiveEvaluator
 from ensemble_search.runtime import plugins
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Journal, Record
@@ -24,7 +24,7 @@ def search(folder: Path, inputs: Path, optimizer: str, budget: int) -> list[Reco
         labels = arrays["y_validation"]
         shapes = (len(labels), 1), (len(arrays["X_test"]), 1)
     settings = {} if optimizer == "random" else {"candidates": 50, "local": 3}
-    evaluator = Evaluator(
+    evaluator = LiveEvaluator(
         hostile_space.__name__, inputs / "inputs.npz", seconds=20, memory_mb=2048, threads=1
     )
     with Journal(folder, {"optimizer": optimizer}, shapes) as journal, evaluator:

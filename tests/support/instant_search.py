@@ -1,21 +1,20 @@
 """Whole search jobs in the calling process, with instant learners, to be forked and killed."""
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-import search as search_script
 from ensemble_search.data.split import load_inputs
-from ensemble_search.evaluation.evaluator import Evaluation
+from ensemble_search.evaluation.base import Evaluation
 from ensemble_search.problems.classification import align
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.code_version import code_version
 from ensemble_search.runtime.errors import run
 from ensemble_search.scoring import ensemble_scores
 from ensemble_search.search import fingerprint
-from ensemble_search.search import run as search_run
+from ensemble_search.search.run import run_job
 from support import hostile_space
 
 OPTIMIZERS = {
@@ -33,7 +32,7 @@ PASSING = {"started", "finished", "resumed_after", "files", "commit", "dirty"} |
 class InstantEvaluator:
     """Fits in this process; sharp learners crash, the same ones always."""
 
-    def __init__(self, space_module, inputs, seconds, memory_mb, threads):
+    def __init__(self, space, inputs, limits, threads):
         self.data = load_inputs(inputs)
 
     def __enter__(self):
@@ -64,10 +63,10 @@ def install() -> None:
         return load(kind, name)
 
     plugins.load = load_hostile
-    search_run.Evaluator = InstantEvaluator
     for settings in OPTIMIZERS.values():  # is remembered, and takes longer than a search
-        fingerprint.guard(settings, "hostile")
-        {code_version(*names) for names in fingerprint.modules(settings, "hostile").values()}
+        fingerprint.guard(settings, "hostile", "error")
+        modules = fingerprint.modules(settings, "hostile", "error")
+        {code_version(*names) for names in modules.values()}
 
 
 def make_split(folder: Path) -> None:
@@ -79,20 +78,20 @@ def make_split(folder: Path) -> None:
 
 
 def run_search(folder: Path, split: Path, optimizer: str, budget: int, repeat: int = 0) -> None:
-    """Run the job as the script would; ends with SystemExit unless all went well."""
+    """Run the job; ends with SystemExit, as the script does, unless all went well."""
     job = {
         "dataset": "blobs",
         "search": optimizer,
         "repeat": repeat,
         "seed": 1,
         "space": "hostile",
+        "metric": "error",
         "limits": {"seconds": 60.0, "memory_mb": 4096},
         "budget": {"evaluations": budget},
         "optimizer": OPTIMIZERS[optimizer],
     }
-    sys.argv = ["search.py", "--job", json.dumps(job), "--split", str(split)]
-    sys.argv += ["--checkpoints", str(folder / "checkpoints"), "--output", str(folder / "output")]
-    run(search_script.main)
+    folders = split, folder / "checkpoints", folder / "output"
+    run(partial(run_job, job, *folders, make_evaluator=InstantEvaluator))
 
 
 def outcome(folder: Path, split: Path) -> dict[str, object]:

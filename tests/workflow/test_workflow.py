@@ -291,7 +291,7 @@ def test_another_split_for_every_repeat(checkout):
 
 
 def test_an_edit_of_the_evaluator_evaluates_again(copied):
-    path = copied.folder / "workflow_scripts/ensemble_search/evaluation/evaluator.py"
+    path = copied.folder / "workflow_scripts/ensemble_search/evaluation/live.py"
     path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
     copied.snakemake("--until", "search")
     log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()

@@ -1,7 +1,7 @@
 """Worker process: fits configurations (``python -m ensemble_search.evaluation.worker``).
 
-It is started and watched by ``Evaluator``. Messages in both
-directions are two lengths (:data:`LENGTHS`), a JSON header, and raw float32 bytes.
+It is started and watched by ``LiveEvaluator``. Messages in both directions are two lengths
+(:data:`LENGTHS`), a JSON header, and raw float32 bytes.
 """
 
 import contextlib

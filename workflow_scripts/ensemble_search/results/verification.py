@@ -10,7 +10,7 @@ import numpy as np
 from ensemble_search.data import fetched
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.ensembles.base import rounded
-from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation import live
 from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.classification import Classification
 from ensemble_search.results import layout, outdated, readers
@@ -236,13 +236,9 @@ def _difference(search: _Search, index: int) -> float | str:
         for name, value in rows[0].items()
         if name.startswith("config.") and value is not None
     }
-    evaluator = Evaluator(
-        plugins.module_name("spaces", manifest["space"]),
-        search.split / "inputs.npz",
-        seconds=PATIENCE * manifest["limits"]["seconds"],
-        memory_mb=manifest["limits"]["memory_mb"],
-        threads=manifest.get("threads", 1),
-    )
+    limits = manifest["limits"] | {"seconds": PATIENCE * manifest["limits"]["seconds"]}
+    threads = manifest.get("threads", 1)
+    evaluator = live.make(manifest["space"], search.split / "inputs.npz", limits, threads)
     with evaluator:
         again = evaluator.evaluate(values)
     what = f"'{search.folder}': evaluation {index + 1}"

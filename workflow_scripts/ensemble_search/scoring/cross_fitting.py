@@ -23,7 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from ensemble_search.data.split import Inputs, load_inputs
 from ensemble_search.ensembles.base import Pool, Refit
-from ensemble_search.evaluation.evaluator import Evaluator, WorkerError
+from ensemble_search.evaluation import live
+from ensemble_search.evaluation.base import EvaluatorError, MakeEvaluator
 from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import readers
@@ -43,22 +44,25 @@ class Refitting:
     space
         Name of the space.
     limits
-        ``seconds`` and ``memory_mb`` of one fit, as :class:`Evaluator` has them.
+        ``seconds`` and ``memory_mb`` of one fit, as ``LiveEvaluator`` has them.
     threads
         Threads of the learners.
     folder
         Where the journals of the folds are kept; made where it is missing.
+    make_evaluator
+        What fits; by default, a worker process.
     """
 
     space: str
     limits: Mapping[str, float]
     threads: int
     folder: Path
+    make_evaluator: MakeEvaluator = live.make
 
     @property
     def modules(self) -> list[str]:
         """Modules whose code decides what a fit predicts."""
-        return [plugins.module_name("spaces", self.space), "ensemble_search.evaluation.evaluator"]
+        return [plugins.module_name("spaces", self.space), "ensemble_search.evaluation.live"]
 
     def enable(self, pool: Pool, search: Path, split: Path) -> Pool:
         """Give the pool of a finished search ``refit`` and ``train_labels``.
@@ -132,22 +136,14 @@ class Refitting:
         try:
             with atomic(file) as temporary:
                 np.savez(temporary, allow_pickle=False, **vars(inputs))
-            with self._evaluator(file) as evaluator, threadpool_limits(1):
+            evaluator = self.make_evaluator(self.space, file, self.limits, self.threads)
+            with evaluator, threadpool_limits(1):
                 for values in configurations:
                     yield Record.of(values, evaluator.evaluate(values), labels, CLASSIFICATION)
-        except WorkerError as error:
+        except EvaluatorError as error:
             raise UserError(str(error)) from error
         finally:
             file.unlink(missing_ok=True)
-
-    def _evaluator(self, file: Path) -> Evaluator:
-        return Evaluator(
-            plugins.module_name("spaces", self.space),
-            file,
-            seconds=self.limits["seconds"],
-            memory_mb=self.limits["memory_mb"],
-            threads=self.threads,
-        )
 
     def _fingerprint(self, inputs: Inputs) -> dict[str, Any]:
         """Say what the fits of a fold depend on, besides the configuration."""

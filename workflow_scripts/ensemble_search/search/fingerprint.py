@@ -25,7 +25,7 @@ def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, lis
         "evaluation": [
             plugins.module_name("spaces", space),
             plugins.module_name("metrics", metric),
-            "ensemble_search.evaluation.evaluator",
+            "ensemble_search.evaluation.live",
             "ensemble_search.evaluation.worker",
             "ensemble_search.search.observe",
         ],

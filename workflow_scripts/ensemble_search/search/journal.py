@@ -38,7 +38,7 @@ from ensemble_search.runtime.locks import lock
 from ensemble_search.runtime.schema import fitting
 
 if TYPE_CHECKING:
-    from ensemble_search.evaluation.evaluator import Evaluation
+    from ensemble_search.evaluation.base import Evaluation
     from ensemble_search.problems.base import Problem
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation.base import Evaluator
 from ensemble_search.optimizers.base import History, Observation, Optimizer
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import threadpool_limits
 
 from ensemble_search.data.split import checked_inputs
-from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation import live
+from ensemble_search.evaluation.base import MakeEvaluator
 from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import files, locks, plugins, provenance
@@ -28,8 +30,15 @@ JOB = ("dataset", "search", "repeat", "seed", "space", "metric", "limits", "budg
 OUTPUTS = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
 
 
+# The learners' threads are the worker's; the optimizer's own arrays are small.
+@threadpool_limits.wrap(limits=1)
 def run_job(
-    job: dict[str, Any], split: Path, checkpoints: Path, output: Path, threads: int = 1
+    job: dict[str, Any],
+    split: Path,
+    checkpoints: Path,
+    output: Path,
+    threads: int = 1,
+    make_evaluator: MakeEvaluator = live.make,
 ) -> None:
     """Run a search, or resume it from its journal, and write its results.
 
@@ -45,6 +54,8 @@ def run_job(
         Folder for the results.
     threads
         Threads of the learners.
+    make_evaluator
+        What evaluates the configurations; by default, fits in a worker process.
 
     Raises
     ------
@@ -66,13 +77,7 @@ def run_job(
     shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
     folder = checkpoints / fingerprint.short(identity)
     new = not folder.exists()
-    evaluator = Evaluator(
-        plugins.module_name("spaces", job["space"]),
-        split / "inputs.npz",
-        seconds=job["limits"]["seconds"],
-        memory_mb=job["limits"]["memory_mb"],
-        threads=threads,
-    )
+    evaluator = make_evaluator(job["space"], split / "inputs.npz", job["limits"], threads)
     started = provenance.process_started()
     wait = locks.WAIT in os.environ
     with Journal(folder, identity, shapes, wait) as journal, evaluator:

@@ -14,10 +14,11 @@ import numpy as np
 import psutil
 import pytest
 
-from ensemble_search.evaluation import evaluator as evaluator_module
+from ensemble_search.evaluation import live as evaluator_module
 from ensemble_search.evaluation import process as process_module
 from ensemble_search.evaluation import worker as worker_module
-from ensemble_search.evaluation.evaluator import Evaluator, WorkerError
+from ensemble_search.evaluation.base import EvaluatorError
+from ensemble_search.evaluation.live import LiveEvaluator
 from ensemble_search.evaluation.worker import MODULES
 from ensemble_search.runtime.errors import UserError
 from support import PYTHONPATH, TESTS
@@ -42,13 +43,13 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def evaluator(inputs):
-    with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as made:
+    with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def patient(inputs):
-    with Evaluator(SPACE, inputs, 60, MEMORY, 1) as made:
+    with LiveEvaluator(SPACE, inputs, 60, MEMORY, 1) as made:
         yield made
 
 
@@ -140,18 +141,18 @@ def test_no_labels_but_those_of_training(inputs, tmp_path, good):
     with np.load(inputs) as data:
         kept = {k: data[k] for k in data.files if k != "y_validation"}
     np.savez(tmp_path / "inputs.npz", **kept)
-    with Evaluator(SPACE, tmp_path / "inputs.npz", SECONDS, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, tmp_path / "inputs.npz", SECONDS, MEMORY, 1) as evaluator:
         check_next(evaluator, good)
 
 
 def test_worker_without_work_is_never_started(tmp_path):
-    with Evaluator("no_such_module", tmp_path / "none.npz", 1, MEMORY, 1):
+    with LiveEvaluator("no_such_module", tmp_path / "none.npz", 1, MEMORY, 1):
         pass
 
 
 def test_large_predictions_pass_the_pipe(tmp_path):
     inputs = write_inputs(tmp_path, n_rows=600, n_features=1, n_classes=500, test_rows=52_000)
-    with Evaluator(SPACE, inputs, 60, 4096, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, 60, 4096, 1) as evaluator:
         result = evaluator.evaluate({"behaviour": "random"})
     assert result.status == "ok", result.message
     assert result.test.nbytes > 100e6
@@ -258,7 +259,7 @@ def test_waiting_for_a_processor_is_not_waiting(inputs, monkeypatch):
     try:
         for other in others:
             other.stdout.readline()
-        with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
+        with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
             result = evaluator.evaluate({"behaviour": "work", "seconds": 0.8 * SECONDS})
     finally:
         os.sched_setaffinity(0, processors)
@@ -272,7 +273,7 @@ def test_waiting_for_a_processor_is_not_waiting(inputs, monkeypatch):
 
 def test_cpu_time_counts_for_each_thread(inputs):
     values = {"behaviour": "work", "seconds": 1.5 * SECONDS}
-    with Evaluator(SPACE, inputs, SECONDS, MEMORY, 2) as evaluator:
+    with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 2) as evaluator:
         result = evaluator.evaluate(values)
         assert result.status == "ok"
         assert result.cpu_seconds == pytest.approx(1.5 * SECONDS, rel=0.2)
@@ -282,7 +283,7 @@ def test_cpu_time_counts_for_each_thread(inputs):
 
 def test_limit_holds_between_two_looks(inputs):
     # The worker is looked at after 20 ms first: by then this learner has finished.
-    with Evaluator(SPACE, inputs, 0.005, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, 0.005, MEMORY, 1) as evaluator:
         result = evaluator.evaluate({"behaviour": "work", "seconds": 0.012})
     assert (result.status, result.error_type) == ("timeout", "TimeoutError")
     assert result.validation is None
@@ -290,7 +291,7 @@ def test_limit_holds_between_two_looks(inputs):
 
 def test_tree_is_found_without_the_children_file(inputs, monkeypatch):
     monkeypatch.setattr(process_module, "_HAS_CHILDREN_FILE", False)
-    with Evaluator(SPACE, inputs, 5, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, 5, MEMORY, 1) as evaluator:
         assert evaluator.evaluate({"behaviour": "child_grows"}).status == "memory"
 
 
@@ -301,7 +302,7 @@ def test_memory_that_an_evaluation_keeps_is_not_charged_to_the_next(evaluator):
 
 def test_too_little_memory_for_the_worker_is_a_mistake_of_the_user(inputs):
     with (
-        Evaluator(SPACE, inputs, SECONDS, 16, 1) as evaluator,
+        LiveEvaluator(SPACE, inputs, SECONDS, 16, 1) as evaluator,
         pytest.raises(UserError, match=r"limits.memory_mb: 16 is too little: the worker takes \d+"),
     ):
         evaluator.evaluate(GOOD)
@@ -319,7 +320,7 @@ def test_order_of_evaluations_does_not_matter(inputs):
     ]
     results = []
     for order in ([0, 1, 2, 3], [2, 3, 1, 1, 0]):
-        with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
+        with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
             found = {i: evaluator.evaluate(every[i]) for i in order}
         results.append([found[i].test.tobytes() for i in range(4)])
     assert results[0] == results[1]
@@ -354,7 +355,7 @@ def test_worker_killed_from_outside_is_no_failure_of_the_configuration(evaluator
 
 
 def test_close_ends_the_worker(inputs):
-    with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
         evaluator.evaluate(GOOD)
         pid, files = worker_pid(evaluator), len(os.listdir("/proc/self/fd"))
     assert gone(pid, 0.1)
@@ -378,7 +379,7 @@ def spare_pid(evaluator):
 
 
 def test_a_spare_worker_waits_from_the_first_replacement_on(inputs, good):
-    with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
         check_next(evaluator, good)
         assert evaluator._spare is None
         pids = {worker_pid(evaluator)}
@@ -395,7 +396,7 @@ def test_a_spare_worker_waits_from_the_first_replacement_on(inputs, good):
 
 
 def test_a_spare_worker_that_is_killed_from_outside_is_not_missed(inputs, good):
-    with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
         evaluator.evaluate({"behaviour": "segfault"})
         os.kill(spare_pid(evaluator), signal.SIGKILL)
         gone(spare_pid(evaluator))
@@ -406,7 +407,7 @@ def test_a_spare_worker_that_is_killed_from_outside_is_not_missed(inputs, good):
 
 def test_no_spare_worker_is_kept_that_takes_much_memory(inputs, good, monkeypatch):
     monkeypatch.setattr(evaluator_module, "SPARE_MB", 1)
-    with Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
+    with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator:
         evaluator.evaluate({"behaviour": "segfault"})
         check_next(evaluator, good)
         assert evaluator._spare is None
@@ -420,7 +421,7 @@ def test_memory_of_a_worker_counts_whole_however_many_share_it(inputs, tmp_path)
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
-        Evaluator(SPACE, inputs, 60, MEMORY, 1) as evaluator,
+        LiveEvaluator(SPACE, inputs, 60, MEMORY, 1) as evaluator,
     ):
         sum(mapped[:: mmap.PAGESIZE])
         result = evaluator.evaluate(values)
@@ -430,9 +431,9 @@ def test_memory_of_a_worker_counts_whole_however_many_share_it(inputs, tmp_path)
 PARENT = """
 import json, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background shell
-from ensemble_search.evaluation.evaluator import Evaluator
+from ensemble_search.evaluation.live import LiveEvaluator
 inputs, behaviour, first = sys.argv[1:]
-with Evaluator("support.hostile_space", inputs, 60, 512, 1) as evaluator:
+with LiveEvaluator("support.hostile_space", inputs, 60, 512, 1) as evaluator:
     evaluator.evaluate({"behaviour": first} if first != "none" else {})
     evaluator.evaluate({})
     print(evaluator._worker._process.pid, flush=True)
@@ -491,14 +492,14 @@ def test_an_interrupt_is_no_failed_evaluation(inputs):
 
 def test_worker_that_cannot_start_is_an_error(inputs, tmp_path):
     with (
-        Evaluator("no_such_space", inputs, SECONDS, MEMORY, 1) as evaluator,
-        pytest.raises(WorkerError, match=r"(?s)did not start.*No module named 'no_such_space'"),
+        LiveEvaluator("no_such_space", inputs, SECONDS, MEMORY, 1) as evaluator,
+        pytest.raises(EvaluatorError, match=r"(?s)did not start.*No module named 'no_such_space'"),
     ):
         evaluator.evaluate(GOOD)
     (tmp_path / "inputs.npz").write_bytes(b"PK torn")
     with (
-        Evaluator(SPACE, tmp_path / "inputs.npz", SECONDS, MEMORY, 1) as evaluator,
-        pytest.raises(WorkerError, match="did not start"),
+        LiveEvaluator(SPACE, tmp_path / "inputs.npz", SECONDS, MEMORY, 1) as evaluator,
+        pytest.raises(EvaluatorError, match="did not start"),
     ):
         for _ in range(2):
             evaluator.evaluate(GOOD)
@@ -507,8 +508,8 @@ def test_worker_that_cannot_start_is_an_error(inputs, tmp_path):
 def test_start_has_a_limit_of_time(inputs, monkeypatch):
     monkeypatch.setattr(evaluator_module, "START_SECONDS", 0.1)
     with (
-        Evaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator,
-        pytest.raises(WorkerError, match="not started within"),
+        LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator,
+        pytest.raises(EvaluatorError, match="not started within"),
     ):
         evaluator.evaluate(GOOD)
 

@@ -3,14 +3,15 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ensemble_search.evaluation.base import Evaluation, EvaluatorError
 from ensemble_search.evaluation.process import WorkerProcess
 from ensemble_search.evaluation.worker import MIB, is_out_of_memory
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 
 START_SECONDS = 300
@@ -24,51 +25,11 @@ SPARE_MB = 1000
 NEARLY_FULL = 0.75
 
 
-class WorkerError(RuntimeError):
-    """The worker cannot do its work at all: an error of the search, of no configuration."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What came of one configuration.
-
-    Attributes
-    ----------
-    status
-        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (predictions that are none).
-    validation, test
-        Class probabilities, float32, of shapes (n_validation, n_classes) and (n_test, n_classes);
-        None unless the status is ``ok``.
-    fit_seconds
-        Wall-clock seconds to build, fit and predict.
-    cpu_seconds
-        CPU seconds of the worker and its children meanwhile.
-    predict_seconds
-        Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
-    memory_mb
-        Largest resident memory meanwhile in MiB, interpreter and data included: of the worker, as
-        the kernel counts it, and of its children as often as it was looked at. Of a killed
-        evaluation what was seen; the limit if it was killed for memory.
-    error_type, message
-        Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
-    """
-
-    status: str
-    validation: np.ndarray | None
-    test: np.ndarray | None
-    fit_seconds: float
-    cpu_seconds: float
-    predict_seconds: float | None
-    memory_mb: float
-    error_type: str | None
-    message: str | None
-
-
 class _LimitError(Exception):
     """An evaluation has gone beyond a limit: status, name of the error, message."""
 
 
-class Evaluator:
+class LiveEvaluator:
     """Fits configurations in a worker process that is killed when it goes beyond a limit.
 
     The worker lives on from evaluation to evaluation and is replaced when it has died, was killed,
@@ -112,7 +73,7 @@ class Evaluator:
         self._replaces = False
         self._id = 0
 
-    def __enter__(self) -> "Evaluator":
+    def __enter__(self) -> "LiveEvaluator":
         return self
 
     def __exit__(self, *_) -> None:
@@ -145,7 +106,7 @@ class Evaluator:
         ------
         UserError
             If the memory limit is too low for the worker itself.
-        WorkerError
+        EvaluatorError
             If the worker does not start. Whatever a configuration does is a result instead.
         """
         self._id += 1
@@ -160,7 +121,7 @@ class Evaluator:
         except BaseException:  # an interrupt: the worker is in the middle of something
             self.close()
             raise
-        raise WorkerError(f"the worker died {TRIES} times before it took an evaluation")
+        raise EvaluatorError(f"the worker died {TRIES} times before it took an evaluation")
 
     def _start(self) -> WorkerProcess:
         """Take the spare worker, if it lives, or a new one, and wait until it is ready."""
@@ -173,13 +134,13 @@ class Evaluator:
 
         def check() -> None:
             if time.monotonic() > end:
-                raise WorkerError(f"the worker has not started within {START_SECONDS} s")
+                raise EvaluatorError(f"the worker has not started within {START_SECONDS} s")
 
         try:
             ready, _ = worker.receive(check)
         except EOFError:
             cause = worker.cause_of_death()[1]
-            raise WorkerError(f"the worker did not start: {cause}\n{worker.stderr}") from None
+            raise EvaluatorError(f"the worker did not start: {cause}\n{worker.stderr}") from None
         if ready["resident_mb"] * MIB > self._memory:
             needed = int(ready["resident_mb"])
             raise UserError(
@@ -268,3 +229,9 @@ class Evaluator:
         if cpu > self._seconds * self._threads:
             text = f"more than {self._seconds:g} s of CPU time a thread"
             raise _LimitError("timeout", "TimeoutError", text)
+
+
+def make(space: str, inputs: Path, limits: Mapping[str, float], threads: int) -> LiveEvaluator:
+    """Make an evaluator that fits; see ``MakeEvaluator``."""
+    module = plugins.module_name("spaces", space)
+    return LiveEvaluator(module, inputs, limits["seconds"], limits["memory_mb"], threads)
