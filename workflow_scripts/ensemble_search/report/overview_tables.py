@@ -86,7 +86,10 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
     ]
     if (metric := results.study.get("metric", "error")) != "error":
         title = plugins.load("metrics", metric).title
-        notes.append(f"Error stands for the study's metric, {title}, on this and on all pages.")
+        notes.append(
+            f"Error stands for the study's metric, {title}, on this and on all pages; that of the "
+            "majority is the share of wrong labels."
+        )
     return Table(
         name,
         f"Test error in percent, mean ± standard deviation over {over}",
