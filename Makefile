@@ -78,7 +78,7 @@ $(VENV)/installed: envs/requirements.lock
 	@touch $@
 
 schema: env
-	$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.model > schemas/study.schema.json
+	$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.schema > schemas/study.schema.json
 
 format: env
 	$(RUN) ruff check --fix .

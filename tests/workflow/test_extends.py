@@ -12,7 +12,7 @@ import yaml
 from ensemble_search.jobs import Jobs
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.locks import lock
-from ensemble_search.study import model
+from ensemble_search.study import model, schema
 from support import ROOT
 from support.checkout import Checkout
 
@@ -94,7 +94,7 @@ def test_each_mistake_gets_one_line(tmp_path, main, ablation, says):
 def test_schema_asks_only_for_what_is_not_inherited():
     import jsonschema
 
-    validator = jsonschema.Draft202012Validator(model.schema())
+    validator = jsonschema.Draft202012Validator(schema.schema())
     assert validator.is_valid(ABLATION)
     assert validator.is_valid(MAIN)
     assert not validator.is_valid({**ABLATION, "extends": None})

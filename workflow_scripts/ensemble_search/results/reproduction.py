@@ -15,7 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ensemble_search.results import manifest
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.study.model import Name, Study
+from ensemble_search.study.model import Study
+from ensemble_search.study.sections.names import Name
 
 #: Tables of measurements or of the environment, and such columns of other tables.
 IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")

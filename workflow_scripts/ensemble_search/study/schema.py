@@ -1,0 +1,35 @@
+"""The JSON schema of study files, for editors: ``python -m ensemble_search.study.schema``."""
+
+import json
+import sys
+from typing import Any
+
+from ensemble_search.runtime import plugins
+from ensemble_search.study.model import PLUGINS, Study
+from ensemble_search.study.sections import names
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a study file, with the settings of every plugin."""
+    result = Study.model_json_schema()
+    for section in names.NAMED:
+        result["properties"][section]["additionalProperties"] = False  # no other names
+    for section, module in PLUGINS.items():
+        choices = []
+        for name in plugins.available(module.KIND):
+            choice = plugins.load(module.KIND, name).model_json_schema()
+            choice["properties"] = {module.KEY: {"const": name}, **choice.get("properties", {})}
+            choice["required"] = [module.KEY, *choice.get("required", [])]
+            choices.append(choice)
+        result["properties"][section]["patternProperties"] = {names.NAME: {"anyOf": choices}}
+    # A study that extends another inherits missing keys.
+    required = [key for key in result["required"] if key != "study"]
+    result["required"] = ["study"]
+    result["if"] = {"properties": {"extends": {"type": "string"}}, "required": ["extends"]}
+    result["else"] = {"required": required}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result}
+
+
+if __name__ == "__main__":
+    json.dump(schema(), sys.stdout, indent=2, sort_keys=True)
+    print()

@@ -1,0 +1,35 @@
+"""What several sections of a study share."""
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict
+
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.plugins import nearest
+
+#: Largest seed: tables have 64 bits.
+SEED = 2**63 - 1
+#: Largest time limit, far beyond any machine: 32 years.
+SECONDS = 1e9
+
+
+class Section(BaseModel):
+    """Base of the sections: unknown keys, conversions of types and infinity are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def plugin_problems(where: str, kind: str, name: str) -> Iterator[str]:
+    """Check that there is a plugin of this name, and that it can be loaded.
+
+    ``where`` is the key that names it, and ``kind`` the folder of the plugin.
+    """
+    known = plugins.available(kind)
+    if name not in known:
+        yield f"{where}: there is no '{name}'; {nearest(name, known)}"
+        return
+    try:
+        plugins.load(kind, name)
+    except UserError as error:
+        yield f"{where}: {error}"

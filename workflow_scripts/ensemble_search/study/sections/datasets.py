@@ -1,0 +1,80 @@
+"""`datasets`: where the data come from."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from ensemble_search.data import roles
+from ensemble_search.data.sources import (
+    BUNDLED,
+    LARGEST_ID,
+    check_file,
+    source_key,
+    source_kind,
+)
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study.sections.base import Section
+
+if TYPE_CHECKING:
+    from ensemble_search.study.model import Study
+
+
+class Columns(Section):
+    """How columns are taken, where it is to be otherwise than their values say."""
+
+    drop: list[str] = Field([], description="left out")
+    numeric: list[str] = Field([], description="numbers; what is none is missing")
+    categorical: list[str] = Field([], description="categories, numbers too")
+    date: list[str] = Field([], description="dates; what is none is missing")
+
+
+class Dataset(Section):
+    """Where a data set comes from: exactly one of `openml`, `file` and `sklearn`."""
+
+    openml: int | None = Field(
+        None, ge=1, le=LARGEST_ID, description="id of the data set at OpenML"
+    )
+    version: int | None = Field(None, ge=1, le=LARGEST_ID, description="expected version at OpenML")
+    md5: str | None = Field(
+        None, pattern="^[0-9a-f]{32}$", description="expected MD5 of the ARFF file"
+    )
+    file: str | None = Field(
+        None, min_length=1, description="a CSV, Parquet or ARFF file, relative to the work folder"
+    )
+    target: str | None = Field(None, min_length=1, description="target column of `file`")
+    sklearn: Literal[BUNDLED] | None = Field(None, description="a data set that scikit-learn ships")
+    columns: Columns | None = Field(None, description="names of columns that are taken otherwise")
+
+    @field_validator("columns")
+    @classmethod
+    def _plain(cls, columns: Columns | None) -> Columns | None:
+        """Sort columns, and drop the key if it is empty."""
+        lists = {role: sorted(names) for role, names in columns or () if names}
+        return Columns(**lists) if lists else None
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The source as written, without what is not set."""
+        return self.model_dump(exclude_none=True, exclude_defaults=True)
+
+
+def problems(study: "Study") -> Iterator[str]:
+    """Check the sources, the files among them and their columns."""
+    sources: dict[str, str] = {}
+    for name, dataset in study.datasets.items():
+        where = f"datasets.{name}"
+        try:
+            source_kind(dataset.source, where)
+        except UserError as error:
+            yield from error.problems
+            continue
+        if dataset.file is not None:
+            try:
+                names = check_file(dataset.file, dataset.target)
+                roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
+            except UserError as error:
+                yield from (f"{where}.{line}" for line in error.problems)
+        other = sources.setdefault(source_key(dataset.source), name)
+        if study.datasets[other] != dataset:
+            yield f"{where}: the same source as '{other}', pinned otherwise"

@@ -1,0 +1,27 @@
+"""`ensembles`: kinds of ensembles with settings."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+
+if TYPE_CHECKING:
+    from ensemble_search.study.model import Study
+
+#: The folder of the plugins, and the key that names one.
+KIND, KEY = "ensembles", "type"
+
+
+def make(study: "Study", name: str):
+    """Create an ensemble of the study."""
+    return plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
+
+
+def problems(study: "Study") -> Iterator[str]:
+    """Check the settings of every ensemble."""
+    for name in study.ensembles:
+        try:
+            make(study, name)
+        except UserError as error:
+            yield from error.problems

@@ -1,0 +1,41 @@
+"""`searches`: optimizers with settings."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+
+if TYPE_CHECKING:
+    from ensemble_search.study.model import Study
+
+#: The folder of the plugins, and the key that names one.
+KIND, KEY = "optimizers", "optimizer"
+
+
+def make(study: "Study", name: str):
+    """Create the optimizer of a search; one that a method uses is told the budget."""
+    made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
+    if name not in study.used("search"):
+        return made
+    evaluations = study.budget.evaluations
+    try:
+        made = made.planned(evaluations)
+    except UserError as error:
+        raise UserError(f"searches.{name}.{error}") from None
+    if made.minimum_evaluations > (evaluations or math.inf):
+        raise UserError(
+            f"budget.evaluations: {evaluations} is below what search '{name}' needs for its "
+            f"initial design and one suggestion, {made.minimum_evaluations}"
+        )
+    return made
+
+
+def problems(study: "Study") -> Iterator[str]:
+    """Check the settings of every search."""
+    for name in study.searches:
+        try:
+            make(study, name)
+        except UserError as error:
+            yield from error.problems
