@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ensemble_search.ensembles.base import RESOLUTION, Members, Pool
-from ensemble_search.ensembles.greedy.error_counts import make_sums
+from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, paths, select
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.problems.classification import CLASSIFICATION
@@ -160,7 +160,7 @@ def test_a_probability_that_a_sum_cannot_hold_is_no_majority(order):
     assert trajectory == [exact_errors(path[:n], predictions, labels) for n in (1, 2)]
     votes = make_sums(predictions, labels)
     for first in (0, 1):
-        count = votes.counter(votes.add(votes.zero, first), 2)
+        count = votes.scorer(votes.add(votes.zero, first), 2)
         assert count(votes.models(0, 2))[1 - first] == 1  # only the tied third sample
 
 
@@ -174,7 +174,7 @@ def test_the_smallest_majority_counts_in_the_largest_ensembles(size):
         assert predicted_labels(members.predict(predictions)).tolist() == [label]
         votes = make_sums(predictions, np.array([1]))
         sums = size // 2 * votes.models(2, 3)[:, 0].astype(float)
-        assert votes.counter(sums, size)(votes.models(0, 1)).tolist() == [1 - label]
+        assert votes.scorer(sums, size)(votes.models(0, 1)).tolist() == [1 - label]
 
 
 def noisy_pool(seed, n, n_samples, n_classes):

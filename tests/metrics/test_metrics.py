@@ -8,8 +8,8 @@ from sklearn import metrics as reference
 
 from ensemble_search.ensembles.base import Pool
 from ensemble_search.ensembles.greedy import round_robin
-from ensemble_search.ensembles.greedy.error_counts import make_sums
 from ensemble_search.ensembles.greedy.forward_selection import forward_selection
+from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, select
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.optimizers.base import History
@@ -104,9 +104,9 @@ def test_sums_have_the_losses_of_their_means(seed, n_classes, name):
     """Counts, the fast way of the error, too."""
     metric = METRICS[name]
     labels, predictions = draw(n_classes, seed, n=25, models=4)
-    pool = make_sums(predictions, labels, metric)
-    sums = pool.add(pool.add(pool.zero, 2), 0)
-    found = pool.losses(pool.counter(sums, 3)(pool.models(0, 4)))
+    candidates = make_sums(predictions, labels, metric)
+    sums = candidates.add(candidates.add(candidates.zero, 2), 0)
+    found = candidates.losses(candidates.scorer(sums, 3)(candidates.models(0, 4)))
     means = [(predictions[2].astype(float) + predictions[0] + p) / 3 for p in predictions]
     expected = [metric.loss(labels, mean) for mean in means]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

@@ -4,8 +4,8 @@ Every round adds the model that makes the error of the mean probability lowest, 
 know the error of (selected + a) for every model a. Two things make this cheap without changing a
 result:
 
-* Errors are counted by ``greedy.error_counts``, which looks only at the samples whose label some
-  model of the pool can still turn.
+* ``greedy.running_sums`` counts errors only on the samples whose label some model of the pool can
+  still turn.
 * When a model joins the pool, the rounds before the first one that it wins stay as they are, so
   only its own error in these rounds is computed (:func:`paths`).
 """
@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import RESOLUTION, Ensemble, Members, Pool
-from ensemble_search.ensembles.greedy.error_counts import make_sums, right_probabilities
+from ensemble_search.ensembles.greedy.running_sums import make_sums, right_probabilities
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 
@@ -162,15 +162,15 @@ def log_losses(right: np.ndarray) -> np.ndarray:
 
 
 class _Round:
-    """One round: the sums before it, the counter of errors, its winner and the winner's key.
+    """One round: the sums before it, what scores models, its winner and the winner's key.
 
     ``right`` is the sum of the labels' probabilities before it (of rule ``log-loss`` only).
     """
 
-    __slots__ = ("count", "key", "right", "sums", "winner")
+    __slots__ = ("key", "right", "score", "sums", "winner")
 
-    def __init__(self, sums: np.ndarray, count: Callable, right: np.ndarray | None):
-        self.sums, self.count, self.right = sums, count, right
+    def __init__(self, sums: np.ndarray, score: Callable, right: np.ndarray | None):
+        self.sums, self.score, self.right = sums, score, right
 
     def won(self, winner: int, key: tuple[float, float, float]) -> None:
         self.winner, self.key = winner, key
@@ -188,7 +188,7 @@ class _Rounds:
         ties: Ties,
         metric: Metric,
     ):
-        self.pool, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
+        self.candidates, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
         # The first draws are the same however many follow.
         self.draws = [
             np.random.default_rng([seed, number]).random(len(predictions))
@@ -203,9 +203,9 @@ class _Rounds:
 
     def join(self, new: int) -> None:
         """Let a model win the first round that it can, and forget those that follow."""
-        model = self.pool.models(new, new + 1).copy()
+        model = self.candidates.models(new, new + 1).copy()
         for place, current in enumerate(self.rounds):
-            wrong = current.count(model)[0].item()
+            wrong = current.score(model)[0].item()
             if wrong > current.key[0]:
                 continue
             key = wrong, float(self._second(place, np.array([new]))[0]), self.draws[place][new]
@@ -216,10 +216,10 @@ class _Rounds:
 
     def fill(self, n: int) -> None:
         """Append the rounds that are missing, choosing among the first ``n`` models."""
-        models = self.pool.models(0, n)
+        models = self.candidates.models(0, n)
         for place in range(len(self.rounds), self.size):
             self.rounds.append(self._begin())
-            wrong = self.rounds[place].count(models)
+            wrong = self.rounds[place].score(models)
             tied = np.flatnonzero(wrong == wrong.min())
             second, draws = self._second(place, tied), self.draws[place][tied]
             best = int(np.lexsort((draws, second))[0])
@@ -228,15 +228,15 @@ class _Rounds:
 
     def _begin(self) -> _Round:
         """Prepare the round after the last one."""
-        sums, right = self.pool.zero, None
+        sums, right = self.candidates.zero, None
         if self.rounds:
             last = self.rounds[-1]
-            sums = self.pool.add(last.sums, last.winner)
+            sums = self.candidates.add(last.sums, last.winner)
         if self.right is not None:
             right = np.zeros(self.right.shape[1])
             if self.rounds:
                 right = last.right + self.right[last.winner]
-        return _Round(sums, self.pool.counter(sums, len(self.rounds) + 1), right)
+        return _Round(sums, self.candidates.scorer(sums, len(self.rounds) + 1), right)
 
     def _second(self, place: int, models: np.ndarray) -> np.ndarray:
         """Return what decides between models that err alike, the lowest first, shape (k,)."""

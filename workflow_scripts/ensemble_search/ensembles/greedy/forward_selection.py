@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensemble_search.ensembles.greedy.error_counts import make_sums
+from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 
@@ -45,13 +45,13 @@ def forward_selection(
     chosen
         Indices in the order in which they were chosen.
     """
-    pool = make_sums(predictions, labels, metric)
-    models = pool.models(0, len(predictions))
-    sums, chosen = pool.zero, []
+    candidates = make_sums(predictions, labels, metric)
+    models = candidates.models(0, len(predictions))
+    sums, chosen = candidates.zero, []
     while len(chosen) < min(size, len(predictions)):
-        losses = pool.counter(sums, len(chosen) + 1)(models).astype(float)
+        losses = candidates.scorer(sums, len(chosen) + 1)(models).astype(float)
         losses[chosen] = np.inf
         winner = int(np.lexsort((rng.random(len(losses)), losses))[0])
-        sums = pool.add(sums, winner)
+        sums = candidates.add(sums, winner)
         chosen.append(winner)
     return chosen

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ensemble_search.ensembles.greedy.error_counts import make_sums
+from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 
@@ -19,7 +19,7 @@ SEED = 0
 def fillings(
     predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
 ) -> Iterator[list[int]]:
-    """Yield, for every prefix of a pool of successes, the models that its slots hold.
+    """Yield, for every prefix of the successes, the models that its slots hold.
 
     The n-th success (from 1) is the turn of slot (n - 1) mod size: it gets the model, of all n,
     that makes the loss of the mean prediction of all slots lowest, one of equal ones uniformly at
@@ -44,11 +44,11 @@ def fillings(
     """
     if not len(predictions):
         return
-    pool = make_sums(predictions, labels, metric)
+    candidates = make_sums(predictions, labels, metric)
     slots: list[int] = []
     for n in range(1, len(predictions) + 1):
         turn = (n - 1) % size
-        wrong = _losses(pool, slots, turn, n)
+        wrong = _losses(candidates, slots, turn, n)
         winner = int(np.lexsort((np.random.default_rng([SEED, n]).random(n), wrong))[0])
         slots = [*slots[:turn], winner, *slots[turn + 1 :]]
         yield slots
@@ -71,14 +71,14 @@ def next_losses(
     """
     *_, slots = fillings(predictions, labels, size, metric)
     n = len(predictions)
-    pool = make_sums(predictions, labels, metric)
-    return pool.losses(_losses(pool, slots, n % size, n))
+    candidates = make_sums(predictions, labels, metric)
+    return candidates.losses(_losses(candidates, slots, n % size, n))
 
 
-def _losses(pool, slots: list[int], turn: int, n: int) -> np.ndarray:
+def _losses(candidates, slots: list[int], turn: int, n: int) -> np.ndarray:
     """Return the losses of the slots with each of the first n models in that whose turn it is."""
     others = slots[:turn] + slots[turn + 1 :]
-    sums = pool.zero
+    sums = candidates.zero
     for model in others:
-        sums = pool.add(sums, model)
-    return pool.counter(sums, len(others) + 1)(pool.models(0, n))
+        sums = candidates.add(sums, model)
+    return candidates.scorer(sums, len(others) + 1)(candidates.models(0, n))

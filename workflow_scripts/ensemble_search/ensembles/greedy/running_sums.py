@@ -1,4 +1,4 @@
-"""Losses of an ensemble to which one model of a pool is added, for every model at once.
+"""Running sums of predictions, and the loss with one more model, for every model at once.
 
 The error has a fast and exact way, counts of wrong labels: a label that no model of the pool can
 turn, because the sum of the others is too clear, is counted once for all models; only the other
@@ -67,7 +67,7 @@ class _Counts:
     """What is counted are wrong labels."""
 
     def losses(self, found: np.ndarray) -> np.ndarray:
-        """Return what :meth:`counter`'s functions found as losses."""
+        """Return what :meth:`scorer`'s functions found as losses."""
         return found / len(self.labels)
 
 
@@ -82,14 +82,14 @@ class TwoClasses(_Counts):
         self.zero = np.zeros(len(labels))
 
     def models(self, start: int, stop: int) -> np.ndarray:
-        """Return consecutive models, as :meth:`counter`'s functions take them."""
+        """Return consecutive models, as :meth:`scorer`'s functions take them."""
         return self.by_sample[:, start:stop]
 
     def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
         """Return the sums with one more model."""
         return sums + self.by_sample[:, winner]
 
-    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from models to their errors in round ``number`` (from 1).
 
         A label is 1 if sums + p > number / 2, that is if p is above a limit, and a float32 is
@@ -125,14 +125,14 @@ class ManyClasses(_Counts):
         self.zero = np.zeros(self.low.shape)
 
     def models(self, start: int, stop: int) -> np.ndarray:
-        """Return consecutive models, as :meth:`counter`'s functions take them."""
+        """Return consecutive models, as :meth:`scorer`'s functions take them."""
         return self.by_class[:, :, start:stop]
 
     def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
         """Return the sums with one more model."""
         return sums + self.by_class[:, :, winner]
 
-    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from models to their errors in a round (whatever its number)."""
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
@@ -167,14 +167,14 @@ class Losses:
         self.zero = np.zeros(self.predictions.shape[1:])
 
     def models(self, start: int, stop: int) -> np.ndarray:
-        """Return consecutive models, as :meth:`counter`'s functions take them."""
+        """Return consecutive models, as :meth:`scorer`'s functions take them."""
         return self.predictions[start:stop]
 
     def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
         """Return the sums with one more model."""
         return sums + self.predictions[winner]
 
-    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from models to their losses in round ``number`` (from 1)."""
 
         def losses(models: np.ndarray) -> np.ndarray:
@@ -184,7 +184,7 @@ class Losses:
         return losses
 
     def losses(self, found: np.ndarray) -> np.ndarray:
-        """Return what :meth:`counter`'s functions found as losses."""
+        """Return what :meth:`scorer`'s functions found as losses."""
         return found.astype(float)
 
 
