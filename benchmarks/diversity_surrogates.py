@@ -112,17 +112,17 @@ def main() -> None:
     warnings.simplefilter("ignore")
     space = plugins.load("spaces", args.space)()
     if args.search:
-        pools = [read(folder, space) for folder in args.search]
+        sets = [read(folder, space) for folder in args.search]
     else:
-        pools = [fitted(space, args.configurations, args.classes)]
+        sets = [fitted(space, args.configurations, args.classes)]
     column = space.index["algorithm"]
     heads = ["tau held-out", "observed", "never tried", "predicted / true", "spread", "seconds"]
     print(f"{'surrogate':20s} {'n':>4s}  " + "  ".join(heads))
-    for n in (n for n in args.sizes if all(n + HELD_OUT <= len(p.vectors) for p in pools)):
+    for n in (n for n in args.sizes if all(n + HELD_OUT <= len(s.vectors) for s in sets)):
         for name in args.names:
             rows = [
-                measure(name, pool, n, pool.vectors[:, column], shuffle)
-                for pool in pools
+                measure(name, evaluated, n, evaluated.vectors[:, column], shuffle)
+                for evaluated in sets
                 for shuffle in range(args.shuffles)
             ]
             held, seen, new, predicted, true, wide, narrow, seconds = np.mean(rows, axis=0)

@@ -96,8 +96,8 @@ def evaluate_all(configurations, inputs: Path, arguments) -> list:
         with LiveEvaluator(module, inputs, arguments.seconds, arguments.memory_mb, 1) as evaluator:
             return [evaluator.evaluate(c) for c in configurations[part :: arguments.workers]]
 
-    with ThreadPoolExecutor(arguments.workers) as pool:
-        parts = list(pool.map(some, range(arguments.workers)))
+    with ThreadPoolExecutor(arguments.workers) as executor:
+        parts = list(executor.map(some, range(arguments.workers)))
     results = [None] * len(configurations)
     for i, part in enumerate(parts):
         results[i :: arguments.workers] = part

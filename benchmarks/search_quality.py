@@ -342,19 +342,19 @@ def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
     """Do runs, and write each down when it is finished."""
     if not todo:
         return
-    with ProcessPoolExecutor(jobs, initializer=work_for, initargs=(os.getpid(),)) as pool:
-        running = [pool.submit(start_run, *arguments) for arguments in todo]
+    with ProcessPoolExecutor(jobs, initializer=work_for, initargs=(os.getpid(),)) as executor:
+        running = [executor.submit(start_run, *arguments) for arguments in todo]
         try:
             for done, future in enumerate(as_completed(running), 1):
                 results.append(future.result())
                 print(f"\r{done} of {len(todo)} runs", end="", file=sys.stderr, flush=True)
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False, cancel_futures=True)
     print(file=sys.stderr)
 
 
 def work_for(parent: int) -> None:
-    """Let a process of the pool end with the one that started it, and not before."""
+    """Let a process of the executor end with the one that started it, and not before."""
     signal.set_wakeup_fd(-1)
     for number in signals.SIGNALS:
         signal.signal(number, signal.SIG_IGN)

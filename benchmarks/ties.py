@@ -10,8 +10,9 @@ the standard deviation of the test error over the draws, ``members`` counts uniq
 the difference of test errors from the rule ``random``, paired by search: its mean over all searches
 and the standard error of that.
 
-Second table, of DivBO's searches: mean number of members of the pool, share of suggestions whose
-pool had a single one, and the errors with ``random`` and with the rule of the search's own pool.
+Second table, of DivBO's searches: mean number of members of its temporary ensemble, share of
+suggestions at which it had a single one, and the errors with ``random`` and with the search's own
+rule.
 """
 
 import argparse
@@ -73,18 +74,18 @@ def print_rules(by_dataset: dict[str, list[Path]], size: int, seeds: int) -> Non
         print(f"test error, {ties} - random: {values.mean():+.2f} +- {error:.2f}")
 
 
-def print_pools(by_dataset: dict[str, list[Path]], size: int, seeds: int) -> None:
+def print_temporary(by_dataset: dict[str, list[Path]], size: int, seeds: int) -> None:
     both = f"{'random: val.':>12} {'test':>6} {'own: val.':>10} {'test':>6}"
     print(f"\n{'data set':15} {'search':22} searches members single {both}   (size {size})")
     for dataset, searches in by_dataset.items():
         for name in sorted({search.parts[-2] for search in searches}):
             runs = [search for search in searches if search.parts[-2] == name]
-            pools = np.concatenate([pool_sizes(run) for run in runs])
+            members = np.concatenate([temporary_sizes(run) for run in runs])
             own = readers.search(runs[0])["settings"].get("ties")
-            if not len(pools) or own is None:
+            if not len(members) or own is None:
                 continue
-            line = f"{dataset:15} {name:22} {len(runs):8d} {pools.mean():7.1f}"
-            line += f" {np.mean(pools == 1):6.2f}"
+            line = f"{dataset:15} {name:22} {len(runs):8d} {members.mean():7.1f}"
+            line += f" {np.mean(members == 1):6.2f}"
             for ties, width in (("random", 12), (own, 10)):
                 rows = [measure(run, ties, size, seeds) for run in runs]
                 validation, test, _ = np.mean(rows, axis=(0, 1))
@@ -92,7 +93,7 @@ def print_pools(by_dataset: dict[str, list[Path]], size: int, seeds: int) -> Non
             print(line)
 
 
-def pool_sizes(search: Path) -> np.ndarray:
+def temporary_sizes(search: Path) -> np.ndarray:
     whys = readers.observations(search, ["why"])["why"].to_pylist()
     found = [json.loads(why).get("pool") for why in whys]
     return np.array([size for size in found if size is not None], dtype=int)
@@ -109,7 +110,7 @@ def main() -> None:
         by_dataset[search.parts[-3]].append(search)
     for size in options.sizes:
         print_rules(by_dataset, size, options.seeds)
-        print_pools(by_dataset, size, options.seeds)
+        print_temporary(by_dataset, size, options.seeds)
 
 
 if __name__ == "__main__":

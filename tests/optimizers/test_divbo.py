@@ -1,4 +1,4 @@
-"""DivBO: Eqs. 4 and 5, the pool, the weighted ranks, and Algorithm 1 put together by hand."""
+"""DivBO: Eqs. 4 and 5, the temporary ensemble, weighted ranks, and Algorithm 1 by hand."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_weighted_ranks_by_hand(monkeypatch):
 
 @pytest.mark.parametrize("failed", [(), {0, 3, 9}])
 @pytest.mark.parametrize("ties", ["random", "selected-first", "log-loss"])
-def test_surrogate_sees_the_successes_and_the_pool(monkeypatch, failed, ties):
+def test_surrogate_sees_the_successes_and_the_members(monkeypatch, failed, ties):
     space = ToySpace()
     past = history(space, 15, failed=failed, seed=3)
     spy = Spy(np.random.default_rng(0).random((5, 40, 25)))
@@ -189,8 +189,8 @@ def test_without_weight_it_is_bo(settings):
         assert bo == divbo
 
 
-def test_a_large_weight_finds_what_is_unlike_the_pool():
-    """True diversity of the suggestions to the pool is larger than BO's, over five histories."""
+def test_a_large_weight_finds_what_is_unlike_the_ensemble():
+    """Suggestions are in truth more diverse from the ensemble than BO's, over five histories."""
     gains = []
     for seed in range(5):
         past = history(ToySpace(), 25, seed=seed)

@@ -233,8 +233,8 @@ def test_figure_1_is_said_to_be_of_20_runs(report):
 # Table 4
 
 
-def frame(pools: dict[int, dict[int, float]]) -> pd.DataFrame:
-    rows = [(t, m, w) for t, pool in pools.items() for m, w in pool.items()]
+def frame(ensembles: dict[int, dict[int, float]]) -> pd.DataFrame:
+    rows = [(t, m, w) for t, weights in ensembles.items() for m, w in weights.items()]
     return pd.DataFrame(rows, columns=["iteration", "member", "weight"])
 
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import report
-from ensemble_search.analysis import pools
+from ensemble_search.analysis import final_members
 from ensemble_search.analysis.load import load
 from ensemble_search.report import tables, write
 from ensemble_search.report.pages.significance import counts_table
@@ -355,7 +355,7 @@ def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monke
         with monkeypatch.context() as patch:
             patch.setattr(library, name, lambda *_, **__: raising(error)())
             with pytest.raises((UserError, MemoryError)) as caught:
-                pools.table(results := load(*whole), results.compared)
+                final_members.table(results := load(*whole), results.compared)
             assert not isinstance(caught.value, files.Unusable)
 
 

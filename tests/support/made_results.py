@@ -149,8 +149,8 @@ def _last_two(errors: np.ndarray) -> dict:
     """Members of an ensemble of the last two evaluations that did not fail, at every iteration."""
     rows = []
     for t in range(1, len(errors) + 1):
-        pool = 1 + np.flatnonzero(~np.isnan(errors[:t]))[-2:]
-        rows += [(t, m, 1 / len(pool)) for m in pool]
+        members = 1 + np.flatnonzero(~np.isnan(errors[:t]))[-2:]
+        rows += [(t, m, 1 / len(members)) for m in members]
     columns = [list(c) for c in zip(*rows, strict=True)] or [[], [], []]
     types = (pa.int64(), pa.int64(), pa.float64())
     names = ("iteration", "member", "weight")

@@ -14,7 +14,7 @@ from ensemble_search.runtime.files import Missing, check, read_npz
 
 
 @dataclass(frozen=True)
-class FinalPool:
+class FinalMembers:
     """The members of an ensemble after the last iteration.
 
     Attributes
@@ -32,7 +32,7 @@ class FinalPool:
     disagreement: float
 
 
-def read(results: Results, method: str, dataset: str, repeat: int) -> FinalPool:
+def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembers:
     """Read the final ensemble of a finished run.
 
     Raises
@@ -49,7 +49,7 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalPool:
     members = sorted({int(m) for m in last["member"]})
     run = dataset, parts["search"], repeat
     predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
-    return FinalPool(
+    return FinalMembers(
         members,
         results.diversities(*run, members, members),
         disagreement(correct(predictions, labels(results, *run))),
@@ -89,8 +89,8 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
     rows = []
     for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
         try:
-            pool = read(results, run.method, run.dataset, run.repeat)
-            values = len(pool.members), pool.disagreement, mean_of_pairs(pool.diversities)
+            final = read(results, run.method, run.dataset, run.repeat)
+            values = len(final.members), final.disagreement, mean_of_pairs(final.diversities)
         except Missing:
             values = np.nan, np.nan, np.nan
         rows.append((run.dataset, run.method, run.repeat, *values))

@@ -63,18 +63,18 @@ def of_run(
         Mean validation error of the unique members after t iterations.
     """
     n = len(errors)
-    pools = at_each(members, n)
+    ensembles = at_each(members, n)
     late = np.arange(first, n + 1)
     late = late[~np.isnan(errors[late - 1])]
-    columns = np.unique(np.concatenate([np.empty(0, int), *pools[first - 1 : n]]))
+    columns = np.unique(np.concatenate([np.empty(0, int), *ensembles[first - 1 : n]]))
     minimum, fixed = np.full((2, n - first + 1), np.nan)
     if len(late) and len(columns):
         matrix = diversities(late, columns)
         for row, t in zip(matrix, late, strict=True):
-            for target, pool in ((minimum, pools[t - 1]), (fixed, pools[first - 1])):
-                if len(pool):
-                    target[t - first] = row[np.searchsorted(columns, pool)].min()
-    average = [errors[p - 1].mean() if len(p) else np.nan for p in pools[first:]]
+            for target, ensemble in ((minimum, ensembles[t - 1]), (fixed, ensembles[first - 1])):
+                if len(ensemble):
+                    target[t - first] = row[np.searchsorted(columns, ensemble)].min()
+    average = [errors[p - 1].mean() if len(p) else np.nan for p in ensembles[first:]]
     return minimum, fixed, np.asarray(average)
 
 

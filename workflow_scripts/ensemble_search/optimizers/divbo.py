@@ -16,8 +16,8 @@ from ensemble_search.runtime import plugins
 class DivBO(BayesianOptimization):
     """BO that also looks for configurations unlike the members of the current ensemble.
 
-    After every evaluation a temporary pool is built by ensemble selection. A second surrogate
-    predicts the diversity (Eq. 3) of each of BO's candidates to the members of the pool; its
+    After every evaluation a temporary ensemble (the pool of the paper) is built by selection. A
+    second surrogate predicts the diversity (Eq. 3) of each of BO's candidates to its members; its
     acquisition is the expected diversity to the nearest member (Eq. 4). The candidate with the
     lowest sum of ranks, R_performance + w * R_diversity, is suggested, where the weight
     w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5): it is
@@ -31,7 +31,7 @@ class DivBO(BayesianOptimization):
     weight: float | None = Field(
         None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
     )
-    pool: int = Field(25, ge=1, le=1000, description="Rounds of ensemble selection for the pool.")
+    pool: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
     ties: Ties = Field("random", description="Of these rounds, as in the ensemble 'selection'.")
     surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
     sampler: Literal["members", "normal"] = Field(
@@ -98,8 +98,8 @@ class DivBO(BayesianOptimization):
             "rank_performance": by_performance,
             "rank_diversity": by_diversity,
         }
-        pool = [int(i) + 1 for i in history.ok[members]]  # iterations, as in members.parquet
-        facts = {"weight": weight, "pool": len(pool), "members": pool}
+        iterations = [int(i) + 1 for i in history.ok[members]]  # as in members.parquet
+        facts = {"weight": weight, "pool": len(members), "members": iterations}
         # Half ranks and a weight: rounded, so that equal sums tie whatever the weight's last bit.
         return np.round(by_performance + weight * by_diversity, 9), columns, facts
 
@@ -110,12 +110,12 @@ def diversity_weight(observations: int, beta: float, tau: float) -> float:
 
 
 def nearest(samples: np.ndarray) -> np.ndarray:
-    """Diversity acquisition (Eq. 4): mean over the samples of the minimum over the pool.
+    """Diversity acquisition (Eq. 4): mean over the samples of the minimum over the members.
 
     Parameters
     ----------
     samples
-        Diversities of shape (n_samples, n_candidates, n_pool).
+        Diversities of shape (n_samples, n_candidates, n_members).
     """
     return samples.min(axis=2).mean(axis=0)
 
@@ -128,12 +128,12 @@ def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int 
      Parameters
      ----------
      predictions
-         Of shape (n_models, n_candidates, n_pool).
+         Of shape (n_models, n_candidates, n_members).
 
      Returns
      -------
      samples
-         Of shape (size, n_candidates, n_pool).
+         Of shape (size, n_candidates, n_members).
     """
     mean, std = predictions.mean(axis=0), predictions.std(axis=0)
     noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)

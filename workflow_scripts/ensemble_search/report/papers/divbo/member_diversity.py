@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ensemble_search.analysis import pools, ranks
+from ensemble_search.analysis import final_members, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.report.build import stems
@@ -24,7 +24,7 @@ def build(results: Results, publish) -> list[Section] | str:
     compared = ranks.comparison(scores, methods)
     if not compared.methods:
         return "no finished run has an ensemble of two members or more"
-    table = pools.table(results, compared)
+    table = final_members.table(results, compared)
     if table["members"].isna().all():
         return "the members or predictions of the finished searches are not there"
     about = (
@@ -99,19 +99,19 @@ def _panels(results: Results, compared: Comparison, publish) -> Section | None:
     matrices = {}
     for method in compared.methods:
         try:
-            pool = pools.read(results, method, dataset, repeat)
+            final = final_members.read(results, method, dataset, repeat)
         except Missing:
             continue
-        if len(pool.members) > 1:
-            labels = pd.Index(pool.members, name="evaluation")
-            matrices[method] = pd.DataFrame(pool.diversities, labels, labels)
+        if len(final.members) > 1:
+            labels = pd.Index(final.members, name="evaluation")
+            matrices[method] = pd.DataFrame(final.diversities, labels, labels)
     if not matrices:
         return None
     highest = max(float(m.to_numpy().max()) for m in matrices.values())
     found = []
     for stem, (method, matrix) in zip(stems(list(matrices)), matrices.items(), strict=True):
-        mean = pools.mean_of_pairs(matrix.to_numpy())
-        disagreement = pools.read(results, method, dataset, repeat).disagreement
+        mean = final_members.mean_of_pairs(matrix.to_numpy())
+        disagreement = final_members.read(results, method, dataset, repeat).disagreement
         figure = charts.heat_map(matrix, "diversity (Eq. 3)", (0.0, highest or 1.0))
         title = f"{method} on {dataset}: diversity of the final ensemble's members"
         alt = f"{len(matrix)} members, mean diversity {mean:.3f}, disagreement {disagreement:.3f}"
