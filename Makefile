@@ -1,19 +1,20 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network)
 # make test     install, and run lint, format check and all tests
-# make status   how far a study is:         make status STUDY=studies/quickstart.yaml
-# make why      what would run next, and why:  make why STUDY=studies/quickstart.yaml
+# make status   progress of a study:        make status STUDY=studies/quickstart.yaml
+# make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
-# make cluster-test  let disasters strike searches on a SLURM cluster of this machine (root)
-# make torture  kill searches and workflows, and compare: make torture SEED=0 KILLS=100
-# make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
-# make reproduce  run a study again from its manifest, and compare the tables:
+# make cluster-test  break things while searches run on a local SLURM cluster (as root)
+# make torture  kill searches and workflows at random, and compare:
+#               make torture SEED=0 KILLS=100
+# make partial  report on what has finished: make partial STUDY=studies/quickstart.yaml
+# make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too
-# make record   write tests/recorded/numbers.json anew, after a change that is meant to move them
+# make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
-# make bench-search  what searches find, without fitting a model: docs/search-quality.md
-# make bench-peers   the same of SMAC3, OpenBox and Optuna, which `make peers` installs
-# make lock     resolve envs/requirements.in and envs/autogluon.in again (needs uv)
+# make bench-search  compare searches without fitting a model: docs/search-quality.md
+# make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
+# make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
 
 PYTHON ?= python3
 CORES ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -21,7 +22,7 @@ STUDY ?= config.yaml
 SAMPLE ?= 5
 SEED ?= 0
 KILLS ?= 100
-# Passed on as they are written, whatever is in them: neither make nor the shell expands them.
+# Passed on literally: neither make nor the shell expands them.
 override STUDY := $(value STUDY)
 override MANIFEST := $(value MANIFEST)
 export STUDY MANIFEST

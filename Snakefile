@@ -1,6 +1,6 @@
 # DivBO and its baselines as a workflow: fetch -> split -> search -> ensemble -> report.
 #
-#   snakemake --cores 64                                           the study of config.yaml
+#   snakemake --cores 64                                           the study in config.yaml
 #   snakemake --cores 2 --configfile studies/quickstart.yaml       another study instead
 
 from snakemake.utils import min_version
@@ -24,7 +24,7 @@ rule all:
     input:
         RESULTS / "report/index.html",
         RESULTS / "manifest.json",
-        # Named here too, because a result that is lost is no reason to make the report again.
+        # Listed here too: a lost result does not by itself rerun the report.
         SEARCHES,
         SCORES,
         SURROGATES,

@@ -1,4 +1,4 @@
-#: Ensembles that refit pipelines. Their jobs are long; those of the others take half a second.
+# Ensembles that refit pipelines. Their jobs are long; those of the others take half a second.
 FITTING = [name for name in STUDY.ensembles if JOBS.refits(name)]
 
 

@@ -1,4 +1,4 @@
-# Runs that the methods need: every data set and repeat.
+# The runs that the methods need: every data set and repeat.
 RUNS = [
     SimpleNamespace(dataset=d, search=m.search, ensemble=m.ensemble, repeat=r)
     for d in STUDY.datasets
