@@ -52,12 +52,12 @@ def test_critical_difference_has_the_published_quantiles(k, q):
 
 
 def test_friedman_at_its_ends():
-    alike = pd.DataFrame([[0.1, 0.2, 0.3]] * 5, columns=list("abc"))
-    found = friedman.friedman(alike)
+    unanimous = pd.DataFrame([[0.1, 0.2, 0.3]] * 5, columns=list("abc"))
+    found = friedman.friedman(unanimous)
     assert (found.statistic, found.f_statistic, found.f_p) == (pytest.approx(10), np.inf, 0)
-    tied = friedman.friedman(alike * 0)
+    tied = friedman.friedman(unanimous * 0)
     assert (tied.statistic, tied.p, tied.f_p) == (0, 1, 1)
-    for table in (alike.iloc[:1], alike[["a", "b"]]):
+    for table in (unanimous.iloc[:1], unanimous[["a", "b"]]):
         with pytest.raises(ValueError, match="2 data sets and 3 methods"):
             friedman.friedman(table)
 

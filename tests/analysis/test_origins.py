@@ -1,4 +1,4 @@
-"""Where results come from: what differs is told apart."""
+"""Where results come from: every difference is listed."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Where the time of searches went."""
+"""How searches spent their time."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The benchmark of searches: made-up problems, stored evaluations, and runs that go on."""
+"""The benchmark of searches: synthetic problems, stored evaluations, and resumed runs."""
 
 import csv
 import signal
@@ -47,7 +47,7 @@ def same(a: objectives.Outcome, b: objectives.Outcome) -> bool:
 
 
 def best_of(problem: objectives.Synthetic, algorithm: int) -> np.ndarray:
-    """The point of an algorithm with the best operators beside it and the best values."""
+    """The point of an algorithm with the best other operators and the best values."""
     space, badness = problem.space, problem.badness[algorithm]
     codes = (algorithm, *np.unravel_index(badness.argmin(), badness.shape))
     point = problem.best[None].copy()
@@ -58,7 +58,7 @@ def best_of(problem: objectives.Synthetic, algorithm: int) -> np.ndarray:
     return point
 
 
-def test_made_up_outcomes_are_a_function_of_kind_number_and_configuration():
+def test_synthetic_outcomes_are_a_function_of_kind_number_and_configuration():
     drawn = SPACE.sample(20, rng())
     first, again = (objectives.Synthetic("ordinary", 3, SPACE, samples=50) for _ in range(2))
     before = [first.evaluate(c) for c in drawn]
@@ -81,12 +81,12 @@ def test_the_lowest_error_and_the_best_algorithm_are_what_they_are_said_to_be(ki
         assert min(reached) == pytest.approx(problem.lowest)
         choices = problem.stages["algorithm"].choices
         assert problem.best_algorithms == {choices[int(np.argmin(reached))]}
-        # Better by what is drawn at random only: all other values of an algorithm are worse.
+        # Only random draws can be better: all other values of an algorithm are worse.
         own = points[points[:, SPACE.index["algorithm"]] == 4]
         assert (problem.errors(own) >= reached[4]).all()
 
 
-def test_made_up_errors_look_like_real_ones():
+def test_synthetic_errors_look_like_real_ones():
     """Most pipelines are near the best, some are hopeless, few fail."""
     points = SPACE.sample_points(1000, rng(2))
     for number in range(4):
@@ -97,7 +97,7 @@ def test_made_up_errors_look_like_real_ones():
         assert np.mean(np.isinf(errors)) < 0.1
 
 
-def test_alike_algorithms_hardly_differ():
+def test_similar_algorithms_hardly_differ():
     def apart(kind: str, number: int) -> float:
         problem = objectives.Synthetic(kind, number, SMALL, samples=10)
         return np.ptp(np.sort(problem.badness.min(axis=(1, 2)))[:3])
@@ -106,7 +106,7 @@ def test_alike_algorithms_hardly_differ():
     assert means["alike"] < means["ordinary"] / 3
 
 
-def test_made_up_predictions_have_the_error():
+def test_synthetic_predictions_have_the_error():
     problem = objectives.Synthetic("ordinary", 0, SPACE)
     outcomes = [problem.evaluate(c) for c in SPACE.sample(60, rng(3))]
     ok = [o for o in outcomes if o.status == OK]
@@ -311,7 +311,7 @@ def test_a_stopped_benchmark_keeps_what_is_finished(tmp_path):
     assert b"random    3" in ended.stdout
 
 
-def test_runs_of_other_code_are_done_again(tmp_path):
+def test_runs_of_other_code_are_repeated(tmp_path):
     results = quality.Results(tmp_path / "file.csv")
     found = quality.make_search("bo interleave=0.1", 25)
     key = {"problem": "p", "search": found.name, "run": 0}
@@ -352,7 +352,7 @@ def test_mistakes(options, message, tmp_path, monkeypatch):
 
 
 def test_peers_have_the_same_space():
-    """What they draw is legal here, and all operators are drawn."""
+    """Their draws are legal here, and cover all operators."""
     theirs = peers.config_space(peers.describe(SPACE))
     drawn = [SPACE.configuration({k: peers.plain(v) for k, v in c.items()})
              for c in map(dict, theirs.sample_configuration(400))]  # fmt: skip
@@ -384,7 +384,7 @@ def test_unseen_algorithms_are_those_that_the_history_has_not(monkeypatch):
     points = SPACE.encode(candidates)
     new = np.array([c["algorithm"] not in tried for c in candidates])
 
-    def predict(forest, *_):  # one forest likes what is new, the other what is known
+    def predict(forest, *_):  # one forest favours new algorithms, the other known ones
         return np.where(new == (forest == "new"), 0.0, 0.4), np.full(400, 0.01)
 
     monkeypatch.setattr(unseen_algorithms, "predict", predict)

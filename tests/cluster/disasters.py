@@ -67,7 +67,7 @@ class Struck(OnCluster):
 
 
 def node_dies(study: Struck) -> None:
-    """A node goes down with all that runs on it."""
+    """A node goes down with everything that runs on it."""
     job = study.held()
     study.cluster.crash(study.node(job), job)
     study.gone(job)
@@ -131,7 +131,7 @@ DISASTERS: dict[str, Callable[[Struck], None]] = {
 
 
 def main() -> int:
-    """Let the disasters strike; exit status 1 if any ended otherwise than a local run."""
+    """Run the disasters; exit status 1 if any ended differently from a local run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", help=f"some of: {', '.join(DISASTERS)} (all)")
     names = parser.parse_args().names or list(DISASTERS)
@@ -166,8 +166,8 @@ def local(folder: Path) -> dict[str, bytes]:
 
 
 def strike(name: str, folder: Path, cluster: Cluster, expected: dict[str, bytes]) -> tuple:
-    """Let one disaster strike a study; returns a row of the table."""
-    cluster.start()  # nodes that an earlier one has killed
+    """Run a study through one disaster; returns a row of the table."""
+    cluster.start()  # nodes that an earlier disaster killed
     folder.mkdir()
     study = Struck(folder, cluster)
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""Changed data are named in words."""
+"""Changed data are described in a message."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
     assert changed_files(sources, tmp_path / "data") == []
 
 
-def test_content_is_looked_at_only_where_a_file_is_newer_than_its_copy(tmp_path):
+def test_content_is_read_only_where_a_file_is_newer_than_its_copy(tmp_path):
     file, made = tmp_path / "{a}.csv", tmp_path / "dataset.json"
     assert content(file, tmp_path) == ""
     file.write_text("a,b\n1,2\n")
@@ -51,7 +51,7 @@ def test_content_is_looked_at_only_where_a_file_is_newer_than_its_copy(tmp_path)
     assert content(file, tmp_path) == "as fetched"
     os.utime(file, ns=(0, 10**18 + 1))
     assert content(file, tmp_path) == found
-    made.write_text("[]")  # damaged: the file itself tells
+    made.write_text("[]")  # damaged: the file itself is hashed
     os.utime(made, ns=(0, 2 * 10**18))
     assert content(file, tmp_path) == found
 
@@ -66,7 +66,7 @@ def test_other_data_than_the_last_time(tmp_path):
     assert remember(tmp_path, first | {"checksum": "b", "version": 2, "rows": 12}) is None
 
 
-def test_a_note_that_is_broken_is_written_anew(tmp_path):
+def test_a_damaged_note_is_rewritten(tmp_path):
     (tmp_path / "fetched.json").write_text("{")
     assert remember(tmp_path, {"name": "x", "checksum": "a"}) is None
     assert json.loads((tmp_path / "fetched.json").read_text())["checksum"] == "a"

@@ -44,7 +44,7 @@ ARFF = """@relation small
 MD5 = hashlib.md5(ARFF.encode(), usedforsecurity=False).hexdigest()
 ZEROS = bytes(20_000_000)
 BOMB = gzip.compress(ZEROS)
-#: Blocks of gzip without content, which go on for ever.
+#: Empty gzip blocks, without end.
 FLUSHES = b"\x00\x00\x00\xff\xff" * 1000
 
 
@@ -428,7 +428,7 @@ NONE = "the answer is no OpenML description"
 WELL = describes(md5_checksum=None)
 #: name -> how descriptions are answered, how files are (None: well), what the line says, settings.
 HOSTILE = {
-    # Answers that are something else.
+    # Answers of another kind.
     "empty": (sends(), None, NONE),
     "json": (sends('{"data_set_description": {"id": "7"}}'), None, NONE),
     "html": (sends("<!DOCTYPE html><html><body>hello</body></html>"), None, NONE),
@@ -537,7 +537,7 @@ HOSTILE = {
         goes_on(OK + "Content-Encoding: gzip\n\n", FLUSHES, first=BOMB[:10]),
         "no answer within 0.5 s",
     ),
-    # Files that are none.
+    # Files that are no ARFF.
     "file empty": (WELL, sends(), "cannot be read as ARFF"),
     "file html": (WELL, sends("<html></html>"), "cannot be read as ARFF"),
     "file zeros": (WELL, sends(b"\0" * 1000), "cannot be read as ARFF"),
@@ -548,7 +548,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_answer_costs_a_line(server, tmp_path, name):
-    """No traceback, no second line, nothing printed that paints, nothing left on the disk."""
+    """No traceback, no second line, no control characters, nothing left on the disk."""
     data, file, told = HOSTILE[name]
     server.add(7, ARFF)
     server.reply("data", lambda request: data(request, server))
@@ -583,7 +583,7 @@ def test_a_bomb_does_not_grow_in_memory(server, tmp_path):
 
 
 def test_the_time_for_everything_is_limited(server, monkeypatch):
-    """Within a try that goes well but long, and over tries and pauses."""
+    """Within one slow but successful try, and over all tries and pauses."""
     server.add(7, ARFF)
     slow = goes_on(OK + "\n", b"x" * 8192, pause=0.02)
     server.reply("file", lambda request: slow(request, server))
@@ -743,7 +743,7 @@ def arff(rows: int, features: int, classes: int) -> str:
 
 
 def sized(server, number, rows, features, classes, **source):
-    """Read a data set of this size, under this id, from a server that has it so."""
+    """Read a data set of this size and id from a server."""
     server.add(number, arff(rows, features, classes), row_id_attribute="id")
     return sources.read({"openml": number, **source}, {"server": server.url, "tries": 1})
 
@@ -774,7 +774,7 @@ def test_sizes_do_not_matter_to_a_pinned_file_nor_to_other_ids(server):
     text = arff(20, 3, 2)
     md5 = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
     with pytest.raises(UserError, match=f"or pin 'md5: {md5}' to take it as it is"):
-        sized(server, 772, 20, 3, 2, version=1)  # a version says nothing of the size
+        sized(server, 772, 20, 3, 2, version=1)  # a version does not determine the size
     assert len(sized(server, 772, 20, 3, 2, md5=md5).frame) == 20
     assert len(sized(server, 773, 20, 3, 2).frame) == 20
 

@@ -212,7 +212,7 @@ def attribute(line: str) -> bytes:
     return f"@relation r\n{line}\n@attribute y {{a,b}}\n@data\n1,a\n2,b\n".encode()
 
 
-#: Content, what the header tells before any job starts (None: nothing), what the rows tell.
+#: Content, error found in the header before any job starts (None: none), error found in the rows.
 HOSTILE_TEXT = {
     "utf-16.csv": ("x,y\n1,a\n".encode("utf-16"), "as CSV: it is UTF-16 text; save it as UTF-8"),
     "utf-16-be.csv": ("x,y\n".encode("utf-16-be"), "line 1 holds a null character"),

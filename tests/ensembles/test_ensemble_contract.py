@@ -1,4 +1,4 @@
-"""What every file in ``ensembles/`` keeps to; a new ensemble is tested here by being there."""
+"""The contract of every file in ``ensembles/``; new files are tested automatically."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def pool_of(predictions, labels, errors, seed):
 
     def refit_of(i):
         if round(1000 * errors[i]) % 7 == 0:
-            return None  # now and then it fails
+            return None  # some of them fail
         test = np.resize(predictions[i], (50, predictions.shape[2]))
         return Refit(predictions[i][::-1], predictions[i], test, predict_seconds=2.5)
 
@@ -97,7 +97,7 @@ def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool):
         assert plain(ensemble.build_prefixes(prefix)) == whole[:n]
 
 
-def test_same_object_just_where_nothing_changed(ensemble, pool):
+def test_same_object_exactly_where_nothing_changed(ensemble, pool):
     trace = ensemble.build_prefixes(pool)
     contents = plain(trace)
     same = [a is b for a, b in zip(trace[1:], trace[:-1], strict=True)]

@@ -33,7 +33,7 @@ def test_parents_by_hand():
     same = np.repeat(predictions[:1], 3, axis=0)
     first = Counter(forward_selection(same, np.ones(4, dtype=int), 1, rng)[0] for _ in range(60))
     assert len(first) == 3
-    # Anew in every round: all six orders, about equally often.
+    # Drawn in every round: all six orders, about equally often.
     orders = Counter(
         tuple(forward_selection(same, np.ones(4, dtype=int), 3, rng)) for _ in range(600)
     )

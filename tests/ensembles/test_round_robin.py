@@ -22,7 +22,7 @@ LABELS = np.ones(4, dtype=int)
 
 
 def test_slots_by_hand(monkeypatch):
-    """Two slots. In words, after each success:
+    """Two slots, after each success:
 
     1. slot 0 gets model 0.
     2. slot 1: with 0, means of 0 are (.9 .9 .2 .2), 2 errors; of 1 (.9 .65 .25 .55), 1 error.
@@ -38,7 +38,7 @@ def test_slots_by_hand(monkeypatch):
         found.add(tuple(map(tuple, fillings(BY_HAND, LABELS, 2))))
         # Next is slot 0 again; model 3 with 1 gives (.75 .475 .45 .65), 2 errors.
         np.testing.assert_allclose(next_losses(BY_HAND, LABELS, 2), [0.25, 0.5, 0.25, 0.5])
-        # One slot is the best model so far, and models 0 to 2 err alike.
+        # One slot is the best model so far; models 0 to 2 have the same error.
         one = [slots for [slots] in fillings(BY_HAND, LABELS, 1)]
         assert one[0] == 0 and one[1] in (0, 1) and one[2] in (0, 1, 2) and one[3] == 3
     assert found == {
@@ -48,7 +48,7 @@ def test_slots_by_hand(monkeypatch):
 
 
 def test_ties_are_uniform_and_anew_in_every_turn():
-    """Many equal models in one slot: each turn draws one of those so far, all alike.
+    """Many equal models in one slot: each turn draws one of those so far, with equal chances.
 
     Chi-square of 9 degrees of freedom exceeds 27.9 once in 1000 times. A slot that kept its model,
     or took the earliest one, would hold the first for ever.

@@ -1,4 +1,4 @@
-"""Ensemble selection: against exact arithmetic in plain loops, and against hand computation."""
+"""Ensemble selection, compared with exact arithmetic in plain loops and by hand."""
 
 import math
 from fractions import Fraction
@@ -356,7 +356,7 @@ def test_random_ties_are_uniform_in_every_round():
     for i, j in ((0, 1), (3, 8)):
         pairs = np.bincount(6 * drawn[:, i] + drawn[:, j], minlength=36)
         assert ((pairs - 20) ** 2 / 20).sum() < 66.6
-    # What joins later wins now and then, and leaves the choice among the others as it was.
+    # Later models win sometimes, but do not change the choice among the others.
     shorter = np.array([paths_of(predictions[:5], HAND_LABELS, 9, seed) for seed in range(720)])
     kept = drawn < 5
     assert abs(kept.mean() - 5 / 6) < 0.015

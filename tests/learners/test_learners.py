@@ -210,7 +210,7 @@ def test_steps_come_in_the_order_rescale_preprocess_classify():
 
 
 class Fixed(ClassifierMixin, BaseEstimator):
-    """A tree that always says the same, and keeps the weights it was given."""
+    """A tree with constant predictions that records its sample weights."""
 
     log = []  # noqa: RUF012
 

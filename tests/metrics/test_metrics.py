@@ -1,4 +1,4 @@
-"""Metrics: what every one must do, and their values by hand and by scikit-learn."""
+"""Metrics: the contract of every file, and values by hand and by scikit-learn."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ KNOWN = ("auc", "balanced-error", "error", "log-loss")
 
 
 def draw(n_classes: int, seed: int, n: int = 60, models: int = 1, shares=None):
-    """Labels, and predictions of models that know something, as they are stored."""
+    """Labels, and predictions of models that are better than chance, as they are stored."""
     rng = np.random.default_rng([n_classes, seed])
     labels = rng.choice(n_classes, n, p=shares)
     odds = np.exp(rng.normal(size=(models, n, n_classes)) + 1.3 * np.eye(n_classes)[labels])
@@ -49,7 +49,7 @@ def test_contract(name, n_classes):
         assert metric.loss(labels[order], predictions[order]) == pytest.approx(loss)
         truth = Classification().compress(np.eye(n_classes, dtype=np.float32)[labels])
         assert metric.loss(labels, truth) == pytest.approx(0, abs=1e-6)
-        # Wherever all is turned round, nothing is worse.
+        # Always predicting a wrong class is at least as bad as anything else.
         wrong = Classification().compress(np.eye(n_classes, dtype=np.float32)[labels - 1])
         assert loss < metric.loss(labels, wrong) <= metric.worst
 
@@ -101,7 +101,7 @@ def test_classes_that_are_not_there():
 
 @given(st.integers(0, 10**6), st.sampled_from(CLASSES), st.sampled_from(sorted(METRICS)))
 def test_sums_have_the_losses_of_their_means(seed, n_classes, name):
-    """Counts, the fast way of the error, too."""
+    """Also for the counts, the fast way for the error."""
     metric = METRICS[name]
     labels, predictions = draw(n_classes, seed, n=25, models=4)
     candidates = make_sums(predictions, labels, metric)
@@ -136,7 +136,7 @@ def test_greedy_ensembles_minimise_the_metric(name, n_classes):
         after = metric.loss(labels, one.predict(predictions))
         assert after == pytest.approx(losses.min(), abs=1e-6)
         if len(best) > 1:
-            break  # which of them is drawn decides what follows
+            break  # the rest depends on which of them is drawn
         total, lowest = total + predictions[best[0]], losses.min()
     assert lowest is None or lowest <= pool.errors.min() + 1e-6
     chosen = forward_selection(predictions, labels, 1, np.random.default_rng(0), metric)

@@ -1,4 +1,4 @@
-"""Pages of Figures 6 and 7, Tables 8 to 12 and of statistics, from results that are made up."""
+"""Pages of Figures 6 and 7, Tables 8 to 12 and of statistics, from synthetic results."""
 
 from pathlib import Path
 
@@ -282,7 +282,7 @@ def test_statistics_by_hand(tmp_path):
     found = page("statistics", tmp_path, content)
     assert found.error == found.reason == ""
     text = words(found)
-    # All data sets rank alike: chi-square is N (k - 1) = 14.
+    # All data sets have the same ranks: chi-square is N (k - 1) = 14.
     assert "differ by more than chance: Friedman χ² = 14.00, p = 0.00091" in text
     assert "(Nemenyi, all pairs at once, α = 0.05) only where they are more than 1.25 apart" in text
     assert "DivBO differs in this sense from RS-ES." in text

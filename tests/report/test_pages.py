@@ -1,4 +1,4 @@
-"""Pages of the report: what is computed for them, by hand, and that all of them are made."""
+"""Pages of the report: their numbers by hand, and that every page is written."""
 
 import re
 import sys
@@ -323,7 +323,7 @@ def report(tmp_path_factory):
     return study, results
 
 
-def test_every_page_is_made_and_no_link_is_broken(report):
+def test_every_page_is_written_and_no_link_is_broken(report):
     _, results = report
     folder = results / "report"
     index = (folder / "index.html").read_text(encoding="utf-8")
@@ -407,7 +407,7 @@ def test_the_names_of_many_lines_stay_apart_and_inside(methods):
         assert np.diff(labels).max() <= -0.99 * (high - low) / 26
 
 
-def test_whatever_the_report_is_made_from_makes_it_run_again():
+def test_whatever_the_report_is_made_from_reruns_it():
     rules = (ROOT / "rules/report.smk").read_text()
     code = set(code_version.files("report", *pages.modules()))
     made_from = [
@@ -423,7 +423,7 @@ def test_whatever_the_report_is_made_from_makes_it_run_again():
 
 @pytest.fixture
 def own_pages(tmp_path, monkeypatch):
-    """Pages of a test, by name and source, in place of those of the report."""
+    """Replace the pages of the report by those of a test, given by name and source."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def use(**sources: str):

@@ -1,4 +1,4 @@
-"""Whatever became of a stored file: one line that names it and says what to do, in each command."""
+"""Damaged stored files: every command ends with one line that names the file and the remedy."""
 
 import functools
 import json
@@ -139,7 +139,7 @@ def test_damaged_json(study, path):
 
 @pytest.mark.parametrize("path", JSON, ids=lambda p: p.name)
 def test_every_key_of_another_type(study, path):
-    """Whichever key it is: all is well, or it is one line."""
+    """Whichever key it is: it works, or it is one line."""
     whole = json.loads(path.read_bytes())
     for key in whole:
         for value in (None, -1.5, [[]], {"a": [1]}):
@@ -223,7 +223,7 @@ def test_a_flipped_bit_anywhere_in_the_inputs_stops_the_search(study):
     content = path.read_bytes()
     for place in np.random.default_rng(0).integers(len(content), size=60):
         path.write_bytes(content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :])
-        try:  # a bit that says nothing (of a time, say) may stay unnoticed
+        try:  # a bit without meaning (of a time, say) may go unnoticed
             inputs = split.checked_inputs(SPLIT)
         except files.Unusable as error:
             assert str(path) in str(error)
@@ -242,7 +242,7 @@ REMEDIES = {
 
 @pytest.mark.parametrize("folder", REMEDIES, ids=str)
 def test_the_remedy_works(study, folder):
-    """Done as the line says, the job writes the same again; a search from its journal."""
+    """After the remedy in the line, the job writes the same files; a search from its journal."""
     name, job = REMEDIES[folder]
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     (folder / name).write_bytes(before[name][:40])

@@ -1,4 +1,4 @@
-"""The status table: what is read, and what is guessed from it."""
+"""The status table: what is read, and what is estimated from it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from ensemble_search.study import model
 from support import made_results
 
 
-def test_work_left_is_guessed_from_the_same_data_set():
+def test_work_left_is_estimated_from_the_same_data_set():
     searches = [
         {"dataset": "a", "done": 10, "budget": 10, "seconds": 20.0},
         {"dataset": "a", "done": 0, "budget": 10, "seconds": 0.0},

@@ -1,4 +1,4 @@
-"""Stored results are checked against what their jobs wrote, and made again."""
+"""Stored results are compared with their checksums, and a sample is recomputed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Files are whole or absent, with the same bytes each time, and a refusal is one line."""
+"""Files are complete or absent, with the same bytes each time; errors take one line."""
 
 import errno
 import json

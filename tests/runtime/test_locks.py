@@ -1,4 +1,4 @@
-"""Locks: one process writes, the others are told which, and no dead one stands in the way."""
+"""Locks: one process writes, the others learn which, and dead processes block nobody."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """A file system of which the locks do not reach other hosts."""
+    """A file system whose locks do not reach other hosts."""
     monkeypatch.setattr(locks, "reaches_all_hosts", lambda path: False)
 
 

@@ -1,4 +1,4 @@
-"""What a result says of the code that it was made with."""
+"""Provenance: the commit that results are stored with."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""A script that is told to end does so in one line, at any moment, and with its workflow."""
+"""A script that gets a signal ends with one line, at any moment, and with its workflow."""
 
 import ast
 import json
@@ -100,7 +100,7 @@ def test_a_second_signal_changes_nothing():
 
 
 def test_a_signal_after_the_work_is_done_changes_nothing():
-    """While the interpreter ends, an exception would be shown as a traceback."""
+    """While the interpreter shuts down, an exception would print a traceback."""
     late = "atexit.register(lambda: (tell('r'), wait(), tell('d')))"
     process = start("pass", late)
     assert process.stdout.read(1) == b"r"

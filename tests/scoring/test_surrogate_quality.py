@@ -26,8 +26,8 @@ def tau_b(x, y) -> float:
     return (agree - differ) / np.sqrt(tied_x * tied_y)
 
 
-class Told(DiversitySurrogate):
-    """Predicts what it is told, and remembers what it was asked."""
+class Scripted(DiversitySurrogate):
+    """Gives predefined predictions and records its inputs."""
 
     answer: Callable
     seen: list
@@ -37,7 +37,7 @@ class Told(DiversitySurrogate):
         return lambda a, b: self.answer(a[:, None, 0], b[None, :, 0])
 
 
-class ToldErrors(PerformanceSurrogate):
+class ScriptedErrors(PerformanceSurrogate):
     answer: Callable
     seen: list
 
@@ -76,8 +76,8 @@ def test_both_protocols_by_hand():
         matrix[pair] = matrix[pair[::-1]] = value / 10
     matrix[4, 5] = matrix[5, 4] = 0.9
     evaluated = Evaluated(np.arange(6)[:, None].astype(np.float32), NUMBER, np.zeros(6), matrix)
-    told = Told(answer=lambda a, b: np.stack([a + b - 1, a + b + 1]), seen=[])
-    observed, held_out = assess(told, evaluated, [3], 2, seed_with_order([0, 1, 2, 3, 4, 5]))
+    scripted = Scripted(answer=lambda a, b: np.stack([a + b - 1, a + b + 1]), seen=[])
+    observed, held_out = assess(scripted, evaluated, [3], 2, seed_with_order([0, 1, 2, 3, 4, 5]))
     assert (observed["protocol"], observed["pairs"]) == ("observed", 6)
     assert observed["tau"] == pytest.approx(13 / np.sqrt(13 * 15))
     assert (held_out["protocol"], held_out["pairs"]) == ("held-out", 1)
@@ -101,8 +101,8 @@ def test_protocols_by_brute_force(seed):
     """
     evaluated = numbered(20)
     order = np.random.default_rng(seed).permutation(20)
-    told = Told(answer=lambda a, b: np.stack([(2 * a + b) % 7, (a * b) % 5]), seen=[])
-    rows = assess(told, evaluated, [4, 9, 12], 8, seed)
+    scripted = Scripted(answer=lambda a, b: np.stack([(2 * a + b) % 7, (a * b) % 5]), seen=[])
+    rows = assess(scripted, evaluated, [4, 9, 12], 8, seed)
     new = order[-8:]
     for k, size in enumerate((4, 9, 12)):
         asked = {
@@ -121,13 +121,13 @@ def test_protocols_by_brute_force(seed):
 def test_performance_is_asked_for_the_held_out_errors():
     evaluated = numbered(20)
     new = np.random.default_rng([3]).permutation(20)[-8:]
-    told = ToldErrors(answer=lambda a: ((a * 3) % 7, np.ones(len(a))), seen=[])
-    (row,) = assess(told, evaluated, [10], 8, [3])
+    scripted = ScriptedErrors(answer=lambda a: ((a * 3) % 7, np.ones(len(a))), seen=[])
+    (row,) = assess(scripted, evaluated, [10], 8, [3])
     assert (row["protocol"], row["pairs"]) == ("error", 8)
     assert row["tau"] == pytest.approx(tau_b((new * 3) % 7, evaluated.errors[new]))
 
 
-@pytest.mark.parametrize("kind", [Told, ToldErrors])
+@pytest.mark.parametrize("kind", [Scripted, ScriptedErrors])
 def test_no_fit_sees_a_held_out_configuration(kind):
     """And each fit gets the knowledge that belongs to its configurations, a prefix of the next."""
     evaluated = numbered(30)
@@ -141,20 +141,22 @@ def test_no_fit_sees_a_held_out_configuration(kind):
         asked.append(set(a.astype(int).tolist()))
         return np.zeros(len(a)), np.zeros(len(a))
 
-    told = kind(answer=pairs if kind is Told else errors, seen=[])
-    assess(told, evaluated, [5, 10, 20], 10, [1, 2])
+    scripted = kind(answer=pairs if kind is Scripted else errors, seen=[])
+    assess(scripted, evaluated, [5, 10, 20], 10, [1, 2])
     assert len(set(map(frozenset, asked))) == 1  # the same are held out at every size
     before: list[int] = []
-    for chosen, known in told.seen:
+    for chosen, known in scripted.seen:
         assert not asked[0] & set(chosen)
         assert chosen[: len(before)] == before
         truth = evaluated.diversities[np.ix_(chosen, chosen)]
-        np.testing.assert_array_equal(known, truth if kind is Told else evaluated.errors[chosen])
+        np.testing.assert_array_equal(
+            known, truth if kind is Scripted else evaluated.errors[chosen]
+        )
         before = chosen
     assert len(asked[0]) == 10
     assert len(before) == 20
     with pytest.raises(ValueError, match="more than 30"):
-        assess(told, evaluated, [21], 10, [1, 2])
+        assess(scripted, evaluated, [21], 10, [1, 2])
 
 
 @pytest.mark.parametrize("name", ["forest-kernel", "random-forest", "random-forest-pairs"])
@@ -209,7 +211,7 @@ def test_reads_what_a_search_writes(tmp_path):
 
 
 def test_a_search_ends_with_its_last_success():
-    """Failures are made up for; a larger number continues, a smaller one is a prefix."""
+    """Failures are replaced; a larger number continues, a smaller one is a prefix."""
 
     class Made:
         def __init__(self, status):

@@ -34,7 +34,7 @@ def test_round_trip_is_exact(folder):
 
 @pytest.mark.parametrize("file", ["journal.jsonl", "predictions.f32"])
 def test_cut_at_every_byte(folder, tmp_path, file):
-    """Whatever is left is a prefix, and the search goes on from there to the same journal."""
+    """What is left is a prefix, from which the search continues to the same journal."""
     whole = {p.name: p.read_bytes() for p in folder.iterdir()}
     counts = []
     size = len(whole[file])

@@ -1,4 +1,4 @@
-"""Changed limits: which stored evaluations could have ended otherwise."""
+"""Changed limits: which stored evaluations could have ended differently."""
 
 import pytest
 from hypothesis import strategies as st

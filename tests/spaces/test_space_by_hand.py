@@ -1,6 +1,6 @@
 """docs/space.md suffices to fit any configuration: here its tables are read, and it is done.
 
-The calls of the tables are evaluated as they stand; what the page says in words is written here a
+The calls of the tables are evaluated as they stand; what the page says in prose is written here a
 second time, from the page. Of the project only spaces are imported, for their pipelines and to draw
 configurations, and ``align``, which lays out what a pipeline predicts.
 """
@@ -87,7 +87,7 @@ def table(heading: str) -> list[Row]:
     return rows
 
 
-# What the page says in words
+# What the page says in prose
 
 
 class SammeR(BaseEstimator):

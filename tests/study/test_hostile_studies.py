@@ -39,12 +39,12 @@ HUGE = str(10**21)
 
 
 def text(**keys: str) -> str:
-    """A good study with some keys written otherwise; None leaves a key out."""
+    """A valid study with some keys replaced; None leaves a key out."""
     lines = {**GOOD, **keys}
     return "".join(f"{key}: {value}\n" for key, value in lines.items() if value is not None)
 
 
-#: What is written, what the line says.
+#: Content of the study, expected line.
 STUDIES = [
     # numbers
     (text(limits=f"{{memory_mb: {HUGE}}}"), "limits.memory_mb: .*less than or equal to 1000000000"),
@@ -280,7 +280,7 @@ STUDIES = [
 
 
 def refused(call, *arguments) -> str:
-    """The lines that a call ends with, which are all that a person sees of it."""
+    """The error lines of a call, which are all that a user sees."""
     with pytest.raises(UserError) as caught:
         call(*arguments)
     message = str(caught.value)

@@ -1,4 +1,4 @@
-"""What several tests share: paths, small studies and spaces, stand-ins for what is slow or far."""
+"""What several tests share: paths, small studies and spaces, stand-ins for slow or remote parts."""
 
 import os
 from pathlib import Path

@@ -31,7 +31,7 @@ STUDY = {
 
 
 def install(folder: Path, source: Path = ROOT) -> None:
-    """Copy all that a user of the workflow needs from a repository; the files are new ones."""
+    """Copy what a user of the workflow needs from a repository, as new files."""
     for part in PARTS:
         if (source / part).is_dir():
             shutil.copytree(source / part, folder / part, copy_function=shutil.copy)

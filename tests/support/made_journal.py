@@ -1,4 +1,4 @@
-"""Records of a made-up search, and the journal that they belong to."""
+"""Records of a synthetic search, and their journal."""
 
 import numpy as np
 

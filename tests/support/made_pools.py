@@ -1,4 +1,4 @@
-"""Pools of models that are made up, and slots filled by the words of their rule."""
+"""Synthetic pools of models, and slots filled by a literal implementation of their rule."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ensemble_search.metrics.base import predicted_labels
 
 
 def fill_slots(predictions, labels, size):
-    """The rule in its own words; errors as scores.parquet has them."""
+    """A literal implementation of the rule; errors as in scores.parquet."""
 
     def wrong(models):
         indices, counts = np.unique(models, return_counts=True)

@@ -1,4 +1,4 @@
-"""Errors that are made up, as the analyses take them."""
+"""Synthetic errors in the form that analyses take."""
 
 import pandas as pd
 

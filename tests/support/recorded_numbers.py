@@ -1,6 +1,6 @@
 """The numbers of a tiny study, which tests/recorded/numbers.json holds.
 
-`make record` writes that file anew, for a change that is meant to move them.
+`make record` rewrites that file after an intended change.
 """
 
 import json
@@ -93,7 +93,7 @@ def pipelines() -> dict:
 
 
 def rounded(content):
-    """Six digits of each number: another processor rounds the last ones otherwise."""
+    """Round to six digits: the last ones depend on the processor."""
     if isinstance(content, dict):
         return {key: rounded(part) for key, part in content.items()}
     if isinstance(content, list | tuple):

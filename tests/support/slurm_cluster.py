@@ -23,7 +23,7 @@ WAIT_SECONDS = 600
 
 
 class NoClusterError(Exception):
-    """There can be no cluster on this machine: in one line, why."""
+    """No cluster can run on this machine; one line says why."""
 
 
 def until(condition: Callable[[], object], what: str):

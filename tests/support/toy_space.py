@@ -1,4 +1,4 @@
-"""Small spaces, and a made-up search on them, for the tests of optimizers."""
+"""Small spaces, and a synthetic search on them, for the tests of optimizers."""
 
 import json
 
@@ -60,7 +60,7 @@ def predict(configuration, classes: int = 2) -> np.ndarray:
 
 
 def observe(configuration, status: str = "ok", classes: int = 2) -> Observation:
-    """Evaluate a configuration in the made-up world."""
+    """Evaluate a configuration synthetically."""
     if status != "ok":
         return Observation(configuration, status, float("nan"), None)
     p = predict(configuration, classes)

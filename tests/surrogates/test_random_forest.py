@@ -29,7 +29,7 @@ CATEGORIES = np.array([0, 0, 3, 6])
 
 
 def test_categories_are_ordered_by_mean_error():
-    """Column 1: b .1, c .3, a .5; column 2 has only z (of x, y, z), the others lie beside it."""
+    """Column 1: b .1, c .3, a .5; column 2 has only z (of x, y, z), x and y are unobserved."""
     known = Categories(np.array([3, 0, 3]))
     vectors = np.array([[0, 0.2, 2], [1, 0.4, 2], [1, 0.1, 2], [2, 0.9, 2]])
     flat = known.codes(vectors)

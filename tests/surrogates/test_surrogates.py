@@ -1,4 +1,4 @@
-"""Surrogates against independent oracles, and whether they learn anything."""
+"""Surrogates: compared with independent implementations, and whether they learn."""
 
 import json
 

@@ -29,7 +29,7 @@ ORDER = ("random", "bo", "random", "divbo", "random")
 
 
 def main() -> int:
-    """Kill and compare; exit status 1 if any search ended otherwise than undisturbed."""
+    """Kill and compare; exit status 1 if any search ended differently from an undisturbed one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kills", type=int, default=60)
@@ -52,7 +52,7 @@ def main() -> int:
         found = instant_search.outcome(folder, split)
         searches += 1
         if wrong := [key for key in expected[name] if found.get(key) != expected[name][key]]:
-            print(f"search {searches} ({name}) ended otherwise: {wrong[0]}; see {folder}")
+            print(f"search {searches} ({name}) ended differently: {wrong[0]}; see {folder}")
             return 1
         shutil.rmtree(folder)
         if sys.stdout.isatty():
@@ -69,7 +69,7 @@ def main() -> int:
 
 
 def torment(folder, split, name, calls, rng, counts, others) -> None:
-    """Kill a job and damage its files again and again until it ends by itself."""
+    """Kill a job and damage its files repeatedly until it ends by itself."""
     while True:
         moment, share = int(rng.integers(1, calls // 2)), rng.random()
         status = fork(folder, split, name, lambda m=moment, s=share: kill_at(m, s))
@@ -133,7 +133,7 @@ def kill_at(moment: int, share: float) -> None:
         if name in ("write", "pwrite") and len(arguments[1]) > 1:
             file, data, *rest = arguments
             call(file, bytes(data)[: 1 + int(share * (len(data) - 1))], *rest)
-            number = signal.SIGUSR2  # as deadly, and told apart
+            number = signal.SIGUSR2  # as deadly, but distinguishable
         elif share < 0.5:
             call(*arguments)
         signal.signal(signal.SIGUSR2, signal.SIG_DFL)

@@ -27,7 +27,7 @@ GUARD = 600  # seconds for a workflow to end by itself
 
 
 def main() -> int:
-    """Kill and compare; exit status 1 at the first difference, of which the folder stays."""
+    """Kill and compare; exit status 1 at the first difference, whose folder is kept."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kills", type=int, default=20)

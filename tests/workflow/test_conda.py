@@ -50,7 +50,7 @@ ACTIVATE = 'export CONDA_PREFIX="$1" PATH="$1/bin:$PATH"\n'
 
 
 class Stand:
-    """A checkout, and a conda that is none."""
+    """A checkout, and a stand-in for conda."""
 
     def __init__(self, folder: Path):
         self.folder = folder / "work"

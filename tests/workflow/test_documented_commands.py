@@ -1,4 +1,4 @@
-"""Every command that the documentation names works; a new one is found by itself.
+"""Every command in the documentation works; new ones are found automatically.
 
 Commands are collected from the README, docs/, comments of the Makefile, the workflow and the
 studies, and the docstrings of scripts. Those that take long, need a network, a cluster or a
@@ -41,7 +41,7 @@ SCRIPTS = [
     for file in sorted(ROOT.glob(pattern))
     if "argparse" in file.read_text(encoding="utf-8")
 ]
-#: Where a script or target runs for real: the test file, which names it.
+#: The test file that really runs a script or target, and names it.
 RUN_BY = {
     "make status": "workflow/test_documented_commands.py",
     "make why": "workflow/test_documented_commands.py",
@@ -71,7 +71,7 @@ RUN_BY = {
     "workflow_scripts/verify.py": "results/test_verification.py",
     "workflow_scripts/why.py": "workflow/test_reruns.py",
 }
-#: What no test runs for real, and why.
+#: What no test really runs, and why.
 NOT_RUN = {
     "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
     "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
@@ -94,7 +94,7 @@ NOT_RUN = {
     "snakemake --sdm conda": "needs conda; workflow/test_conda.py runs it with a stand-in",
     "python -c": "fetches data; data/test_openml_client.py does so from a server of its own",
 }
-#: Words of the documentation that stand for something.
+#: Placeholders in the documentation.
 STANDS_FOR = {
     "mine.yaml": "study.yaml",
     "--until surrogate": "",  # the tiny study has none

@@ -16,7 +16,7 @@ from support import ROOT
 
 #: conda environment -> requirements and lock for pip with the same versions
 ENVIRONMENTS = {"ensemble-search": "requirements", "autogluon": "autogluon"}
-# conda-forge's names of packages that are called otherwise on the Python package index
+# conda-forge's names of packages with another name on the Python package index
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "py-xgboost": "xgboost-cpu"}
 # packages that have an environment of their own
 ELSEWHERE = {"autogluon"}

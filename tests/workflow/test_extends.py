@@ -129,7 +129,7 @@ def test_searches_with_the_same_settings_are_shared(tmp_path):
     ],
     ids=str,
 )
-def test_a_study_that_does_otherwise_shares_nothing(tmp_path, change):
+def test_a_study_that_differs_shares_nothing(tmp_path, change):
     jobs = Jobs.load(str(write(tmp_path, MAIN, {**ABLATION, **change})))
     assert jobs.shared == set()
     assert "homes" not in jobs.report()
@@ -142,7 +142,7 @@ def test_searches_of_other_settings_or_of_no_method_are_not_shared(tmp_path):
     assert shared(tmp_path, ablation=other) == {"random"}
 
 
-def test_more_repeats_than_the_extended_study_are_the_own(tmp_path):
+def test_repeats_beyond_the_extended_study_are_its_own(tmp_path):
     jobs = Jobs.load(str(write(tmp_path, MAIN, {**ABLATION, "repeats": 3})))
     homes = [jobs.home("wine", "bo", repeat).study.study for repeat in range(3)]
     assert homes == ["main", "main", "ablation"]

@@ -1,4 +1,4 @@
-"""The same suggestions on every processor: numpy and OpenBLAS are told to compute as on others."""
+"""The same suggestions on every processor: numpy and OpenBLAS compute as on others."""
 
 import json
 import os

@@ -127,7 +127,7 @@ EVERYTHING |= {f"split {d} fixed" for d in DATASETS}
 
 @dataclass
 class Row:
-    """A row of the table: what is changed, what runs again in words, and exactly which jobs."""
+    """A row of the table: the change, what reruns (for readers), and exactly which jobs."""
 
     changed: str
     again: str
@@ -453,7 +453,7 @@ def test_lowered_limits_evaluate_again_from_the_first_affected_evaluation(finish
     assert (pd.read_parquet(checkout.folder / observations).status == "timeout").any()
 
 
-def test_why_says_it_in_words(finished, tmp_path):
+def test_why_explains_it(finished, tmp_path):
     checkout = copy_of(finished, tmp_path / "study")
     checkout.study["searches"]["bo"] = {"optimizer": "bo", "initial": 4}
     checkout.code("ensemble_search/ensembles/best.py")

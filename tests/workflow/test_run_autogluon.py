@@ -1,4 +1,4 @@
-"""AutoGluon beside the methods: what it is given, what is written, and where it is absent."""
+"""AutoGluon: what it is given, what is written, and what happens where it is not installed."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from ensemble_search.data import split
 from support import ROOT
 from support.checkout import STUDY, Checkout
 
-# In the place of AutoGluon: predicts class 1 wherever the first feature is positive.
+# A stand-in for AutoGluon: predicts class 1 wherever the first feature is positive.
 FAKE = """
 class TabularPredictor:
     def __init__(self, **arguments):
@@ -114,7 +114,7 @@ def test_without_it_the_workflow_says_so_and_runs_it_once_it_is_there(tmp_path):
 
 
 def test_environments_agree():
-    """The package that the script imports is pinned alike for pip and for conda, without torch."""
+    """The package that the script imports has the same pin for pip and for conda, without torch."""
     lines = (ROOT / "envs/autogluon.in").read_text().splitlines()
     pins = dict(line.split("==") for line in lines if "==" in line)
     lock = (ROOT / "envs/autogluon.lock").read_text()

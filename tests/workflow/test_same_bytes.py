@@ -191,8 +191,8 @@ def again(there, here, tmp_path, monkeypatch):
     return call
 
 
-def test_what_differs_is_told(again, tmp_path, capsys):
-    """Another commit, version and table there: said line by line, and the exit status is 1."""
+def test_differences_are_listed(again, tmp_path, capsys):
+    """Other commit, version and table: each difference is a line, and the exit status is 1."""
     table = tmp_path / "results/tiny/report/tables/test-error.csv"
     frame = pd.read_csv(table)
     frame.loc[0, "mean"] += 0.25
@@ -232,7 +232,7 @@ def test_other_data_end_it(again, capsys):
         (lambda made: made["tables"].update({"summary.csv": ""}), "is not the table that"),
     ],
 )
-def test_a_manifest_that_is_none(again, change, told):
+def test_files_that_are_no_manifest(again, change, told):
     with pytest.raises(UserError, match=told) as error:
         again(change)
     assert "\n" not in str(error.value)

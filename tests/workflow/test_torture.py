@@ -1,4 +1,4 @@
-"""Searches that are killed again and again, with damaged files, find what others find."""
+"""Searches that are killed repeatedly, with damaged files, find what undisturbed ones find."""
 
 import os
 import re

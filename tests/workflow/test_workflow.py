@@ -85,7 +85,7 @@ def test_both_searches_start_from_the_same_random_configurations(finished):
 
 
 def test_the_split_and_test_labels_stay_away_from_searches(finished):
-    """The job of a search gets along without the labels of the test set."""
+    """The job of a search does not need the labels of the test set."""
     text = finished.snakemake("--dry-run", "--forceall", "-p")
     commands = [line for line in text.splitlines() if "search.py" in line]
     assert commands
@@ -165,7 +165,7 @@ def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
     [(1, os.killpg), (6, os.killpg), (10, os.killpg), (3, os.kill)],
     ids=["early", "later", "late", "snakemake alone"],
 )
-def test_killed_workflow_goes_on_with_the_same_command(checkout, finished, evaluations, kill):
+def test_killed_workflow_continues_with_the_same_command(checkout, finished, evaluations, kill):
     kill_when_searching(checkout, start(checkout), evaluations, kill)
     checkout.snakemake()
     assert checkout.planned() == {}
@@ -286,7 +286,7 @@ def test_status_of_a_finished_study(finished):
 
 
 def test_a_report_with_a_page_that_could_not_be_made_is_not_done(copied):
-    """The other pages are there to be read, and the end of the run says which is not."""
+    """The other pages are written, and the end of the run names the one that is not."""
     page = copied.folder / "workflow_scripts/ensemble_search/report/pages/broken.py"
     page.write_text('TITLE, ORDER = "Broken", 1\n\n\ndef build(results, publish):\n    1 / 0\n')
     folder = copied.folder / "results/tiny"
@@ -315,7 +315,7 @@ def test_another_split_for_every_repeat(checkout):
     assert checkout.planned()["split"] == 2
 
 
-def test_an_edit_of_the_evaluator_evaluates_again(copied):
+def test_an_edit_of_the_evaluator_reruns_the_evaluations(copied):
     path = copied.folder / "workflow_scripts/ensemble_search/evaluation/live.py"
     path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
     copied.snakemake("--until", "search")
@@ -341,7 +341,7 @@ def make(folder: Path) -> Path:
 
 
 def test_a_data_file_may_have_any_name(checkout):
-    """No wildcard, option, pattern, variable or second command is made of it, nor of a column."""
+    """It is not taken for a wildcard, option, pattern, variable or command; neither is a column."""
     name = "-{ai} {} {{x}} 'c' \"d\" $HOME * `touch made` ; touch made; é\\\n\t%41.csv"
     file, target = checkout.folder / name, "{w} 'y'\n\"$HOME\""
     frame = pd.DataFrame({"x": range(40), "{x}": [1, 2, 3, 4] * 10, target: ["a", "b"] * 20})
