@@ -59,23 +59,29 @@ def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
     fitting if ``unit`` is ``seconds``.
     """
     seconds = sum(r.suggest_seconds + r.fit_seconds for r in records)
-    errors = [r.error for r in records if r.status == OK]
+    succeeded = sum(r.status == OK for r in records)
     in_seconds = budget.evaluations is None
     done, whole = len(records), budget.evaluations
     if in_seconds:
         done, whole = sum(r.fit_seconds for r in records), budget.seconds
     elif budget.successes:
-        done, whole = len(errors), budget.successes
+        done, whole = succeeded, budget.successes
     return {
         "evaluations": len(records),
         "unit": "seconds" if in_seconds else "evaluations",
         "done": done,
         "budget": whole,
-        "best_error": min(errors, default=None),
-        "failed": len(records) - len(errors),
+        "best_error": best_error(records),
+        "failed": len(records) - succeeded,
         "seconds": seconds,
         "seconds_left": seconds / done * max(0, whole - done) if done else 0.0,
     }
+
+
+def best_error(records: list[Record]) -> float | None:
+    """Return the lowest error of those that were fitted on all training rows; None without one."""
+    errors = (r.error for r in records if r.status == OK and r.fidelity == 1)
+    return min(errors, default=None)
 
 
 def amount(state: dict[str, Any]) -> str:
