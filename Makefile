@@ -8,6 +8,7 @@
 # make partial  report on what is finished: make partial STUDY=studies/quickstart.yaml
 # make reproduce  run a study again from its manifest, and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
+# make schema   write schemas/study.schema.json, for editors; make demo and make test do it too
 # make record   write tests/recorded/numbers.json anew, after a change that is meant to move them
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make bench-search  what searches find, without fitting a model: docs/search-quality.md
@@ -29,11 +30,11 @@ RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon peers bench-search bench-peers schema format lock
 
-demo: env
+demo: env schema
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
 	@echo "The report is in $(CURDIR)/results/quickstart/report/index.html"
 
-test: env
+test: env schema
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
@@ -48,7 +49,7 @@ why: env
 verify: env
 	@$(RUN) python workflow_scripts/verify.py --study "$$STUDY" --sample $(SAMPLE)
 
-cluster-test: env
+cluster-test: env schema
 	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/cluster/disasters.py $(DISASTERS)
 
 torture: env
@@ -78,7 +79,9 @@ $(VENV)/installed: envs/requirements.lock
 	@touch $@
 
 schema: env
-	$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.schema > schemas/study.schema.json
+	@mkdir -p schemas
+	@$(RUN) PYTHONPATH=workflow_scripts \
+		python -m ensemble_search.study.schema > schemas/study.schema.json
 
 format: env
 	$(RUN) ruff check --fix .

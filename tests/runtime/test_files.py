@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
+from ensemble_search.runtime.files import atomic, digest, write_json, write_npy, write_parquet
 from support import PYTHONPATH
 from support.writers import WRITERS
 
@@ -30,6 +30,12 @@ def test_same_object_same_bytes_and_nothing_beside(tmp_path, name):
     assert (tmp_path / "new" / "folder" / name).read_bytes() == first
     assert sorted(os.listdir(tmp_path)) == [name, "new"]
     assert os.listdir(tmp_path / "new" / "folder") == [name]
+
+
+def test_digest_of_a_description():
+    """It names folders of stored journals, so it must not change."""
+    assert digest({"b": 1, "a": [1, 2.5, "é"]})[:12] == "850477f7e1a9"
+    assert digest({"a": [1, 2.5, "é"], "b": 1})[:12] == "850477f7e1a9"
 
 
 def test_json_reads_back_and_refuses_nan(tmp_path):

@@ -13,7 +13,8 @@ from ensemble_search.optimizers.base import Optimizer
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime import code_version, plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.study import model
+from ensemble_search.study import model, schema
+from ensemble_search.study.sections.names import NAME
 from support import ROOT, SCRIPTS
 
 GOOD = """
@@ -52,6 +53,14 @@ def test_a_file_is_a_plugin(write):
     assert plugins.available("optimizers") == ["mine-too"]
     made = plugins.make("optimizers", {"optimizer": "mine-too", "rate": 1}, "optimizer", "s")
     assert (type(made).__name__, made.rate) == ("Mine", 1.0)
+
+
+def test_the_schema_has_the_settings_of_a_new_file(write):
+    write("optimizers", "mine_too.py", GOOD)
+    searches = schema.schema()["properties"]["searches"]["patternProperties"][NAME]
+    (mine,) = searches["anyOf"]
+    assert mine["properties"]["optimizer"] == {"const": "mine-too"}
+    assert mine["properties"]["rate"]["default"] == 0.5
 
 
 @pytest.mark.parametrize(

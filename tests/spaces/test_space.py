@@ -631,7 +631,7 @@ def test_the_small_space_is_a_part_of_the_large_one(space):
 def test_spaces_are_found_by_name():
     assert plugins.load("spaces", "divbo") is Divbo
     assert plugins.load("spaces", "divbo-small") is DivboSmall
-    assert plugins.available("spaces") == ["autogluon-like", "divbo", "divbo-small"]
+    assert {"autogluon-like", "divbo", "divbo-small"} <= set(plugins.available("spaces"))
 
 
 def test_thousands_of_configurations_take_a_moment(space):

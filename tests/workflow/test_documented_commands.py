@@ -7,6 +7,7 @@ finished study are run for real elsewhere, as :data:`RUN_BY` says, or not at all
 """
 
 import ast
+import json
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from ensemble_search.study import schema
 from support import ROOT
 from support.checkout import STUDY, Checkout
 
@@ -46,6 +48,7 @@ RUN_BY = {
     "make verify": "workflow/test_documented_commands.py",
     "make partial": "workflow/test_documented_commands.py",
     "make reproduce": "workflow/test_documented_commands.py",
+    "make schema": "workflow/test_documented_commands.py",
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
     "benchmarks/random_configurations.py": "workflow/test_documented_commands.py",
     "benchmarks/search_quality.py": "benchmarks/test_search_quality.py",
@@ -63,7 +66,7 @@ RUN_BY = {
     "workflow_scripts/run_autogluon.py": "workflow/test_run_autogluon.py",
     "workflow_scripts/search.py": "search/test_loop.py",
     "workflow_scripts/split.py": "data/test_split.py",
-    "workflow_scripts/status.py": "workflow/test_status.py",
+    "workflow_scripts/status.py": "workflow/test_workflow.py",
     "workflow_scripts/surrogate.py": "report/test_surrogates_page.py",
     "workflow_scripts/verify.py": "results/test_verification.py",
     "workflow_scripts/why.py": "workflow/test_reruns.py",
@@ -252,6 +255,13 @@ def test_snakemake_takes_the_command(command, checkout):
     if "--configfile" not in options:
         options += ["--configfile", "study.yaml"]
     run(["snakemake", *options, "--dry-run", "--quiet", "all"], checkout.folder)
+
+
+@pytest.mark.slow
+def test_make_writes_the_schema(checkout):
+    run(["make", "-o", "env", "schema"], checkout.folder)
+    written = json.loads((checkout.folder / "schemas/study.schema.json").read_text("utf-8"))
+    assert written == schema.schema()
 
 
 @pytest.mark.slow

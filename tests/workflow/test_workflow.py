@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from support import SCRIPTS
 from support.checkout import STUDY, Checkout
 
 #: What every study ends with.
@@ -251,6 +253,29 @@ def test_status_and_partial_report_of_a_study_that_has_not_run(checkout):
     run = checkout.script("partial_report", "--study", "study.yaml")
     assert run.returncode == 0, run.stderr
     assert (checkout.folder / "results/tiny/partial-report/index.html").is_file()
+
+
+def test_partial_report_drops_the_files_of_removed_methods(tmp_path):
+    text = """
+study: s
+datasets: {wine: {sklearn: wine}}
+searches: {random: {optimizer: random}}
+ensembles: {best: {type: best}}
+methods: {RS: {search: random, ensemble: best}}
+budget: {evaluations: 20}
+"""
+    (tmp_path / "study.yaml").write_text(text)
+    folder = tmp_path / "results/s/partial-report"
+    for name in ("tables/gone.csv", "figures/gone.svg", "notes/kept.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    script = SCRIPTS / "partial_report.py"
+    command = [sys.executable, script, "--study", "study.yaml"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert (folder / "index.html").is_file()
+    assert (folder / "tables/settings.csv").is_file()
+    assert not list(folder.rglob("gone.*"))
+    assert (folder / "notes/kept.txt").is_file()
 
 
 def test_status_of_a_finished_study(finished):

@@ -1,6 +1,5 @@
 """The manifest of a finished study: all that is needed to rerun it and compare."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -49,7 +48,7 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
 def study_hash(study: Mapping[str, Any]) -> str:
     """SHA-256 of a study with defaults, without the keys that affect no result: openml, extends."""
     content = {key: value for key, value in study.items() if key not in ("openml", "extends")}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return files.digest(content)
 
 
 def versions() -> dict[str, str]:

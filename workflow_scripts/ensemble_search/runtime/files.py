@@ -155,6 +155,11 @@ def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:
     return {name: sha256(Path(folder) / name) for name in names}
 
 
+def digest(description: Any) -> str:
+    """Return the SHA-256 of a description: of its JSON, keys sorted, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
+
+
 class Unusable(UserError):
     """A stored file that cannot be used.
 

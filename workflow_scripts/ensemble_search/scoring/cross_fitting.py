@@ -8,7 +8,6 @@ Every fit is in the journal of its fold before the next one starts: a job that w
 after it, and a change of data, folds, limits or code starts another journal.
 """
 
-import hashlib
 import json
 import os
 import sys
@@ -28,10 +27,11 @@ from ensemble_search.evaluation.base import EvaluatorError, MakeEvaluator
 from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import readers
-from ensemble_search.runtime import locks, plugins, provenance
+from ensemble_search.runtime import locks, plugins
 from ensemble_search.runtime.code_version import Guard, code_version
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic, read_npy
+from ensemble_search.search import fingerprint
 from ensemble_search.search.journal import Journal, Record
 
 
@@ -129,8 +129,11 @@ class Refitting:
         wanted: Mapping[str, dict[str, Any]],
         check: Callable[[], None],
     ) -> dict[str, Record]:
-        identity = self._fingerprint(inputs)
-        folder = self.folder / f"{name}-{_digest(identity)}"
+        conditions = fingerprint.conditions(
+            self.space, self.limits, inputs.checksum(), self.threads
+        )
+        identity = {**conditions, "code": code_version(*self.modules)}
+        folder = self.folder / f"{name}-{fingerprint.short(identity)}"
         columns = CLASSIFICATION.columns(inputs.n_classes)
         shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
         with Journal(folder, identity, shapes, locks.WAIT in os.environ) as journal:
@@ -158,19 +161,6 @@ class Refitting:
             raise UserError(str(error)) from error
         finally:
             file.unlink(missing_ok=True)
-
-    def _fingerprint(self, inputs: Inputs) -> dict[str, Any]:
-        """Say what the fits of a fold depend on, besides the configuration."""
-        versions = provenance.versions()
-        versions["python"] = ".".join(versions["python"].split(".")[:2])
-        return {
-            "space": self.space,
-            "limits": dict(self.limits),
-            "threads": self.threads,
-            "data": inputs.checksum(),
-            "code": code_version(*self.modules),
-            "versions": versions,
-        }
 
 
 def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
@@ -231,7 +221,3 @@ def _merged(records: list[Record], rows: list[np.ndarray], inputs: Inputs) -> Re
 
 def _key(configuration: Mapping[str, Any]) -> str:
     return json.dumps(configuration, sort_keys=True)
-
-
-def _digest(fingerprint: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_key(fingerprint).encode()).hexdigest()[:12]

@@ -1,11 +1,9 @@
 """The fingerprint of a search: its settings, data, seed, code and library versions."""
 
-import hashlib
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ensemble_search.runtime import plugins, provenance
+from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.code_version import Guard, code_version
 
 
@@ -49,25 +47,41 @@ def _all(optimizer: dict[str, Any], space: str, metric: str) -> list[str]:
 def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
     """Return the fingerprint of a search: equal fingerprints mean the same search.
 
-    ``data`` is the checksum of its inputs.
+    The other parameters are those of :func:`conditions`.
     """
-    versions = provenance.versions(libraries)
-    versions["python"] = ".".join(versions["python"].split(".")[:2])
     parts = modules(job["optimizer"], job["space"], job["metric"])
     return {
         "optimizer": job["optimizer"],
-        "space": job["space"],
         "metric": job["metric"],
-        "limits": job["limits"],
         "seed": [job["seed"], job["repeat"]],
+        "code": {part: code_version(*names) for part, names in parts.items()},
+        **conditions(job["space"], job["limits"], data, threads, libraries),
+    }
+
+
+def conditions(
+    space: str,
+    limits: Mapping[str, float],
+    data: str,
+    threads: int,
+    libraries: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Say what, besides code, decides the outcome of evaluating a configuration.
+
+    ``data`` is the checksum of its inputs; ``libraries`` are those of
+    :func:`ensemble_search.runtime.provenance.versions`.
+    """
+    versions = provenance.versions(libraries)
+    versions["python"] = ".".join(versions["python"].split(".")[:2])
+    return {
+        "space": space,
+        "limits": dict(limits),
         "data": data,
         "threads": threads,
-        "code": {part: code_version(*names) for part, names in parts.items()},
         "versions": versions,
     }
 
 
-def short(fingerprint: dict) -> str:
+def short(fingerprint: Mapping[str, Any]) -> str:
     """Name the folder of a fingerprint: 12 hexadecimal digits."""
-    text = json.dumps(fingerprint, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return files.digest(fingerprint)[:12]

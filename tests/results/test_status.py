@@ -13,10 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-import status
 from ensemble_search.jobs import Jobs
-from ensemble_search.results import job_logs
-from ensemble_search.runtime import provenance, slurm
+from ensemble_search.results import job_logs, states, status
+from ensemble_search.runtime import slurm
 from ensemble_search.runtime.locks import lock
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Record
@@ -26,13 +25,13 @@ from support import made_results
 
 
 def test_work_left_is_guessed_from_the_same_data_set():
-    states = [
+    searches = [
         {"dataset": "a", "done": 10, "budget": 10, "seconds": 20.0},
         {"dataset": "a", "done": 0, "budget": 10, "seconds": 0.0},
         {"dataset": "b", "done": 5, "budget": 10, "seconds": 50.0},
         {"dataset": "c", "done": 0, "budget": 3, "seconds": 0.0},
     ]
-    assert status.seconds_left(states) == pytest.approx(10 * 2 + 5 * 10 + 3 * 70 / 15)
+    assert status.seconds_left(searches) == pytest.approx(10 * 2 + 5 * 10 + 3 * 70 / 15)
 
 
 JOB = {"dataset": "wine", "search": "random", "repeat": 0}
@@ -60,21 +59,21 @@ def loaded():
 
 def test_a_search_waits_stops_and_is_done(tmp_path, loaded):
     part = ("wine", "random", 0)
-    assert status.state(tmp_path, loaded, *part)["state"] == "waiting"
+    assert states.search_state(tmp_path, loaded, *part)["state"] == "waiting"
     folder = tmp_path / "checkpoints/wine/random/0"
     (folder / "abc").mkdir(parents=True)
     (folder / "abc/lock").write_text("")
     progress = {"evaluations": 5, "unit": "evaluations", "done": 5, "budget": 20}
     progress |= {"best_error": 0.25, "failed": 1, "seconds": 10.0}
     (folder / "progress.json").write_text(json.dumps(progress))
-    stopped = status.state(tmp_path, loaded, *part)
+    stopped = states.search_state(tmp_path, loaded, *part)
     assert stopped["state"] == "stopped"
     assert status.row(stopped) == ("wine", "random", "0", "stopped", "5/20", "0.2500", "1", "30 s")
     held = lock(folder / "abc/lock", "it")
-    assert status.state(tmp_path, loaded, *part)["state"] == "running"
+    assert states.search_state(tmp_path, loaded, *part)["state"] == "running"
     held.close()
     finish(tmp_path, loaded)
-    done = status.state(tmp_path, loaded, *part)
+    done = states.search_state(tmp_path, loaded, *part)
     assert status.row(done) == ("wine", "random", "0", "done", "20/20", "0.2000", "2", "")
     text = status.total([done])
     assert text == "1 searches: 1 done; 20/20 evaluations"
@@ -84,17 +83,17 @@ def test_queued_running_and_failed_on_a_cluster(tmp_path, loaded):
     part = ("wine", "random", 0)
 
     def found(job=None):
-        return status.state(tmp_path, loaded, *part, job)["state"]
+        return states.search_state(tmp_path, loaded, *part, job)["state"]
 
     assert (found("PENDING"), found("RUNNING")) == ("queued", "running")
     log = tmp_path / "logs/search/wine/random/0.log"
     log.parent.mkdir(parents=True)
     log.write_text("12:00:00 wine random repeat 0: 1/20\nerror: no space left\n")
     assert found("PENDING") == "queued", "it is tried again"
-    failed = status.state(tmp_path, loaded, *part)
+    failed = states.search_state(tmp_path, loaded, *part)
     assert (failed["state"], failed["reason"], failed["log"]) == ("failed", "no space left", log)
     log.write_text('Traceback (most recent call last):\n  File "x.py"\nValueError: what\n')
-    assert status.state(tmp_path, loaded, *part)["reason"] == "ValueError: what"
+    assert states.search_state(tmp_path, loaded, *part)["reason"] == "ValueError: what"
     log.write_text("12:00:00 wine random repeat 0: 1/20\n")
     assert found() == "waiting", "it was ended from outside"
     assert status.total([failed]) == "1 searches: 1 failed; 0/20 evaluations"
@@ -140,7 +139,7 @@ def finish(root, loaded, **change) -> Path:
 
 def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path, loaded):
     finish(tmp_path, loaded, limits={"seconds": 1.0, "memory_mb": 4096})
-    found = status.state(tmp_path, loaded, "wine", "random", 0)
+    found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert (found["state"], found["evaluations"]) == ("outdated", 0)
     assert status.total([found]) == "1 searches: 1 outdated; 0/20 evaluations"
 
@@ -150,40 +149,40 @@ def test_a_budget_in_seconds(tmp_path, loaded):
     loaded = loaded.model_copy(update={"budget": model.Budget(seconds=60)})
     records = [made_record(fit_seconds=s, suggest_seconds=2.0) for s in (5.0, 3.0)]
     Progress(tmp_path / "checkpoints/wine/random/0", JOB, Budget(seconds=60), [])(records)
-    found = status.state(tmp_path, loaded, "wine", "random", 0)
+    found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert status.row(found)[4:] == ("2 in 8/60 s", "0.2500", "", "78 s")
     assert status.total([found]).startswith("1 searches: 1 stopped; 8/60 seconds of fitting; about")
     finish(tmp_path, loaded)
-    assert status.state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
+    assert states.search_state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
     finish(tmp_path, loaded, budget={"seconds": 30.0})
-    assert status.state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
+    assert states.search_state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
     finish(tmp_path, loaded, budget={"seconds": 60.0})
-    done = status.state(tmp_path, loaded, "wine", "random", 0)
+    done = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert status.row(done)[3:5] == ("done", "20 in 60/60 s")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"evaluations": 20}'])
 def test_a_damaged_or_foreign_manifest_is_no_finished_search(tmp_path, loaded, text):
     finish(tmp_path, loaded).write_text(text)
-    assert status.state(tmp_path, loaded, "wine", "random", 0)["state"] == "waiting"
+    assert states.search_state(tmp_path, loaded, "wine", "random", 0)["state"] == "waiting"
 
 
 def test_who_holds_a_lock_is_found_without_taking_it(tmp_path):
     path = tmp_path / "lock"
     with lock(path, "it"):
-        assert status._held(path, 0)
+        assert states._held(path, 0)
     started = psutil.Process().create_time()
     os.utime(path, (started - 100, started - 100))
-    assert not status._held(path, 0), "a later process with the same number"
+    assert not states._held(path, 0), "a later process with the same number"
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
     path.write_text(f"process {ended.pid} on {socket.gethostname()}\n")
-    assert not status._held(path, 0)
+    assert not states._held(path, 0)
     path.write_text("process 1 on elsewhere\n")
     old = time.time() - 10_000
     os.utime(path, (old, old))
-    assert not status._held(path, time.time() - 2000)
-    assert status._held(path, time.time() - 10)
+    assert not states._held(path, time.time() - 2000)
+    assert states._held(path, time.time() - 10)
 
 
 def test_asking_for_the_state_does_not_open_the_lock_for_locking(tmp_path, monkeypatch):
@@ -193,59 +192,7 @@ def test_asking_for_the_state_does_not_open_the_lock_for_locking(tmp_path, monke
     with lock(path, "it"):
         pass
     monkeypatch.setattr(fcntl, "flock", lambda *a: pytest.fail("took the lock"))
-    status._held(path, 0)
-
-
-def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, monkeypatch):
-    def git(*arguments, cwd):
-        name = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", *name, *arguments], cwd=cwd, check=True, capture_output=True)
-
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    own = tmp_path / "own"
-    scripts = own / "workflow_scripts/ensemble_search/runtime"
-    scripts.mkdir(parents=True)
-    shutil.copy(provenance.__file__, scripts)
-    (own / "Snakefile").touch()
-    monkeypatch.setattr(provenance, "__file__", str(scripts / "provenance.py"))
-    nothing = {"commit": None, "dirty": None}
-    assert provenance.commit() == nothing
-    git("init", "-q", cwd=own)
-    git("add", ".", cwd=own)
-    git("commit", "-qm", "one", cwd=own)
-    assert len(provenance.commit()["commit"]) == 40
-    assert provenance.commit()["dirty"] is False
-    (own / "results.txt").touch()
-    assert provenance.commit()["dirty"] is False
-    (scripts / "plugin.py").touch()
-    assert provenance.commit()["dirty"] is True
-    (own / ".git").rename(tmp_path / ".git")
-    git("add", ".", cwd=tmp_path)
-    git("commit", "-qm", "two", cwd=tmp_path)
-    assert provenance.commit() == nothing
-
-
-def test_partial_report_drops_the_files_of_removed_methods(tmp_path):
-    text = """
-study: s
-datasets: {wine: {sklearn: wine}}
-searches: {random: {optimizer: random}}
-ensembles: {best: {type: best}}
-methods: {RS: {search: random, ensemble: best}}
-budget: {evaluations: 20}
-"""
-    (tmp_path / "study.yaml").write_text(text)
-    folder = tmp_path / "results/s/partial-report"
-    for name in ("tables/gone.csv", "figures/gone.svg", "notes/kept.txt"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    script = Path(status.__file__).with_name("partial_report.py")
-    command = [sys.executable, script, "--study", "study.yaml"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
-    assert (folder / "index.html").is_file()
-    assert (folder / "tables/settings.csv").is_file()
-    assert not list(folder.rglob("gone.*"))
-    assert (folder / "notes/kept.txt").is_file()
+    states._held(path, 0)
 
 
 @pytest.fixture
@@ -261,10 +208,10 @@ def stacked(tmp_path, monkeypatch, loaded):
 
 def test_fits_of_ensembles_are_not_done_before_they_are(stacked):
     root = Path("results/s")
-    job = next(j for j in status.jobs_after_searches(stacked) if j.rule == "fitted_ensemble")
+    job = next(j for j in states.jobs_after_searches(stacked) if j.rule == "fitted_ensemble")
 
     def found(unfinished=(), queue=None):
-        return status.job_state(job, unfinished, queue or {})
+        return states.job_state(job, unfinished, queue or {})
 
     assert found() == "waiting"
     lock_file = root / "checkpoints/wine/random/0/stacking/fold-1-abc/lock"
@@ -285,10 +232,8 @@ def test_fits_of_ensembles_are_not_done_before_they_are(stacked):
     assert found({("wine", "random", 0)}) == "waiting", "for its search, which runs again"
 
 
-def test_status_says_what_is_left_after_the_searches(stacked, capsys, monkeypatch):
+def test_status_says_what_is_left_after_the_searches(stacked):
     finish(Path("results/s"), stacked.study)
-    monkeypatch.setattr(Jobs, "load", lambda *_: stacked)
-    monkeypatch.setattr(sys, "argv", ["status.py"])
     log = Path("results/s/logs/ensemble/wine/random/stacking/0.log")
     log.parent.mkdir(parents=True)
     log.write_text("error: no space left\n")
@@ -298,31 +243,35 @@ def test_status_says_what_is_left_after_the_searches(stacked, capsys, monkeypatc
     page = Path("results/s/report/index.html")
     page.parent.mkdir(parents=True)
     page.touch()
-    status.main()
-    said = capsys.readouterr().out
-    assert "1 searches: 1 done; 20/20 evaluations\n2 ensembles: 1 done, 1 failed\n" in said
-    assert f"wine random stacking 0: no space left; see {log}\n" in said
-    assert f"Report: {page} (of an earlier state)\n" in said
+    lines, problems = status.report(stacked)
+    assert problems == []
+    assert lines[0].split("  ")[:3] == ["data set", "search", "repeat"]
+    assert lines[1].split() == ["wine", "random", "0", "done", "20/20", "0.2000", "2"]
+    assert lines[2:] == [
+        "",
+        "1 searches: 1 done; 20/20 evaluations",
+        "2 ensembles: 1 done, 1 failed",
+        f"wine random stacking 0: no space left; see {log}",
+        f"Report: {page} (of an earlier state)",
+    ]
     stacked_scores = Path("results/s/ensembles/wine/random/stacking/0/scores.parquet")
     stacked_scores.parent.mkdir(parents=True)
     stacked_scores.touch()
-    status.main()
-    said = capsys.readouterr().out
-    assert "\n2 ensembles: 2 done\n" in said and said.endswith(f"Report: {page}\n")
+    assert status.report(stacked)[0][-2:] == ["2 ensembles: 2 done", f"Report: {page}"]
 
 
 def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}
     content["autogluon"] = {"seconds": 60}
-    jobs = list(status.jobs_after_searches(Jobs(model.check(content))))
+    jobs = list(states.jobs_after_searches(Jobs(model.check(content))))
     kinds = [job.kind for job in jobs if job.kind != "ensembles"]
     assert kinds == [
         "sets of configurations",
         *2 * ["evaluations of surrogates"],
         "runs of AutoGluon",
     ]
-    assert {status.job_state(job, (), {}) for job in jobs} == {"waiting"}
+    assert {states.job_state(job, (), {}) for job in jobs} == {"waiting"}
 
 
 def test_an_empty_log_on_a_full_disk_says_so(tmp_path, monkeypatch):

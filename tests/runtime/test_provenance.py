@@ -1,0 +1,35 @@
+"""What a result says of the code that it was made with."""
+
+import shutil
+import subprocess
+
+from ensemble_search.runtime import provenance
+
+
+def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, monkeypatch):
+    def git(*arguments, cwd):
+        name = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *name, *arguments], cwd=cwd, check=True, capture_output=True)
+
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    own = tmp_path / "own"
+    scripts = own / "workflow_scripts/ensemble_search/runtime"
+    scripts.mkdir(parents=True)
+    shutil.copy(provenance.__file__, scripts)
+    (own / "Snakefile").touch()
+    monkeypatch.setattr(provenance, "__file__", str(scripts / "provenance.py"))
+    nothing = {"commit": None, "dirty": None}
+    assert provenance.commit() == nothing
+    git("init", "-q", cwd=own)
+    git("add", ".", cwd=own)
+    git("commit", "-qm", "one", cwd=own)
+    assert len(provenance.commit()["commit"]) == 40
+    assert provenance.commit()["dirty"] is False
+    (own / "results.txt").touch()
+    assert provenance.commit()["dirty"] is False
+    (scripts / "plugin.py").touch()
+    assert provenance.commit()["dirty"] is True
+    (own / ".git").rename(tmp_path / ".git")
+    git("add", ".", cwd=tmp_path)
+    git("commit", "-qm", "two", cwd=tmp_path)
+    assert provenance.commit() == nothing

@@ -1,0 +1,207 @@
+"""How far the jobs of a study are, by their results, journals, logs and SLURM's queue."""
+
+import socket
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ensemble_search.results import job_logs, layout, outdated, readers
+from ensemble_search.runtime import locks, slurm
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import Missing
+from ensemble_search.study.model import Study
+
+if TYPE_CHECKING:
+    from ensemble_search.jobs import Jobs
+
+#: States of a job.
+STATES = ("done", "running", "queued", "stopped", "failed", "waiting", "outdated")
+#: A search on another host counts as running this long after its last evaluation, in seconds.
+SILENCE = 900
+
+
+def searches(study: Study) -> list[tuple[str, str, int]]:
+    """List the searches of a study: data set, search, repeat."""
+    return [
+        (dataset, search, repeat)
+        for dataset in study.datasets
+        for search in study.used("search")
+        for repeat in range(study.repeats)
+    ]
+
+
+def search_state(
+    root: Path, study: Study, dataset: str, search: str, repeat: int, job: str | None = None
+) -> dict:
+    """Read what is known of a search: from its manifest if it is finished, else its progress.
+
+    A finished search that was made with other settings than the study has is ``outdated``: all of
+    its evaluations are still to be done.
+
+    Parameters
+    ----------
+    root
+        Results of the study that the search is part of.
+    job
+        State of its job in SLURM's queue, if it has one.
+
+    Returns
+    -------
+    state
+        ``state`` is one of :data:`STATES`; ``failed`` comes with ``reason`` and ``log``.
+        ``problems``: files that are damaged, one line each with the remedy.
+    """
+    run = {"dataset": dataset, "search": search, "repeat": repeat}
+    checkpoints = layout.path(root, layout.CHECKPOINTS, **run)
+    ((unit, budget),) = study.budget.model_dump(exclude_none=True).items()
+    result = {**run, "unit": unit, "budget": budget}
+    problems: list[str] = []
+    progress = _read(readers.progress, checkpoints, problems)
+    manifest = _read(readers.search, layout.path(root, layout.SEARCH, **run), problems)
+    result["problems"] = problems
+    nothing = known = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
+    if progress:
+        done = progress["done"] if progress["unit"] == unit else 0
+        known = {**progress, **result, "done": done}
+    if job == "PENDING":
+        return {**known, "state": "queued"}
+    if job and manifest is None:
+        return {**known, "state": "running"}
+    if manifest is not None and outdated.budget(manifest) == {unit: budget}:
+        if outdated.search(manifest, study.model_dump(mode="json"), search):
+            return {**nothing, "state": "outdated"}
+        failed = manifest["evaluations"] - manifest["status"].get("ok", 0)
+        return {**manifest, **result, "done": budget, "failed": failed,
+                "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
+    updated = progress.get("updated", 0.0) if progress else 0.0
+    running = any(_held(p, updated) for p in checkpoints.glob("*/lock"))
+    log = layout.path(root, layout.log("search", layout.SEARCH), **run)
+    if running:
+        return {**known, "state": "running"}
+    if reason := job_logs.reason(log):
+        return {**known, "state": "failed", "reason": reason, "log": log}
+    return {**known, "state": "stopped" if progress else "waiting"}
+
+
+class AfterSearches(NamedTuple):
+    """A job that is no search.
+
+    Attributes
+    ----------
+    kind
+        What it makes, in the plural.
+    rule, wildcards
+        Its rule and the values of its wildcards.
+    output, log
+        A file that it makes, and its log.
+    checkpoints
+        Folder of its journals, where it keeps any.
+    """
+
+    kind: str
+    rule: str
+    wildcards: tuple[str | int, ...]
+    output: Path
+    log: Path
+    checkpoints: Path | None = None
+
+
+def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
+    """List the jobs of a study that are no searches: ensembles, surrogates, AutoGluon."""
+    study, root = jobs.study, Path("results") / jobs.study.study
+
+    def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
+        return AfterSearches(
+            kind,
+            rule,
+            tuple(fields.values()),
+            layout.path(root, pattern, **fields) / file,
+            layout.path(root, layout.log(log or rule, pattern), **fields),
+            checkpoints and layout.path(root, checkpoints, **fields),
+        )
+
+    pairs = dict.fromkeys((m.search, m.ensemble) for m in study.methods.values())
+    for dataset, (search, ensemble), repeat in product(study.datasets, pairs, range(study.repeats)):
+        run = {"dataset": dataset, "search": search, "ensemble": ensemble, "repeat": repeat}
+        rule = "fitted_ensemble" if jobs.refits(ensemble) else "ensemble"
+        places = layout.ENSEMBLE, "scores.parquet", layout.FITS, "ensemble"
+        yield job("ensembles", rule, *places, **run)
+    if section := study.surrogates:
+        datasets = section.datasets or list(study.datasets)
+        for dataset in datasets:
+            places = layout.CONFIGURATIONS, "search.json", layout.CONFIGURATIONS_CHECKPOINTS
+            yield job("sets of configurations", "configurations", *places, dataset=dataset)
+        for dataset, name, repeat in product(datasets, section.names, range(section.repeats)):
+            run = {"dataset": dataset, "surrogate": name, "repeat": repeat}
+            places = layout.SURROGATE, "quality.parquet"
+            yield job("evaluations of surrogates", "surrogate", *places, **run)
+    for dataset in study.datasets if study.autogluon else ():
+        places = layout.AUTOGLUON, "scores.json"
+        yield job("runs of AutoGluon", "autogluon", *places, dataset=dataset)
+
+
+def job_state(
+    job: AfterSearches, unfinished: Collection[tuple[str, str, int]], queue: Mapping[str, str]
+) -> str:
+    """Say how far a job is: one of :data:`STATES`.
+
+    Parameters
+    ----------
+    unfinished
+        The searches that are not done: data set, search, repeat. Their ensembles wait for them.
+    queue
+        States of the jobs in SLURM's queue, by their comments.
+    """
+    queued = queue.get(slurm.comment(job.rule, *job.wildcards))
+    if queued:
+        return "queued" if queued == "PENDING" else "running"
+    journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []
+    if any(_held(path, _written(path.with_name("journal.jsonl"))) for path in journals):
+        return "running"
+    if job.kind == "ensembles" and (*job.wildcards[:2], job.wildcards[3]) in unfinished:
+        return "waiting"
+    if job.output.exists():
+        return "done"
+    if job_logs.reason(job.log):
+        return "failed"
+    return "stopped" if journals else "waiting"
+
+
+def _read(reader: Callable[[Path], dict], folder: Path, problems: list[str]) -> dict | None:
+    """Read a file; None where it is missing, or damaged, which is added to ``problems``."""
+    try:
+        return reader(folder)
+    except Missing:
+        return None
+    except UserError as error:
+        problems.append(str(error))
+        return None
+
+
+def _written(path: Path) -> float:
+    """When a file was written last; 0 where there is none."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _held(path: Path, updated: float) -> bool:
+    """Say whether the process that a journal's lock names still runs.
+
+    The lock itself is left alone: to try it, even shared and for an instant, would turn away a
+    search that starts just then. A process of this host is looked up; one that began after the lock
+    was written only has the same number. Of another host it is only known when it last wrote:
+    ``updated``, from its progress, or the lock.
+    """
+    try:
+        holder, written = locks.holder(path), path.stat().st_mtime
+    except OSError:
+        return False
+    if holder is None:
+        return False
+    if holder.host != socket.gethostname():
+        return time.time() - max(updated, written) < SILENCE
+    return locks.runs(holder, written)

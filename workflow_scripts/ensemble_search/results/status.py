@@ -1,0 +1,141 @@
+"""The table of `make status`: one row a search, and the other jobs in a few lines."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ensemble_search.results import job_logs, states
+from ensemble_search.runtime import slurm
+from ensemble_search.search.progress import amount, duration
+
+if TYPE_CHECKING:
+    from ensemble_search.jobs import Jobs
+
+HEADER = ("data set", "search", "repeat", "state", "evaluations", "best error", "failed", "left")
+#: Failed jobs whose errors are printed.
+ERRORS = 10
+
+
+def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
+    """Say how far a study is, whose results are below the working folder.
+
+    Returns
+    -------
+    lines
+        The table of its searches, and what there is to say of its other jobs.
+    problems
+        Files that are damaged, one line each with the remedy.
+    """
+    study = jobs.study
+    queue = {job.comment: job.state for job in slurm.queue() or ()}
+    homes = {name: jobs.home(*name).study.study for name in states.searches(study)}
+    searches = [
+        states.search_state(
+            Path("results") / home, study, *name, queue.get(slurm.search_comment(home, *name))
+        )
+        for name, home in homes.items()
+    ]
+    unfinished = {name for name, s in zip(homes, searches, strict=True) if s["state"] != "done"}
+    others = [
+        (job, states.job_state(job, unfinished, queue)) for job in states.jobs_after_searches(jobs)
+    ]
+    lines = [*table(searches), "", total(searches)]
+    for kind in dict.fromkeys(job.kind for job, _ in others):
+        lines.append(summary(kind, [state for job, state in others if job.kind == kind]))
+    failures = list(_failures(searches, others))
+    lines += failures[:ERRORS]
+    if len(failures) > ERRORS:
+        lines.append(f"and {len(failures) - ERRORS} more that failed")
+    if shared := [home for home in homes.values() if home != study.study]:
+        lines.append(f"Shared with the study '{shared[0]}', in its folder: {len(shared)} searches")
+    root = Path("results") / study.study
+    page, log = root / "report" / "index.html", root / "logs/report.log"
+    if page.exists():
+        earlier = unfinished or any(state != "done" for _, state in others)
+        lines.append(f"Report: {page}" + (" (of an earlier state)" if earlier else ""))
+    elif reason := job_logs.reason(log):
+        lines.append(f"Report: failed: {reason}; see {log}")
+    return lines, [problem for s in searches for problem in s["problems"]]
+
+
+def table(searches: list[dict]) -> list[str]:
+    """Align the rows of searches below their header."""
+    rows = [HEADER, *map(row, searches)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip() for cells in rows
+    ]
+
+
+def row(state: dict) -> tuple[str, ...]:
+    """Write a search's state as the cells of :data:`HEADER`."""
+    best = state.get("best_error")
+    mean = state["seconds"] / state["done"] if state["done"] else None
+    left = max(0, state["budget"] - state["done"])
+    return (
+        state["dataset"],
+        state["search"],
+        str(state["repeat"]),
+        state["state"],
+        amount(state),
+        "" if best is None else f"{best:.4f}",
+        str(state["failed"] or ""),
+        "" if mean is None or state["state"] == "done" else duration(mean * left),
+    )
+
+
+def total(searches: list[dict]) -> str:
+    """Add the searches up, and estimate how long the rest takes at the present pace."""
+    found = [s["state"] for s in searches]
+    done = sum(min(s["done"], s["budget"]) for s in searches)
+    budget = sum(s["budget"] for s in searches)
+    what = "evaluations" if searches[0]["unit"] == "evaluations" else "seconds of fitting"
+    line = f"{summary('searches', found)}; {done:.0f}/{budget:.10g} {what}"
+    if done and done < budget:
+        seconds = seconds_left(searches)
+        line += f"; about {duration(seconds)} of work left"
+        if running := found.count("running"):
+            line += f", {duration(seconds / running)} at the present pace"
+    return line
+
+
+def seconds_left(searches: list[dict]) -> float:
+    """Estimate the work that is left from what a unit of the budget took on the same data set.
+
+    Where nothing is known of a data set, from all searches.
+    """
+    overall = _mean(searches)
+    left = 0.0
+    for search in searches:
+        same = _mean([s for s in searches if s["dataset"] == search["dataset"]])
+        units = max(0, search["budget"] - search["done"])
+        left += units * (overall if same is None else same)
+    return left
+
+
+def _mean(searches: list[dict]) -> float | None:
+    """Mean seconds (wall time, suggesting included) of a unit of the budget, None without any.
+
+    A unit is an evaluation or a second of fitting.
+    """
+    done = sum(s["done"] for s in searches)
+    return sum(s["seconds"] for s in searches) / done if done else None
+
+
+def summary(kind: str, found: Sequence[str]) -> str:
+    """Count the states of the jobs of a kind, such as ``12 ensembles: 11 done, 1 running``."""
+    counts = ((found.count(name), name) for name in states.STATES)
+    return f"{len(found)} {kind}: " + ", ".join(f"{n} {name}" for n, name in counts if n)
+
+
+def _failures(
+    searches: list[dict], others: list[tuple[states.AfterSearches, str]]
+) -> Iterator[str]:
+    """Say why jobs failed: one line each."""
+    for s in searches:
+        if s["state"] == "failed":
+            yield f"{s['dataset']} {s['search']} {s['repeat']}: {s['reason']}; see {s['log']}"
+    for job, state in others:
+        if state == "failed":
+            name = " ".join(map(str, job.wildcards)) or job.rule
+            yield f"{name}: {job_logs.reason(job.log)}; see {job.log}"
