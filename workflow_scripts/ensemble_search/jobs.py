@@ -187,10 +187,10 @@ class Jobs:
     def record(self) -> str:
         """Say what the manifest holds: the whole study, and where its parts lie.
 
-        How OpenML is reached is left out: it changes no result.
+        How OpenML is reached and the number of workers are left out: they change no result.
         """
         content = {
-            "study": self.study.model_dump(mode="json", exclude={"openml"}),
+            "study": self.study.model_dump(mode="json", exclude={"openml", "workers"}),
             "homes": self._homes() if self.shared else {},
             "sources": {name: self.source_key(name) for name in self.study.datasets},
         }
