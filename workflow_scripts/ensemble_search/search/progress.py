@@ -31,6 +31,7 @@ class Progress:
         self.name = f"{job['dataset']} {job['search']} repeat {job['repeat']}"
         self.budget = budget
         self.resumed = len(found[: budget.end(found)])
+        self._start = time.monotonic(), summary(found, budget)["done"]
         if self.resumed:
             self._say(f"{self.name}: continues after {self.resumed} evaluations")
 
@@ -44,8 +45,14 @@ class Progress:
         self._say(
             f"{self.name}: {amount(state)}, best error {best}, {failed}"
             f"last {last.status} in {last.fit_seconds:.1f} s, "
-            f"{duration(state['seconds_left'])} left"
+            f"{duration(self._seconds_left(state))} left"
         )
+
+    def _seconds_left(self, state: dict[str, Any]) -> float:
+        """Go by the pace since this job has started, as its workers may evaluate side by side."""
+        start, before = self._start
+        pace = (time.monotonic() - start) / max(state["done"] - before, 1e-9)
+        return pace * max(0, state["budget"] - state["done"])
 
     @staticmethod
     def _say(text: str) -> None:
@@ -53,7 +60,7 @@ class Progress:
 
 
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and estimate the seconds left.
+    """Count a search's evaluations and failures, and estimate the seconds of work left.
 
     ``done`` and ``budget`` are evaluations (of a search for successes, these), or seconds of
     fitting if ``unit`` is ``seconds``.
