@@ -14,11 +14,15 @@ rule search:
         f"results/{{study}}/{layout.benchmark('search', layout.SEARCH)}"
     conda:
         "../envs/ensemble-search.yaml"
-    threads: 1
+    # As many as workers; more (`--set-threads search=`) are the learners'.
+    threads: STUDY.workers
     resources:
-        # The worker, the optimizer's models and a spare worker, and the data.
+        # The workers, the optimizer's models and spare workers, and the data.
         mem_mb=lambda w, input, attempt: (
-            JOBS_OF[w.study].study.limits.memory_mb + 2000 * attempt + int(input.size_mb)
+            (JOBS_OF[w.study].study.limits.memory_mb + 1000) * STUDY.workers
+            + 2000 * attempt
+            - 1000
+            + int(input.size_mb)
         ),
         # Each attempt resumes the previous one; at most a day.
         runtime=lambda w, attempt: 480 * attempt,
@@ -32,4 +36,5 @@ rule search:
     shell:
         "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
+        " --workers {STUDY.workers}"
         " 2> {log}"

@@ -79,9 +79,15 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
         try:
             predictor = fit(inputs, folder, options)
             seconds = time.perf_counter() - start
+            guesses = (
+                predictor.predict_oof()
+                if inputs.folds.size
+                else predictor.predict(_frame(inputs.X_validation)),
+                predictor.predict(_frame(inputs.X_test)),
+            )
             wrong = [
-                float(np.mean(predictor.predict(_frame(X)).to_numpy() != y))
-                for X, y in ((inputs.X_validation, inputs.y_validation), (inputs.X_test, labels))
+                float(np.mean(guess.to_numpy() != y))
+                for guess, y in zip(guesses, (inputs.y_validation, labels), strict=True)
             ]
         except Exception as error:  # whatever AutoGluon raises
             return {"status": "failed", "reason": _line(error), **found}
@@ -102,7 +108,11 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
     from autogluon.tabular import TabularPredictor
 
     train = _frame(inputs.X_train).assign(**{LABEL: inputs.y_train})
-    validation = _frame(inputs.X_validation).assign(**{LABEL: inputs.y_validation})
+    folds, validation = 0, None
+    if inputs.folds.size:
+        folds = int(inputs.folds.max()) + 1
+    else:
+        validation = _frame(inputs.X_validation).assign(**{LABEL: inputs.y_validation})
     predictor = TabularPredictor(
         label=LABEL,
         problem_type="binary" if inputs.n_classes == 2 else "multiclass",
@@ -115,7 +125,7 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
         tuning_data=validation,
         time_limit=options.seconds,
         hyperparameters=MODELS,
-        num_bag_folds=0,
+        num_bag_folds=folds,
         num_stack_levels=0,
         auto_stack=False,
         dynamic_stacking=False,

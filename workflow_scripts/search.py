@@ -28,8 +28,12 @@ def main() -> None:
         "--checkpoints", type=Path, required=True, help="folder for the journals of this search"
     )
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of all workers (1)")
+    parser.add_argument("--workers", type=int, default=1, help="evaluations side by side (1)")
     arguments = parser.parse_args()
+    # Snakemake gives no more threads than there are cores.
+    arguments.workers = max(1, min(arguments.workers, arguments.threads))
+    arguments.threads //= arguments.workers
     try:
         run_job(**vars(arguments))
     except EvaluatorError as error:

@@ -11,16 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble_search.data import normalise, prepare, split
+from ensemble_search.data.rows import PARTS, fold_numbers, split_rows
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 from support import SCRIPTS
 
 PAPER = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+FOLDS = {"folds": 3, "test": 0.2, "seed": 1}
 
 
-def make(frame, target="y", seed=1):
-    frame, described = normalise.normalise(Raw(frame, target, "set", {"sklearn": "set"}))
-    return prepare.make_split(frame, described, {**PAPER, "seed": seed})
+def make(frame, settings=PAPER):
+    frame, described = normalise.normalise(Raw(frame, "y", "set", {"sklearn": "set"}))
+    return prepare.make_split(frame, described, settings)
 
 
 def mixed(n=100, seed=0):
@@ -38,74 +40,6 @@ def mixed(n=100, seed=0):
     for column in ("number", "colour", "flag"):
         frame.loc[rng.random(n) < 0.1, column] = None
     return frame
-
-
-counts_of_classes = st.lists(st.integers(3, 60), min_size=2, max_size=6)
-
-
-@given(counts_of_classes, st.integers(0, 2**32), st.randoms(use_true_random=False))
-def test_parts_are_disjoint_complete_and_stratified(counts, seed, random):
-    codes = np.repeat(np.arange(len(counts)), counts)
-    random.shuffle(codes)
-    rows = prepare.split_rows(codes, range(len(counts)), {**PAPER, "seed": seed})
-    assert sorted(np.concatenate(list(rows.values()))) == list(range(len(codes)))
-    for part in prepare.PARTS:
-        for code, count in enumerate(counts):
-            found = np.sum(codes[rows[part]] == code)
-            assert found >= 1
-            assert abs(found - PAPER[part] * count) <= 1
-
-
-def test_sizes_by_hand():
-    # quake: 1209 and 969 rows; 0.2 of them are 241.8 and 193.8.
-    codes = np.repeat([0, 1], [1209, 969])
-    rows = prepare.split_rows(codes, ["P", "N"], PAPER)
-    assert {p: np.bincount(codes[r]).tolist() for p, r in rows.items()} == {
-        "train": [725, 581],
-        "validation": [242, 194],
-        "test": [242, 194],
-    }
-    # Parts are not sorted by class.
-    assert (np.diff(codes[rows["train"]]) != 0).sum() > 100
-
-
-def test_the_seed_decides():
-    codes = np.repeat([0, 1], 50)
-    first, again, other = (
-        prepare.split_rows(codes, "ab", {**PAPER, "seed": s})["test"] for s in (1, 1, [1, 2])
-    )
-    assert first.tolist() == again.tolist()
-    assert set(first) != set(other)
-
-
-def test_a_class_too_small_for_its_shares_is_named():
-    shares = {"train": 0.2, "validation": 0.4, "test": 0.4, "seed": 1}
-    assert prepare.split_rows(np.array([0] * 3 + [1] * 9), "ab", PAPER)["train"].size
-    with pytest.raises(UserError, match=r"class 'b' has 2 rows, too few for shares of 0.2"):
-        prepare.split_rows(np.array([0] * 9 + [1] * 2), "ab", shares)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"train": 0.5}, "train \\+ validation \\+ test is 0.9; it must be 1"),
-        ({"train": 1.0, "test": 0}, "split.train: 1.0 is no share"),
-        ({"test": "0.2"}, "split.test: '0.2' is no share"),
-        ({"seed": -1}, "split.seed: -1 is no whole number"),
-        ({"seed": None}, "split.seed: None is no whole number"),
-        ({"sede": 1}, "unknown key 'sede'; known: train"),
-    ],
-)
-def test_wrong_settings(change, message):
-    with pytest.raises(UserError, match=message):
-        prepare.check_settings({**PAPER, **change})
-
-
-def test_missing_settings():
-    with pytest.raises(UserError, match=r"split.seed: is missing"):
-        prepare.check_settings({k: v for k, v in PAPER.items() if k != "seed"})
-    with pytest.raises(UserError, match="is no mapping"):
-        prepare.check_settings(5)
 
 
 def test_preparation_by_hand():
@@ -275,11 +209,11 @@ def test_the_preparation_learns_from_the_training_part_only(seed, part):
     options = {**PAPER, "seed": seed}
     before, labels, _ = prepare.make_split(frame, described, options)
     codes = np.unique(frame["y"].to_numpy(dtype=str), return_inverse=True)[1]
-    rows = prepare.split_rows(codes, before.classes, options)[part]
+    chosen = split_rows(codes, before.classes, options)[part]
     changed = frame.copy()
-    changed.loc[rows, "number"] = 1e6
-    changed.loc[rows, "colour"] = "violet"
-    changed.loc[rows, "flag"] = pd.NA
+    changed.loc[chosen, "number"] = 1e6
+    changed.loc[chosen, "colour"] = "violet"
+    changed.loc[chosen, "flag"] = pd.NA
     after, labels_after, _ = prepare.make_split(changed, described, options)
     assert after.features.tolist() == before.features.tolist()
     for name in ("X_train", "y_train", "y_validation", "X_validation", "X_test"):
@@ -288,11 +222,23 @@ def test_the_preparation_learns_from_the_training_part_only(seed, part):
     assert np.array_equal(labels, labels_after)
 
 
+def test_with_folds_the_validation_rows_are_the_training_rows():
+    inputs, test_labels, described = make(mixed(), FOLDS)
+    assert np.array_equal(inputs.X_validation, inputs.X_train)
+    assert np.array_equal(inputs.y_validation, inputs.y_train)
+    assert inputs.folds.tolist() == fold_numbers(inputs.y_train, 3).tolist()
+    assert described["settings"] == FOLDS
+    assert described["sizes"] == {"train": 80, "validation": 80, "test": 20}
+    assert described["classes"]["validation"] == described["classes"]["train"]
+    assert len(test_labels) == 20
+    assert make(mixed())[0].folds.size == 0
+
+
 def test_codes_follow_the_sorted_labels():
     inputs, test_labels, described = make(mixed())
     assert inputs.classes.tolist() == ["maybe", "no", "yes"]
     assert inputs.n_classes == 3
-    total = {c: sum(described["classes"][p][c] for p in prepare.PARTS) for c in inputs.classes}
+    total = {c: sum(described["classes"][p][c] for p in PARTS) for c in inputs.classes}
     assert total == mixed()["y"].value_counts().to_dict()
     for part, codes in [("validation", inputs.y_validation), ("test", test_labels)]:
         assert np.bincount(codes).tolist() == list(described["classes"][part].values())
@@ -345,7 +291,7 @@ def test_the_script_writes_what_the_searches_read(dataset, tmp_path):
         types = {name: arrays[name].dtype.kind + str(arrays[name].ndim) for name in arrays.files}
     assert types == {
         **dict.fromkeys(["X_train", "X_validation", "X_test"], "f2"),
-        **dict.fromkeys(["y_train", "y_validation"], "i1"),
+        **dict.fromkeys(["y_train", "y_validation", "folds"], "i1"),
         "categorical": "b1",
         "classes": "U1",
         "features": "U1",
@@ -382,7 +328,7 @@ def test_the_log_names_columns_that_are_dropped(tmp_path):
 
 
 def test_the_checksum_sees_every_array(dataset, tmp_path):
-    inputs, *_ = make(mixed())
+    inputs, *_ = make(mixed(), FOLDS)
     sums = {inputs.checksum()}
     for name in split.Inputs.__dataclass_fields__:
         arrays = {n: getattr(inputs, n).copy() for n in split.Inputs.__dataclass_fields__}

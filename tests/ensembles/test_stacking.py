@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from lightgbm import LGBMClassifier
+from sklearn.model_selection import PredefinedSplit, StratifiedKFold, cross_val_predict
 
 from ensemble_search.data.split import load_inputs
 from ensemble_search.ensembles.stacking import MODEL, Stacking, _Stack
@@ -53,7 +54,7 @@ def make(folder, n_classes=3, configurations=CONFIGURATIONS):
     if "config.power" in frame:
         frame["config.power"] = frame["config.power"].astype("Int64")
     frame.insert(0, "iteration", range(1, n + 1))
-    frame["error"], frame["predict_seconds"] = ERRORS[:n], 0.25
+    frame["error"], frame["predict_seconds"], frame["fidelity"] = ERRORS[:n], 0.25, 1.0
     write_parquet(search / "observations.parquet", frame)
     write_json(search / "search.json", made_results.search_manifest(evaluations=n))
     return search, split, inputs
@@ -259,3 +260,41 @@ def test_other_ensembles_do_not_depend_on_the_code_of_evaluations():
     assert "ensemble_search/evaluation/worker.py" in code_version.files(
         "ensemble_search.scoring.cross_fitting"
     )
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_with_folds_the_second_level_learns_from_the_search_itself(tmp_path, evaluated, n_classes):
+    """No fit; validation rows are predicted by a second level that has not seen their fold."""
+    (tmp_path / "split").mkdir()
+    path = hostile_space.write_inputs(tmp_path / "split", n_rows=96, n_classes=n_classes, folds=4)
+    inputs, search, rng = load_inputs(path), tmp_path / "search", np.random.default_rng(0)
+    labels = {"validation": inputs.y_train, "test": np.load(path.with_name("test_labels.npy"))}
+    stored = {}
+    for part, y in labels.items():
+        odds = np.exp(2 * np.eye(n_classes)[y] + rng.normal(size=(3, len(y), n_classes)))
+        probabilities = (odds / odds.sum(axis=2, keepdims=True)).astype(np.float32)
+        stored[part] = probabilities[:, :, 1:] if n_classes == 2 else probabilities
+        write_npy(search / f"predictions-{part}.npy", stored[part])
+    frame = pd.DataFrame({"iteration": [1, 2, 3], "error": [0.4, 0.2, 0.3], "fidelity": 1.0})
+    frame["predict_seconds"], frame["config.algorithm"] = 0.25, "euclid"
+    write_parquet(search / "observations.parquet", frame)
+    write_json(search / "search.json", made_results.search_manifest(evaluations=3))
+
+    pool = enabled(tmp_path / "kept", (search, path.parent, inputs))
+    stack = Stacking(size=2).build(pool)
+    assert stack.indices.tolist() == [1, 2]
+    assert not evaluated
+    assert stack.cost(pool.predict_seconds) == 0.5
+    X = {part: np.hstack(stored[part][1:]).astype(float) for part in stored}
+    model = LGBMClassifier(**MODEL, random_state=pool.seed, n_jobs=1, verbose=-1)
+    folds = PredefinedSplit(inputs.folds)
+    expected = {
+        "validation": cross_val_predict(
+            model, X["validation"], inputs.y_train, cv=folds, method="predict_proba"
+        ),
+        "test": model.fit(X["validation"], inputs.y_train).predict_proba(X["test"]),
+    }
+    found = stack.predict_both(pool.predictions, stored["test"])
+    for part, predictions in zip(("validation", "test"), found, strict=True):
+        columns = expected[part][:, 1:] if n_classes == 2 else expected[part]
+        np.testing.assert_allclose(predictions, columns, atol=1e-6)

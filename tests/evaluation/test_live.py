@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 
+from ensemble_search.data.rows import share_of_rows
 from ensemble_search.evaluation import live as evaluator_module
 from ensemble_search.evaluation import process as process_module
 from ensemble_search.evaluation import worker as worker_module
@@ -95,6 +96,52 @@ def test_result_of_a_good_configuration(evaluator, good):
     assert 0 < result.fit_seconds < 0.4
     assert 0 < result.cpu_seconds < 0.4
     np.testing.assert_allclose(result.validation.sum(axis=1), 1, atol=1e-6)
+
+
+def fitted(arrays, rows):
+    learner = HostileSpace().pipeline(GOOD, arrays["categorical"], 1)
+    return learner.fit(arrays["X_train"][rows], arrays["y_train"][rows])
+
+
+def test_validation_by_folds_by_hand(tmp_path, inputs):
+    path = write_inputs(tmp_path, folds=4)
+    with np.load(path) as arrays, LiveEvaluator(SPACE, path, 60, MEMORY, 1) as evaluator:
+        result = evaluator.evaluate(GOOD)
+        assert result.validation.shape == (90, 3)
+        assert 0 < result.predict_seconds < result.fit_seconds
+        tests = []
+        for number in range(4):
+            held = arrays["folds"] == number
+            learner = fitted(arrays, ~held)
+            expected = learner.predict_proba(arrays["X_train"][held])
+            np.testing.assert_allclose(result.validation[held], expected, rtol=1e-5, atol=1e-12)
+            tests.append(learner.predict_proba(arrays["X_test"]))
+        np.testing.assert_allclose(result.test, np.mean(tests, axis=0), rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_fidelity_by_hand(tmp_path, folds):
+    path = write_inputs(tmp_path, folds=folds)
+    with np.load(path) as arrays, LiveEvaluator(SPACE, path, 60, MEMORY, 1) as evaluator:
+        full, third = evaluator.evaluate(GOOD), evaluator.evaluate(GOOD, 1 / 3)
+        again = evaluator.evaluate(GOOD, 1.0)
+        rows = np.arange(90)
+        if folds:
+            rows = np.flatnonzero(arrays["folds"] != 1)
+        held = arrays["folds"] == 1 if folds else slice(None)
+        chosen = rows[share_of_rows(arrays["y_train"][rows], 1 / 3)]
+        assert len(chosen) == (20 if folds else 30)
+        expected = fitted(arrays, chosen).predict_proba(arrays["X_validation"][held])
+        np.testing.assert_allclose(third.validation[held], expected, rtol=1e-5, atol=1e-12)
+    assert full.validation.tobytes() == again.validation.tobytes() != third.validation.tobytes()
+
+
+def test_limits_are_those_of_all_folds_together(tmp_path):
+    with LiveEvaluator(SPACE, write_inputs(tmp_path, folds=4), 1.0, MEMORY, 1) as evaluator:
+        result = evaluator.evaluate({"behaviour": "work", "seconds": 0.4})
+        assert result.status == "timeout"
+    with LiveEvaluator(SPACE, write_inputs(tmp_path), 1.0, MEMORY, 1) as evaluator:
+        assert evaluator.evaluate({"behaviour": "work", "seconds": 0.4}).status == "ok"
 
 
 def test_seconds_of_prediction_are_those_of_fitting_and_predicting_apart(patient):

@@ -257,3 +257,25 @@ def test_beats_random_search_on_a_smooth_function():
             lowest.setdefault(type(optimizer), []).append(past.errors.min())
     random, bo = (np.median(v) for v in lowest.values())
     assert bo < random / 2
+
+
+def test_a_batch_takes_pending_evaluations_for_median_ones():
+    """Each configuration of a batch is what is suggested if those before it had the median."""
+    space, optimizer = ToySpace(), BayesianOptimization(candidates=40, local=3, interleave=0)
+    past = history(space, 9, failed={4})
+    batch = optimizer.model_copy(update={"batch": 3})
+    planned = list(batch.plan(past, iter([np.random.default_rng(5)])))
+    assert len(planned) == 3
+    rng, median = np.random.default_rng(5), float(np.median(past.errors[past.ok]))
+    for suggestion in planned:
+        assert dict(optimizer.suggest(past, rng).configuration) == dict(suggestion.configuration)
+        past = past.pending(suggestion)
+        assert past.errors[-1] == median
+    assert past.errors[4] == past.errors[past.ok].max()
+    assert len(past.ok) == 8
+
+
+def test_without_a_success_pending_evaluations_count_as_the_worst():
+    past = history(ToySpace(), 2, failed={0, 1})
+    suggestion = RandomSearch().suggest(past, np.random.default_rng(0))
+    assert past.pending(suggestion).errors.tolist() == [1.0, 1.0, 1.0]

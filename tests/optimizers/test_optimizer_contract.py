@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -141,6 +142,36 @@ def test_short_histories(name, size):
 def test_three_classes(name):
     space = ToySpace()
     assert_legal(space, make(name).suggest(history(space, 8, classes=3), rng()))
+
+
+def generators(start: int):
+    return (np.random.default_rng([0, 0, t]) for t in count(start))
+
+
+def test_plans_are_the_suggestions_one_by_one(name):
+    """What is planned at once needs no results: it is what is suggested when these are known."""
+    optimizer, space = make(name), ToySpace()
+    past, suggestions = search(optimizer, space, 9)
+    done = 0
+    while done < 9:
+        known = History(space, past.labels, past.observations[:done])
+        planned = list(islice(optimizer.plan(known, generators(done)), 9 - done))
+        assert planned
+        expected = suggestions[done : done + len(planned)]
+        assert [plain(s) for s in planned] == [plain(s) for s in expected]
+        assert not any(optimizer.needs_results(done + i) for i in range(1, len(planned)))
+        done += len(planned)
+
+
+def test_a_plan_is_the_same_whenever_its_suggestions_are_asked_for(name):
+    settings = {"batch": 3} if "batch" in type(make(name)).model_fields else {}
+    past = history(ToySpace(), 8, failed={2})
+    at_once = [plain(s) for s in islice(make(name, **settings).plan(past, generators(8)), 3)]
+    later = make(name, **settings).plan(past, generators(8))
+    for expected in at_once:
+        assert plain(next(later)) == expected
+        make(name).suggest(history(ToySpace(), 9, seed=1), rng(1))
+    assert len({json.dumps(json.loads(s)[0]) for s in at_once}) == len(at_once)
 
 
 def test_settings(name):

@@ -40,7 +40,7 @@ JOB = {"dataset": "wine", "search": "random", "repeat": 0}
 def made_record(**seconds):
     """A successful evaluation without predictions."""
     empty = dict.fromkeys(f.name for f in fields(Record))
-    return Record(**{**empty, "status": "ok", "error": 0.25, **seconds})
+    return Record(**{**empty, "status": "ok", "error": 0.25, "fidelity": 1.0, **seconds})
 
 
 @pytest.fixture

@@ -44,6 +44,7 @@ def make(folder, n=40, n_classes=2, failed=(0, 1, 5, 39), seed=0):
         "status": ["timeout" if i in failed else "ok" for i in range(n)],
         "error": errors,
         "predict_seconds": np.where(np.isnan(errors), np.nan, rng.random(n)),
+        "fidelity": 1.0,
     }
     write_parquet(search / "observations.parquet", pd.DataFrame(columns))  # null where failed
     write_json(search / "search.json", made_results.search_manifest(evaluations=n))
@@ -59,6 +60,19 @@ SIZES = {"validation": 90, "test": 70}
 
 def read(output):
     return pd.read_parquet(output / "scores.parquet"), pd.read_parquet(output / "members.parquet")
+
+
+def test_evaluations_on_a_share_of_the_rows_are_left_out(tmp_path):
+    search, split = make(tmp_path)
+    table = pd.read_parquet(search / "observations.parquet")
+    low = table["error"].nsmallest(10).index
+    table.loc[low, "fidelity"] = 0.5
+    write_parquet(search / "observations.parquet", table)
+    pool = ensemble_scores.load(search, split, 0)[0]
+    assert np.isnan(pool.errors).sum() == table["error"].isna().sum() + 10
+    ensemble_scores.write(search, split, SELECTION, 3, tmp_path / "out")
+    members = read(tmp_path / "out")[1]
+    assert not set(members["member"] - 1) & set(low)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -141,7 +155,8 @@ def test_errors_by_hand(tmp_path):
     test = np.float32([[1.0, 0.0], [0.0, 1.0]])[:, :, None]  # the mean ties, so it is class 0
     write_npy(search / "predictions-validation.npy", validation)
     write_npy(search / "predictions-test.npy", test)
-    columns = {"iteration": [1, 2], "error": np.array([2, 1]) / 3, "predict_seconds": [0.5, 0.25]}
+    columns = {"iteration": [1, 2], "error": np.array([2, 1]) / 3, "fidelity": [1.0, 1.0]}
+    columns["predict_seconds"] = [0.5, 0.25]
     write_parquet(search / "observations.parquet", columns)
     write_json(search / "search.json", made_results.search_manifest(evaluations=2))
     write_npy(split / "test_labels.npy", np.array([0, 1]))

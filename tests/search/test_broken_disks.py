@@ -39,7 +39,7 @@ def search(folder: Path, split: Path):
     budget = Budget(evaluations=4)
     with Journal(folder, {"a": 1}, shapes) as journal:
         return run(
-            optimizer, space, data.y_validation, evaluator, journal, budget=budget, seed=(0, 0)
+            optimizer, space, data.y_validation, [evaluator], journal, budget=budget, seed=(0, 0)
         )
 
 

@@ -4,16 +4,18 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from ensemble_search.evaluation.base import Evaluation
+from ensemble_search.evaluation.base import Evaluation, EvaluatorError
 from ensemble_search.evaluation.live import LiveEvaluator
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.provenance import moment
@@ -37,7 +39,16 @@ def python_path(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
 
 
-@pytest.mark.parametrize(("optimizer", "budget"), [("random", 800), ("bo", 30), ("divbo", 30)])
+@pytest.mark.parametrize(
+    ("optimizer", "budget"),
+    [
+        ("random", 800),
+        ("random side by side", 800),
+        ("bo", 30),
+        ("bo side by side", 30),
+        ("divbo", 30),
+    ],
+)
 def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget):
     """SIGKILL at random moments, mostly in the middle of the evaluations."""
     expected = content(search(tmp_path / "whole", inputs, optimizer, budget))
@@ -64,7 +75,7 @@ def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, b
 
 def test_seconds_beside_suggesting_and_fitting_are_kept_over_attempts(tmp_path):
     class Slow(Clockwork):
-        def evaluate(self, values):
+        def evaluate(self, values, fidelity=1.0):
             time.sleep(0.05)  # which it says is no fitting
             return replace(super().evaluate(values), fit_seconds=0.0)
 
@@ -73,7 +84,7 @@ def test_seconds_beside_suggesting_and_fitting_are_kept_over_attempts(tmp_path):
         with Journal(tmp_path / "j", {}, ((2, 1), (2, 1))) as journal:
             budget = Budget(evaluations=evaluations)
             return run(
-                optimizer, space, np.zeros(2, int), Slow(), journal,
+                optimizer, space, np.zeros(2, int), [Slow()], journal,
                 budget=budget, seed=(0, 0), since=since,
             )  # fmt: skip
 
@@ -124,30 +135,132 @@ def test_a_larger_budget_continues(tmp_path, inputs):
     assert content(search(tmp_path / "a", inputs, "bo", 10)) == content(first)
 
 
+class Clockwork:
+    """An evaluator whose evaluations fail after 1, 2, 3, ... seconds of fitting."""
+
+    calls = 0
+
+    def evaluate(self, values, fidelity=1.0):
+        self.calls += 1
+        empty = dict.fromkeys(f.name for f in fields(Evaluation))
+        seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0, "memory_mb": 1.0}
+        return Evaluation(**{**empty, "status": "crash", "error_type": "ValueError", **seconds})
+
+
+@pytest.mark.parametrize("name", ["random side by side", "bo side by side"])
+def test_workers_change_no_result(tmp_path, inputs, name):
+    one, three = (
+        content(search(tmp_path / str(workers), inputs, name, 14, workers)) for workers in (1, 3)
+    )
+    assert one == three
+    # With another number of workers it continues, in the middle of a batch too.
+    search(tmp_path / "both", inputs, name, 7, 3)
+    assert content(search(tmp_path / "both", inputs, name, 14, 1)) == one
+
+
+class Reversing(Clockwork):
+    """Evaluators that end every evaluation at an even place only after the one that follows it."""
+
+    def __init__(self, order, ended):
+        self.order, self.ended, self.cancelled = order, ended, False
+
+    def evaluate(self, values, fidelity=1.0):
+        place, end = self.order.index(dict(values)), time.monotonic() + 60
+        while place % 2 == 0 and place + 1 not in self.ended:
+            assert time.monotonic() < end, "the next one was not started"
+            time.sleep(0.001)
+        self.ended.append(place)
+        return super().evaluate(values)
+
+    def cancel(self):
+        self.cancelled = True
+
+
+def side_by_side(folder, evaluators, budget, optimizer="random"):
+    optimizer, space = plugins.load("optimizers", optimizer)(), hostile_space.HostileSpace()
+    with Journal(folder, {}, ((2, 1), (2, 1))) as journal:
+        labels = np.zeros(2, int)
+        return run(optimizer, space, labels, evaluators, journal, budget=budget, seed=(0, 0))
+
+
+def test_evaluations_run_side_by_side_and_are_stored_in_the_order_of_suggestions(tmp_path):
+    one = side_by_side(tmp_path / "one", [Clockwork()], Budget(evaluations=6))
+    order, ended = [r.configuration for r in one], []
+    evaluators = [Reversing(order, ended), Reversing(order, ended)]
+    records = side_by_side(tmp_path / "two", evaluators, Budget(evaluations=6))
+    assert ended == [1, 0, 3, 2, 5, 4]
+    assert [r.configuration for r in records] == order
+    assert [r.planned_after for r in records] == [0] * 6
+    assert all(e.cancelled for e in evaluators)
+
+
+def test_an_error_of_one_evaluator_ends_the_others(tmp_path):
+    class Broken(Clockwork):
+        def evaluate(self, values, fidelity=1.0):
+            raise EvaluatorError("broken")
+
+        def cancel(self):
+            pass
+
+    class Endless(Clockwork):
+        cancelled = threading.Event()
+
+        def evaluate(self, values, fidelity=1.0):
+            assert self.cancelled.wait(60)
+            raise EvaluatorError("cancelled")
+
+        def cancel(self):
+            self.cancelled.set()
+
+    with pytest.raises(EvaluatorError, match="broken"):
+        side_by_side(tmp_path, [Broken(), Endless()], Budget(evaluations=6))
+
+
+def test_a_live_evaluation_is_cancelled(inputs):
+    space = hostile_space.__name__
+    with LiveEvaluator(space, inputs / "inputs.npz", 1000, 2048, 1) as evaluator:
+        threading.Timer(1, evaluator.cancel).start()
+        start = time.monotonic()
+        with pytest.raises(EvaluatorError, match="cancelled"):
+            evaluator.evaluate({"behaviour": "sleep", "seconds": 500})
+        assert time.monotonic() - start < 200
+
+
+def test_fidelity_is_asked_for_and_stored(tmp_path):
+    class Half(RandomSearch):
+        def suggest(self, history, rng):
+            assert all(o.fidelity == 0.5 for o in history.observations)
+            return replace(super().suggest(history, rng), fidelity=0.5)
+
+    asked = []
+
+    class Asked(Clockwork):
+        def evaluate(self, values, fidelity=1.0):
+            asked.append(fidelity)
+            return super().evaluate(values)
+
+    space = hostile_space.HostileSpace()
+    for budget in (2, 4):
+        with Journal(tmp_path / "j", {}, ((2, 1), (2, 1))) as journal:
+            records = run(
+                Half(), space, np.zeros(2, int), [Asked()], journal,
+                budget=Budget(evaluations=budget), seed=(0, 0),
+            )  # fmt: skip
+    assert asked == [r.fidelity for r in records] == [0.5] * 4
+
+
 class Failing:
     """An evaluator of which every second evaluation fails, as a worker would report it."""
 
     def __init__(self, inner):
         self.inner, self.calls = inner, 0
 
-    def evaluate(self, values):
+    def evaluate(self, values, fidelity=1.0):
         self.calls += 1
         if self.calls % 2:
             behaviour = {1: "raises", 3: "nan"}[self.calls % 4]
             return self.inner.evaluate({"behaviour": behaviour})
         return self.inner.evaluate(values)
-
-
-class Clockwork:
-    """An evaluator whose evaluations fail after 1, 2, 3, ... seconds of fitting."""
-
-    calls = 0
-
-    def evaluate(self, values):
-        self.calls += 1
-        empty = dict.fromkeys(f.name for f in fields(Evaluation))
-        seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0, "memory_mb": 1.0}
-        return Evaluation(**{**empty, "status": "crash", "error_type": "ValueError", **seconds})
 
 
 def test_a_budget_in_seconds_ends_with_the_evaluation_that_reaches_it(tmp_path):
@@ -157,7 +270,7 @@ def test_a_budget_in_seconds_ends_with_the_evaluation_that_reaches_it(tmp_path):
         with Journal(tmp_path / "j", {}, shapes) as journal:
             budget = Budget(**budget)
             return len(
-                run(optimizer, space, labels, evaluator, journal, budget=budget, seed=(0, 0))
+                run(optimizer, space, labels, [evaluator], journal, budget=budget, seed=(0, 0))
             )
 
     evaluator = Clockwork()
@@ -183,7 +296,7 @@ def test_failed_evaluations_are_data(tmp_path, inputs, optimizer):
             plugins.load("optimizers", optimizer)(),
             space,
             labels,
-            Failing(evaluator),
+            [Failing(evaluator)],
             journal,
             budget=Budget(evaluations=12),
             seed=(0, 0),

@@ -1,14 +1,16 @@
 """The study file: what is accepted, and the one line that each mistake gets."""
 
 import copy
+import json
 import re
 
 import pytest
 import yaml
 
-from ensemble_search.data import sources
+from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.run import JOB
 from ensemble_search.study import model, schema
 from support import ROOT
 
@@ -86,6 +88,10 @@ def test_defaults_are_written_out():
         ("budget", {"evaluations": 3}, "budget.evaluations", "below what search 'bo' needs"),
         ("limits", {"seconds": 0}, "limits.seconds", "greater than 0; found 0"),
         ("split", {"train": 0.7}, "split", "is 1.1; it must be 1"),
+        ("split", {"folds": 1}, "split.folds", "greater than or equal to 2; found 1"),
+        ("split", {"folds": 3, "train": 0.6}, "split", "not both; set the others to null"),
+        ("split", {"folds": 3, "test": 1.0}, "split.test", "less than 1; found 1"),
+        ("workers", 0, "workers", "greater than or equal to 1; found 0"),
         ("split", {"resample": "always"}, "split.resample", "'never' or 'per-repeat'"),
         ("methods/RS/search", "randon", "methods.RS.search", "did you mean 'random'?"),
         ("methods/RS/ensemble", "es-25", "methods.RS.ensemble", "'es-25' is not among ensembles"),
@@ -328,6 +334,28 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
 def test_studies_of_the_repository_are_valid(file, monkeypatch):
     monkeypatch.chdir(ROOT)
     model.load(file)
+
+
+def test_settings_of_a_split():
+    def settings(split):
+        return json.loads(Jobs(model.check(changed("split", split))).split("repeat-2"))
+
+    assert settings({}) == {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 3}
+    assert settings({"train": 0.5, "test": 0.3, "seed": 4})["train"] == 0.5
+    assert settings({"folds": 3}) == {"folds": 3, "test": 0.2, "seed": 3}
+    rows.check_settings(settings({"folds": 5, "test": 0.4}))
+
+
+def test_jobs_say_all_that_a_search_needs():
+    jobs = Jobs(model.check(changed("surrogates", SURROGATES)))
+    assert set(json.loads(jobs.search("wine", "bo", 0))) == set(JOB)
+    assert set(json.loads(jobs.configurations("wine"))) == set(JOB)
+
+
+def test_workers_are_nothing_that_a_job_or_the_report_is_told():
+    one, two = (Jobs(model.check(changed("workers", n))) for n in (1, 2))
+    assert one.search("wine", "bo", 0) == two.search("wine", "bo", 0)
+    assert one.report() == two.report()
 
 
 def test_the_paper_study():

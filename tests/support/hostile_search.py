@@ -1,6 +1,7 @@
 """A search of the instant space in a worker; run as a program, for tests to kill it."""
 
 import sys
+from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,24 +16,37 @@ from support import hostile_space
 
 SECONDS = {"suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "rest_seconds"}
 PASSING = SECONDS | {"memory_mb", "began"}
+#: Settings of the optimizers, and workers.
+SEARCHES = {
+    "random": ({}, 1),
+    "random side by side": ({}, 3),
+    "bo": ({"candidates": 50, "local": 3}, 1),
+    "bo side by side": ({"candidates": 50, "local": 3, "batch": 4}, 2),
+    "divbo": ({"candidates": 50, "local": 3}, 1),
+}
 
 
-def search(folder: Path, inputs: Path, optimizer: str, budget: int) -> list[Record]:
-    """Run or continue a search of the instant space in ``folder``."""
+def search(
+    folder: Path, inputs: Path, name: str, budget: int, workers: int | None = None
+) -> list[Record]:
+    """Run or continue one of the searches of the instant space in ``folder``."""
     space = hostile_space.HostileSpace()
     with np.load(inputs / "inputs.npz", allow_pickle=False) as arrays:
         labels = arrays["y_validation"]
         shapes = (len(labels), 1), (len(arrays["X_test"]), 1)
-    settings = {} if optimizer == "random" else {"candidates": 50, "local": 3}
-    evaluator = LiveEvaluator(
-        hostile_space.__name__, inputs / "inputs.npz", seconds=20, memory_mb=2048, threads=1
-    )
-    with Journal(folder, {"optimizer": optimizer}, shapes) as journal, evaluator:
+    settings, own_workers = SEARCHES[name]
+    with Journal(folder, {"search": name}, shapes) as journal, ExitStack() as opened:
+        evaluators = [
+            opened.enter_context(
+                LiveEvaluator(hostile_space.__name__, inputs / "inputs.npz", 20, 2048, threads=1)
+            )
+            for _ in range(workers or own_workers)
+        ]
         return run(
-            plugins.load("optimizers", optimizer)(**settings),
+            plugins.load("optimizers", name.split(maxsplit=1)[0])(**settings),
             space,
             labels,
-            evaluator,
+            evaluators,
             journal,
             budget=Budget(evaluations=budget),
             seed=(0, 1),

@@ -27,13 +27,14 @@ from ConfigSpace import (
     Integer,
 )
 
+from ensemble_search.data.rows import fold_numbers
 from ensemble_search.spaces.base import Space
 
 MIB = 2**20
 KEPT = []
 
 
-def write_inputs(folder, *, n_rows=90, n_features=4, n_classes=3, seed=0, test_rows=None):
+def write_inputs(folder, *, n_rows=90, n_features=4, n_classes=3, seed=0, test_rows=None, folds=0):
     """Write ``inputs.npz`` and ``test_labels.npy`` of a blob a class; return the first's path."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(scale=1.5, size=(n_classes, n_features))
@@ -43,6 +44,8 @@ def write_inputs(folder, *, n_rows=90, n_features=4, n_classes=3, seed=0, test_r
         y = np.arange(n) % n_classes
         arrays[f"X_{part}"] = centres[y] + rng.normal(size=(n, n_features))
         arrays[f"y_{part}"] = y
+    if folds:
+        arrays |= {f"{a}_validation": arrays[f"{a}_train"] for a in "Xy"}
     folder = Path(folder)
     np.save(folder / "test_labels.npy", arrays.pop("y_test"))
     np.savez(
@@ -50,6 +53,7 @@ def write_inputs(folder, *, n_rows=90, n_features=4, n_classes=3, seed=0, test_r
         categorical=np.zeros(n_features, dtype=bool),
         classes=np.array([f"class {c}" for c in range(n_classes)]),
         features=np.array([f"x{j}" for j in range(n_features)]),
+        folds=fold_numbers(arrays["y_train"], folds) if folds else np.empty(0, dtype=np.int64),
         **arrays,
     )
     return folder / "inputs.npz"

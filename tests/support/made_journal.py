@@ -25,6 +25,8 @@ def record(i: int) -> Record:
         why={"origin": "random"},
         validation=rng.random(SHAPES[0], dtype=np.float32) if ok else None,
         test=rng.random(SHAPES[1], dtype=np.float32) if ok else None,
+        fidelity=0.5 if i % 4 == 1 else 1.0,
+        planned_after=i - i % 2,
     )
 
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,9 @@ class TabularPredictor:
     def predict(self, frame):
         assert "class" not in frame
         return (frame["x0"] > 0).astype(int)
+
+    def predict_oof(self):
+        return self.predict(self.given["train"].drop(columns="class"))
 
     def model_names(self):
         return ["A", "B"]
@@ -61,7 +65,8 @@ def options(tmp_path):
     validation[:1] = 1 - y[:1]
     test[:4] = 1 - y[:4]
     classes, features = np.array(["no", "yes"]), np.array(["a", "b=[c]"])
-    inputs = split.Inputs(X, X, X, y, validation, np.array([False, True]), classes, features)
+    folds = np.empty(0, dtype=np.int64)
+    inputs = split.Inputs(X, X, X, y, validation, np.array([False, True]), classes, features, folds)
     split.write(inputs, test, {}, tmp_path / "split")
     return argparse.Namespace(split=tmp_path / "split", seconds=5.0, threads=2, memory_mb=2048)
 
@@ -87,6 +92,17 @@ def test_it_is_given_the_split_and_limits_and_its_errors_are_counted(fake, optio
     assert given["num_bag_folds"] == given["num_stack_levels"] == given["auto_stack"] == 0
     assert sorted(given["hyperparameters"]) == ["CAT", "GBM", "KNN", "RF", "XGB", "XT"]
     assert not Path(given["path"]).exists(), "its models are left behind"
+
+
+def test_with_folds_it_bags_over_as_many(fake, options):
+    inputs = split.load_inputs(options.split)
+    folds = np.arange(10) % 3
+    inputs = replace(inputs, folds=folds, y_train=inputs.y_validation)
+    split.write(inputs, np.load(options.split / "test_labels.npy"), {}, options.split)
+    found = run_autogluon.scores(options)
+    assert (found["validation_error"], found["test_error"]) == (0.1, 0.4)
+    given = sys.modules["autogluon.tabular"].TabularPredictor.given
+    assert (given["num_bag_folds"], given["validation"]) == (3, None)
 
 
 def test_what_it_raises_is_a_result_of_one_line(fake, options):

@@ -17,6 +17,9 @@ import pytest
 from support import SCRIPTS
 from support.checkout import STUDY, Checkout
 
+SURROGATES = {
+    "names": ["forest-kernel"], "repeats": 1, "sizes": [4], "held_out": 3, "configurations": 7
+}  # fmt: skip
 #: What every study ends with.
 LAST = {"report": 1, "manifest": 1}
 
@@ -313,6 +316,35 @@ def test_a_report_with_a_page_that_could_not_be_made_is_not_done(copied):
 def test_another_split_for_every_repeat(checkout):
     checkout.write({**STUDY, "repeats": 2, "split": {"resample": "per-repeat"}})
     assert checkout.planned()["split"] == 2
+
+
+def test_folds_and_workers(checkout):
+    """A study whose searches validate by folds and evaluate side by side; and it continues."""
+    stacking = {"type": "stacking", "size": 2}
+    study = STUDY | {
+        "split": {"folds": 2},
+        "workers": 2,
+        "surrogates": SURROGATES,
+        "ensembles": STUDY["ensembles"] | {"stacking": stacking},
+        "methods": STUDY["methods"] | {"RS-stacking": {"search": "random", "ensemble": "stacking"}},
+    }
+    checkout.write(study)
+    checkout.snakemake()
+    folder = checkout.folder / "results/tiny"
+    predictions = np.load(folder / "searches/wine/random/0/predictions-validation.npy")
+    assert predictions.shape == (8, 142, 3)
+    scores = pd.read_parquet(folder / "ensembles/wine/random/stacking/0/scores.parquet")
+    assert 0 <= scores["validation_error"].iloc[-1] < 0.3
+    assert not (folder / "checkpoints/wine/random/stacking").exists()
+    quality = folder / "surrogates/wine/forest-kernel/0/quality.parquet"
+    assert len(pd.read_parquet(quality)) > 0
+    found = checkout.results()
+    checkout.write({**study, "workers": 1})
+    assert checkout.planned() == {}
+    shutil.rmtree(folder / "searches/wine/bo")
+    shutil.rmtree(folder / "checkpoints/wine/bo")
+    checkout.snakemake()
+    assert checkout.results() == found
 
 
 def test_an_edit_of_the_evaluator_reruns_the_evaluations(copied):

@@ -87,7 +87,7 @@ class Jobs:
         """Say how the split ``fixed`` or ``repeat-<r>`` is made."""
         split = self.study.split
         seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
-        return _json({**split.model_dump(include={"train", "validation", "test"}), "seed": seed})
+        return _json({**split.settings, "seed": seed})
 
     def search(self, dataset: str, search: str, repeat: int) -> str:
         """Say what a search does."""
@@ -147,6 +147,7 @@ class Jobs:
                 "repeat": 0,
                 "seed": self.study.seed,
                 "space": self.study.space,
+                "metric": self.study.metric,
                 "limits": self.study.limits.model_dump(),
                 "budget": {"evaluations": 4 * wanted, "successes": wanted},
                 "optimizer": {"optimizer": "random"},
@@ -172,7 +173,7 @@ class Jobs:
 
     def report(self) -> str:
         """Say what the report shows: the study, without what changes no result."""
-        content = self.study.model_dump(mode="json", exclude={"openml", "extends"})
+        content = self.study.model_dump(mode="json", exclude={"openml", "extends", "workers"})
         for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
             used = self.study.used(kind)
             content[section] = {n: s for n, s in content[section].items() if n in used}
@@ -186,10 +187,10 @@ class Jobs:
     def record(self) -> str:
         """Say what the manifest holds: the whole study, and where its parts lie.
 
-        How OpenML is reached is left out: it changes no result.
+        How OpenML is reached and the number of workers are left out: they change no result.
         """
         content = {
-            "study": self.study.model_dump(mode="json", exclude={"openml"}),
+            "study": self.study.model_dump(mode="json", exclude={"openml", "workers"}),
             "homes": self._homes() if self.shared else {},
             "sources": {name: self.source_key(name) for name in self.study.datasets},
         }

@@ -1,4 +1,4 @@
-"""The stratified split, and the base preparation, fitted on the training part only."""
+"""The base preparation of a split, fitted on the training part only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensemble_search.data.rows import PARTS, fold_numbers, split_rows
 from ensemble_search.data.split import Inputs
 from ensemble_search.runtime.errors import UserError
 
@@ -14,82 +15,12 @@ if TYPE_CHECKING:
 
     from ensemble_search.data.normalise import Stored
 
-PARTS = ("train", "validation", "test")
-
 # The DivBO paper does not specify the base preparation.
 MAX_UNIQUE_SHARE = 0.8
 MIN_VARIANCE = 1e-7
 # A nominal column of more integers than this is a code and stays one number: one-hot encoding would
 # turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
 MAX_CODES = 50
-
-
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise UserError unless the settings are shares that sum to 1, and a seed."""
-    if not isinstance(settings, Mapping):
-        raise UserError(f"split: {settings!r} is no mapping of train, validation, test and seed")
-    for key in settings:
-        if key not in (*PARTS, "seed"):
-            raise UserError(f"split: unknown key '{key}'; known: train, validation, test, seed")
-    for key in (*PARTS, "seed"):
-        if key not in settings:
-            raise UserError(f"split.{key}: is missing")
-    for key in PARTS:
-        share = settings[key]
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
-            raise UserError(f"split.{key}: {share!r} is no share between 0 and 1")
-    total = sum(settings[key] for key in PARTS)
-    if abs(total - 1) > 1e-9:
-        raise UserError(f"split: train + validation + test is {total:.10g}; it must be 1")
-    seed = settings["seed"]
-    for value in seed if isinstance(seed, list) and seed else [seed]:
-        if type(value) is not int or value < 0:
-            raise UserError(f"split.seed: {seed!r} is no whole number from 0")
-
-
-def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Draw the rows of the three parts, class by class.
-
-    Each class gives validation and test their share of its rows, rounded, and at least one
-    row; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
-    a class of three or four rows out of a part.)
-
-    Parameters
-    ----------
-    codes
-        int, of shape (n,): class of every row.
-    classes
-        Labels by code, for the message.
-    settings
-        Shares ``train``, ``validation``, ``test``, and ``seed``.
-
-    Returns
-    -------
-    rows
-        By part: int, in random order; disjoint, and together all n rows.
-
-    Raises
-    ------
-    UserError
-        If the settings are wrong, or a class has too few rows for its three shares.
-    """
-    check_settings(settings)
-    rng = np.random.default_rng(settings["seed"])
-    rows: dict[str, list[np.ndarray]] = {part: [] for part in PARTS}
-    for code, label in enumerate(classes):
-        members = rng.permutation(np.flatnonzero(codes == code))
-        sizes = [max(1, round(settings[part] * len(members))) for part in ("validation", "test")]
-        if sum(sizes) >= len(members):
-            raise UserError(
-                f"split: class '{label}' has {len(members)} rows, too few for shares of "
-                f"{settings['train']:g}, {settings['validation']:g} and {settings['test']:g}; "
-                "each part needs one"
-            )
-        validation, test, train = np.split(members, np.cumsum(sizes))
-        for part, chosen in zip(PARTS, (train, validation, test), strict=True):
-            rows[part].append(chosen)
-    # Not class by class: some learners and folds use the rows in this order.
-    return {part: rng.permutation(np.concatenate(rows[part])) for part in PARTS}
 
 
 def make_split(
@@ -102,7 +33,8 @@ def make_split(
     frame, description
         Content of ``dataset.parquet`` and ``dataset.json``.
     settings
-        As for :func:`split_rows`.
+        See ``rows.check_settings``. With folds, every training row is a validation row too, and
+        the preparation is fitted on all of them, without their labels.
 
     Returns
     -------
@@ -116,16 +48,20 @@ def make_split(
     Raises
     ------
     UserError
-        As :func:`split_rows` and :func:`prepare`.
+        As ``rows.split_rows`` and :func:`prepare`.
     """
     labels = frame[description["target"]].to_numpy(dtype=str)
     classes, codes = np.unique(labels, return_inverse=True)
     codes = codes.astype(np.int64)
     rows = split_rows(codes, classes, settings)
-    parts = {part: _Rows(frame, rows[part]) for part in PARTS}
+    parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
     X, features, categorical, dropped = prepare(
         parts, description["columns"], description.get("asked", {})
     )
+    folds = np.empty(0, dtype=np.int64)
+    if "folds" in settings:
+        folds = fold_numbers(codes[rows["train"]], settings["folds"])
+        rows["validation"], X["validation"] = rows["train"], X["train"]
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=codes[rows["train"]],
@@ -133,6 +69,7 @@ def make_split(
         categorical=categorical,
         classes=classes,
         features=features,
+        folds=folds,
     )
     counts = {
         part: {
@@ -146,7 +83,7 @@ def make_split(
     made = {
         "dataset": description["name"],
         "source_checksum": description["checksum"],
-        "settings": {key: settings[key] for key in (*PARTS, "seed")},
+        "settings": dict(settings),
         "sizes": {part: len(rows[part]) for part in PARTS},
         "features": len(features),
         "classes": counts,

@@ -36,6 +36,10 @@ class Inputs:
         Labels in the order of their codes, str, of shape (C,).
     features
         Names of the columns, str, of shape (p,); a one-hot column is ``<column>=<value>``.
+    folds
+        int64, of shape (n_train,): fold of every training row, from 0, where validation is by
+        folds. The validation rows are then the training rows, in the same order. Empty if they
+        are a part of their own.
     """
 
     X_train: np.ndarray
@@ -46,6 +50,7 @@ class Inputs:
     categorical: np.ndarray
     classes: np.ndarray
     features: np.ndarray
+    folds: np.ndarray
 
     @property
     def n_classes(self) -> int:
@@ -108,6 +113,8 @@ def _check(inputs: Inputs) -> None:
             raise ValueError(f"y_{part} has no class for each row")
     if inputs.categorical.dtype != bool or inputs.categorical.shape != (columns,):
         raise ValueError(f"categorical has no answer for each of {columns} columns")
+    if inputs.folds.dtype != int or inputs.folds.shape not in ((0,), inputs.y_train.shape):
+        raise ValueError("folds has no number for each row")
     if inputs.classes.dtype.kind != "U" or inputs.classes.ndim != 1:
         raise ValueError("classes are no names")
 

@@ -63,6 +63,9 @@ class Pool:
         so only ensembles that say so (:attr:`Ensemble.refits`) have it.
     train_labels
         With ``refit``: labels of the training rows, int, of shape (n_train,).
+    folds
+        With ``refit``, where validation is by folds: fold of every row, int, of shape
+        (n_validation,). The validation rows are the training rows then.
     """
 
     predictions: np.ndarray
@@ -73,6 +76,7 @@ class Pool:
     predict_seconds: np.ndarray | None = None
     refit: Callable[[Sequence[int], int], list[Refit | None]] | None = None
     train_labels: np.ndarray | None = None
+    folds: np.ndarray | None = None
 
     def first(self, n: int) -> "Pool":
         """Return the pool of the first ``n`` evaluations."""

@@ -21,6 +21,10 @@ class Stacking(Ensemble):
     is the mean over the models of the folds. Validation rows are never fitted. An evaluation of
     which a fit fails is left out; if that leaves none, the best evaluation stands alone.
 
+    Where the search validates by folds, its own out-of-fold predictions are what the second level
+    learns from. The validation rows are predicted by cross-validation of the second level, on the
+    same folds.
+
     Attributes
     ----------
     size
@@ -44,7 +48,7 @@ class Stacking(Ensemble):
             return Members(top[[pool.errors[top].argmin()]], np.ones(1))
         weights = np.full(len(kept), 1 / len(kept))
         fitted = tuple(refits[i] for i in kept)
-        return _Stack(np.array(kept), weights, fitted, pool.train_labels, pool.seed)
+        return _Stack(np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.folds)
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.build_prefixes`; fits each evaluation that is ever a member, once."""
@@ -70,27 +74,38 @@ class _Stack(Members):
         Int, of shape (n_train,).
     seed
         Of the model.
+    folds
+        Fold of every training row, if these are the validation rows; else None.
     """
 
     refits: tuple[Refit, ...]
     train_labels: np.ndarray
     seed: int
+    folds: np.ndarray | None = None
 
     def predict_both(
         self, validation: np.ndarray, test: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """See :meth:`Members.predict_both`; only predictions of the refits are used."""
-        from lightgbm import LGBMClassifier
+        X, y, n_classes = self._features("out_of_fold"), self.train_labels, validation.shape[2]
 
-        model = LGBMClassifier(
-            **MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1
-        )
-        model.fit(self._features("out_of_fold"), self.train_labels)
-        n_classes = max(validation.shape[2], 2)
-        return tuple(
-            CLASSIFICATION.compress(CLASSIFICATION.predict(model, self._features(part), n_classes))
-            for part in ("validation", "test")
-        )
+        def predict(rows: np.ndarray | slice, others: np.ndarray) -> np.ndarray:
+            from lightgbm import LGBMClassifier
+
+            model = LGBMClassifier(
+                **MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1
+            )
+            model.fit(X[rows], y[rows])
+            return CLASSIFICATION.compress(CLASSIFICATION.predict(model, others, max(n_classes, 2)))
+
+        everything = slice(None)
+        test = predict(everything, self._features("test"))
+        if self.folds is None:
+            return predict(everything, self._features("validation")), test
+        out_of_fold = np.empty((len(y), n_classes), np.float32)
+        for held in (self.folds == number for number in range(self.folds.max() + 1)):
+            out_of_fold[held] = predict(~held, X[held])
+        return out_of_fold, test
 
     def cost(self, predict_seconds: np.ndarray) -> float:
         """See :meth:`Members.cost`; every member predicts with the models of all folds."""

@@ -22,9 +22,11 @@ class Evaluation:
         ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (predictions that are none).
     validation, test
         Class probabilities, float32, of shapes (n_validation, n_classes) and (n_test, n_classes);
-        None unless the status is ``ok``.
+        None unless the status is ``ok``. Where the split has folds, one model is fitted a fold:
+        the validation rows are all training rows, each predicted by the model that was not fitted
+        on it, and the test predictions are the mean over the models.
     fit_seconds
-        Wall-clock seconds to build, fit and predict.
+        Wall-clock seconds to build, fit and predict, all folds together.
     cpu_seconds
         CPU seconds of the worker and its children meanwhile.
     predict_seconds
@@ -55,14 +57,25 @@ class Evaluator(Protocol):
 
     def __exit__(self, *exception) -> None: ...
 
-    def evaluate(self, values: Mapping[str, Any]) -> Evaluation:
-        """Evaluate a configuration, given its active hyperparameters by name.
+    def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
+        """Evaluate a configuration.
+
+        Parameters
+        ----------
+        values
+            Its active hyperparameters by name.
+        fidelity
+            Share of the training rows to fit on, in (0, 1]: ``data.rows.share_of_rows``.
 
         Raises
         ------
         EvaluatorError
             If no configuration can be evaluated.
         """
+        ...
+
+    def cancel(self) -> None:
+        """Let an evaluation under way in another thread end soon, with EvaluatorError."""
         ...
 
 

@@ -71,6 +71,7 @@ class LiveEvaluator:
         self._worker: WorkerProcess | None = None
         self._spare: WorkerProcess | None = None
         self._replaces = False
+        self._cancelled = False
         self._id = 0
 
     def __enter__(self) -> "LiveEvaluator":
@@ -85,6 +86,14 @@ class LiveEvaluator:
         for worker in filter(None, workers):
             worker.kill()
 
+    def cancel(self) -> None:
+        """Let an evaluation under way in another thread end within a step, with EvaluatorError."""
+        self._cancelled = True
+
+    def _check_cancelled(self) -> None:
+        if self._cancelled:
+            raise EvaluatorError("the evaluation was cancelled")
+
     def _replace(self) -> None:
         """Kill the worker; the next one starts at once, unless it waits already."""
         worker, self._worker = self._worker, None
@@ -96,11 +105,12 @@ class LiveEvaluator:
         if self._replaces and not self._spare:
             self._spare = WorkerProcess(self._settings)
 
-    def evaluate(self, values: Mapping[str, Any]) -> Evaluation:
-        """Fit the pipeline of a configuration on the training set and predict the other two.
+    def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
+        """Fit the pipeline of a configuration, and predict the validation and the test rows.
 
-        The result depends on the configuration alone: every evaluation starts from the same
-        global random state, working directory, environment and data.
+        The result depends on configuration and fidelity alone: every evaluation starts from the
+        same global random state, working directory, environment and data. The limits are those
+        of the whole evaluation, however many folds it fits.
 
         Raises
         ------
@@ -110,7 +120,10 @@ class LiveEvaluator:
             If the worker does not start. Whatever a configuration does is a result instead.
         """
         self._id += 1
-        request = json.dumps({"id": self._id, "values": dict(values)}, default=lambda v: v.item())
+        request = json.dumps(
+            {"id": self._id, "values": dict(values), "fidelity": fidelity},
+            default=lambda v: v.item(),
+        )
         try:
             for last in (*[False] * (TRIES - 1), True):
                 self._worker = self._worker or self._start()
@@ -133,6 +146,7 @@ class LiveEvaluator:
         end = time.monotonic() + START_SECONDS
 
         def check() -> None:
+            self._check_cancelled()
             if time.monotonic() > end:
                 raise EvaluatorError(f"the worker has not started within {START_SECONDS} s")
 
@@ -176,6 +190,7 @@ class LiveEvaluator:
             )
 
         def check() -> None:
+            self._check_cancelled()
             memory = worker.watch()
             self._check_cpu(worker.cpu)
             if time.monotonic() - start - worker.queued > (

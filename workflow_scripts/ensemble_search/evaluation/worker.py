@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from ensemble_search.data.rows import share_of_rows
 from ensemble_search.problems.base import InvalidPredictionError
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins, signals
@@ -120,8 +121,10 @@ class _Worker:
         for module in getattr(self.space, "modules", MODULES):
             importlib.import_module(module)
         with np.load(inputs, allow_pickle=False) as arrays:
-            names = ("X_train", "y_train", "X_validation", "X_test", "categorical")
+            names = ["X_train", "y_train", "X_test", "categorical", "folds"]
+            names += [] if arrays["folds"].size else ["X_validation"]
             self.data = {name: arrays[name] for name in names}
+            self.data.setdefault("X_validation", self.data["X_train"])
             self.n_classes = len(arrays["classes"])
         self.threads = threads
         gc.collect()
@@ -146,7 +149,9 @@ class _Worker:
         if sys.platform == "linux" and self.headroom:  # without: the parent ends the search
             resource.setrlimit(resource.RLIMIT_DATA, (data + self.headroom,) * 2)
 
-    def evaluate(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[np.ndarray]]:
+    def evaluate(
+        self, values: Mapping[str, Any], fidelity: float
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Fit and predict; return the header of the reply and the predictions."""
         predictions: list[np.ndarray] = []
         status, kind, message = "ok", None, None
@@ -155,7 +160,7 @@ class _Worker:
         start, cpu = time.perf_counter(), _cpu_seconds()
         try:
             with _clean_state():
-                predictions, predict_seconds = self._fit_predict(values)
+                predictions, predict_seconds = self._fit_predict(values, fidelity)
         except InvalidPredictionError as error:
             status, kind, message = "invalid", "InvalidPrediction", str(error)
         except BaseException as error:  # sys.exit and KeyboardInterrupt of a learner too
@@ -180,14 +185,35 @@ class _Worker:
         }
         return header, predictions
 
-    def _fit_predict(self, values: Mapping[str, Any]) -> tuple[list[np.ndarray], float]:
+    def _fit_predict(
+        self, values: Mapping[str, Any], fidelity: float
+    ) -> tuple[list[np.ndarray], float]:
+        """Fit once, or once a fold; return validation and test predictions, and their seconds."""
+        X, y, folds = (self.data[name] for name in ("X_train", "y_train", "folds"))
+        if not folds.size:
+            rows = share_of_rows(y, fidelity)
+            return self._fit_predict_once(values, rows, self.data["X_validation"].copy())
+        out_of_fold, test, seconds = np.empty((len(y), self.n_classes), np.float32), 0.0, 0.0
+        for held in (folds == number for number in range(folds.max() + 1)):
+            rows = np.flatnonzero(~held)
+            rows = rows[share_of_rows(y[rows], fidelity)]
+            predictions, took = self._fit_predict_once(values, rows, X[held])
+            out_of_fold[held] = predictions[0]
+            test = test + predictions[1].astype(float)
+            seconds += took
+        return [out_of_fold, (test / (folds.max() + 1)).astype(np.float32)], seconds
+
+    def _fit_predict_once(
+        self, values: Mapping[str, Any], rows: np.ndarray, X_validation: np.ndarray
+    ) -> tuple[list[np.ndarray], float]:
         # Copies, because some learners change their input in place.
-        data = {name: array.copy() for name, array in self.data.items()}
-        estimator = self.space.pipeline(values, data["categorical"], self.threads)
-        estimator.fit(data["X_train"], data["y_train"])
+        X_test, categorical = self.data["X_test"].copy(), self.data["categorical"].copy()
+        estimator = self.space.pipeline(values, categorical, self.threads)
+        estimator.fit(self.data["X_train"][rows], self.data["y_train"][rows])
         start = time.perf_counter()
-        parts = data["X_validation"], data["X_test"]
-        predictions = [CLASSIFICATION.predict(estimator, X, self.n_classes) for X in parts]
+        predictions = [
+            CLASSIFICATION.predict(estimator, X, self.n_classes) for X in (X_validation, X_test)
+        ]
         return predictions, time.perf_counter() - start
 
     def _changed(self) -> str | None:
@@ -286,7 +312,7 @@ def main() -> None:
         while True:
             header, _ = LENGTHS.unpack(read_exactly(requests, LENGTHS.size))
             request = json.loads(read_exactly(requests, header))
-            reply, predictions = worker.evaluate(request["values"])
+            reply, predictions = worker.evaluate(request["values"], request["fidelity"])
             if os.getpid() != pid:  # a learner forked, and this is the child that came back
                 os._exit(0)
             write_message(replies, {**reply, "id": request["id"]}, *predictions)

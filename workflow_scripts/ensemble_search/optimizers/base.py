@@ -1,7 +1,8 @@
 """Base of all optimizers, which are pure functions of the history of a search."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,9 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.spaces.base import Configuration, Space
 
+#: Status of an observation that has no result yet.
+PENDING = "pending"
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -23,18 +27,22 @@ class Observation:
     configuration
         What was evaluated.
     status
-        One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``).
+        One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``), or
+        ``pending`` while the result is not known (:meth:`History.pending`).
     error
         Validation loss by the study's metric; NaN unless the status is ``ok``.
     prediction
         Predictions of the validation set, float32, of shape (n_validation, n_outputs): class
         probabilities, one column a class; None unless the status is ``ok``.
+    fidelity
+        Share of the training rows that it was fitted on, in (0, 1].
     """
 
     configuration: Configuration
     status: str
     error: float
     prediction: np.ndarray | None
+    fidelity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -70,13 +78,14 @@ class History:
     def errors(self) -> np.ndarray:
         """Validation losses, of shape (n,): a failed evaluation counts as the worst success.
 
-        Without a success, as the worst loss there is. That is OpenBox's rule.
+        Without a success, as the worst loss there is. A pending evaluation counts as the median
+        of the successes, so that a batch spreads out. These are OpenBox's rules.
         """
         errors = np.array([o.error for o in self.observations], dtype=float)
-        worst = errors[self.ok].max() if len(self.ok) else self.problem.metric.worst
-        failed = np.ones(len(errors), dtype=bool)
-        failed[self.ok] = False
-        errors[failed] = worst
+        known = errors[self.ok] if len(self.ok) else np.array([self.problem.metric.worst])
+        for i, observation in enumerate(self.observations):
+            if observation.status != OK:
+                errors[i] = np.median(known) if observation.status == PENDING else known.max()
         return errors
 
     @cached_property
@@ -91,9 +100,15 @@ class History:
         """Encoded configurations, of shape (n, n_hyperparameters); see :meth:`Space.encode`."""
         return self.space.encode([o.configuration for o in self.observations])
 
+    def pending(self, suggestion: "Suggestion") -> "History":
+        """Return the history with one evaluation more, whose result is not known yet."""
+        fidelity = suggestion.fidelity
+        new = Observation(suggestion.configuration, PENDING, float("nan"), None, fidelity)
+        return replace(self, observations=(*self.observations, new))
+
     @cached_property
     def seen(self) -> frozenset[Configuration]:
-        """The configurations that have been evaluated."""
+        """The configurations that have been evaluated, or are pending."""
         return frozenset(o.configuration for o in self.observations)
 
 
@@ -108,10 +123,13 @@ class Suggestion:
     why
         What the optimizer says of its choice, as JSON values: at least ``origin``
         (``initial``, ``random``, ``local`` ...); stored with the evaluation.
+    fidelity
+        Share of the training rows to fit on, in (0, 1]; stored with the evaluation.
     """
 
     configuration: Configuration
     why: dict[str, Any] = field(default_factory=dict)
+    fidelity: float = 1.0
 
 
 class Optimizer(BaseModel, ABC):
@@ -156,6 +174,43 @@ class Optimizer(BaseModel, ABC):
             The generator of this iteration, made from (seed, iteration) alone. The same history
             and the same generator state give the same suggestion.
         """
+
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the suggestion after so many evaluations depends on their results.
+
+        Where it does not, they need not have ended: a search with several workers asks for it
+        while they run.
+        """
+        return True
+
+    def plan(
+        self, history: History, generators: Iterator[np.random.Generator]
+    ) -> Iterator[Suggestion]:
+        """Suggest one configuration or several, none of which needs the results of the others.
+
+        The search evaluates them in this order, as many at a time as it has workers, and asks for
+        the next plan when all have been evaluated. By default, they are those of :meth:`suggest`
+        until it needs results. An optimizer that plans batches overrides it.
+
+        Parameters
+        ----------
+        history
+            All evaluations so far.
+        generators
+            Those of the next iterations, one after the other; see :meth:`suggest`. A batch that is
+            drawn as a whole takes the first one only.
+
+        Yields
+        ------
+        suggestion
+            At least one. They must not depend on when they are asked for.
+        """
+        while True:
+            suggestion = self.suggest(history, next(generators))
+            yield suggestion
+            history = history.pending(suggestion)
+            if self.needs_results(len(history)):
+                break
 
 
 def random_new(history: History, rng: np.random.Generator) -> Configuration:

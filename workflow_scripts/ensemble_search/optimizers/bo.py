@@ -1,5 +1,6 @@
 """Bayesian optimization with a random forest and expected improvement (DivBO paper, BO)."""
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,9 @@ class BayesianOptimization(Optimizer):
     The defaults are the paper's but for ``interleave``, which is 0 there and 0.2 in the authors'
     code: the best pipelines are as good with random ones in between, and the ensembles better
     (docs/search-quality.md).
+
+    With ``batch``, so many are suggested from the same results. Those of the batch whose results
+    are not known count as the median of the errors (OpenBox's rule), which keeps the next one away.
     """
 
     initial: int = Field(5, ge=1, description="Random evaluations at the beginning.")
@@ -43,6 +47,9 @@ class BayesianOptimization(Optimizer):
     )
     interleave: float = Field(
         0.2, ge=0, le=1, description="Probability that a random configuration is suggested."
+    )
+    batch: int = Field(
+        1, ge=1, le=1000, description="Configurations suggested at a time, for several workers."
     )
 
     @field_validator("performance")
@@ -62,6 +69,23 @@ class BayesianOptimization(Optimizer):
     def minimum_evaluations(self) -> int:
         """The initial design and one suggestion of the model."""
         return self.initial + 1
+
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the initial design is complete."""
+        return evaluations >= self.initial
+
+    def plan(
+        self, history: History, generators: Iterator[np.random.Generator]
+    ) -> Iterator[Suggestion]:
+        """Plan the initial design, and then batches of which each knows those before it."""
+        if not self.needs_results(len(history)):
+            yield from super().plan(history, generators)
+            return
+        rng = next(generators)
+        for _ in range(self.batch):
+            suggestion = self.suggest(history, rng)
+            yield suggestion
+            history = history.pending(suggestion)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the new candidate that is best by :meth:`rank`; a random one where none is."""

@@ -28,6 +28,10 @@ class NeuralEnsembleSearch(Optimizer):
         """The first population and one mutation."""
         return self.population + 1
 
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the first population is complete."""
+        return evaluations >= self.population
+
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest a new mutation of a parent; a random configuration where none is found."""
         if len(history) < self.population or not len(history.ok):

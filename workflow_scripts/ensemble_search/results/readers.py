@@ -32,6 +32,7 @@ OBSERVATIONS = {
     "cpu_seconds": "double",
     "predict_seconds": "double",
     "memory_mb": "double",
+    "fidelity": "double",
     "error_type": "string",
     "message": "string",
     "why": "string",

@@ -229,7 +229,7 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
 def _difference(search: _Search, index: int) -> float | str:
     """Largest difference of the predictions of a repeated evaluation, or the problem."""
     manifest = search.manifest
-    table = readers.observations(search.folder, ["error"], others="config.")
+    table = readers.observations(search.folder, ["error", "fidelity"], others="config.")
     rows = table.slice(index, 1).to_pylist()
     values = {
         name.removeprefix("config."): value
@@ -240,7 +240,7 @@ def _difference(search: _Search, index: int) -> float | str:
     threads = manifest.get("threads", 1)
     evaluator = live.make(manifest["space"], search.split / "inputs.npz", limits, threads)
     with evaluator:
-        again = evaluator.evaluate(values)
+        again = evaluator.evaluate(values, rows[0]["fidelity"])
     what = f"'{search.folder}': evaluation {index + 1}"
     if again.status != OK:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"

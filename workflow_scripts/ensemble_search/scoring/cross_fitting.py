@@ -30,7 +30,7 @@ from ensemble_search.results import readers
 from ensemble_search.runtime import locks, plugins
 from ensemble_search.runtime.code_version import Guard, code_version
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import atomic
+from ensemble_search.runtime.files import atomic, read_npy
 from ensemble_search.search import fingerprint
 from ensemble_search.search.journal import Journal, Record
 
@@ -67,9 +67,12 @@ class Refitting:
     def enable(self, pool: Pool, search: Path, split: Path) -> Pool:
         """Give the pool of a finished search ``refit`` and ``train_labels``.
 
-        The folds are drawn with the seed of the pool.
+        The folds are drawn with the seed of the pool. Where validation is by folds, the search has
+        made all predictions, and nothing is fitted.
         """
         inputs = load_inputs(split / "inputs.npz")
+        if inputs.folds.size:
+            return self._from_folds(pool, search, inputs)
         configurations = read_configurations(search)
 
         def refit(indices: Sequence[int], folds: int) -> list[Refit | None]:
@@ -78,6 +81,17 @@ class Refitting:
             return [fitted[_key(configurations[i])] for i in indices]
 
         return replace(pool, refit=refit, train_labels=inputs.y_train)
+
+    @staticmethod
+    def _from_folds(pool: Pool, search: Path, inputs: Inputs) -> Pool:
+        """Take the refits of a pool from the search's own folds."""
+        test = read_npy(search / "predictions-test.npy", map_only=True)
+
+        def refit(indices: Sequence[int], folds: int) -> list[Refit]:
+            own = ((pool.predictions[i], test[i], float(pool.predict_seconds[i])) for i in indices)
+            return [Refit(out_of_fold, out_of_fold, *rest) for out_of_fold, *rest in own]
+
+        return replace(pool, refit=refit, train_labels=inputs.y_train, folds=inputs.folds)
 
     def fit(
         self, wanted: Mapping[str, dict[str, Any]], inputs: Inputs, folds: int, seed: int

@@ -29,6 +29,8 @@ PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
     """Read what the ensembles of a finished search need; nothing of the features is read.
 
+    Evaluations on a share of the training rows only are left out, as failed ones are.
+
     Parameters
     ----------
     search, split
@@ -53,11 +55,11 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     check(split / "split.json")
     check(search / "search.json")
     metric = readers.search(search).get("metric", "error")
-    table = readers.observations(search, ["error", "predict_seconds"])
+    names = ["error", "predict_seconds", "fidelity"]
+    table = readers.observations(search, names)
     # Lists, because to_numpy would import pandas; None becomes NaN.
-    errors, seconds = (
-        np.array(table[name].to_pylist(), dtype=float) for name in ("error", "predict_seconds")
-    )
+    errors, seconds, fidelity = (np.array(table[n].to_pylist(), dtype=float) for n in names)
+    errors[fidelity < 1] = np.nan
     inputs = read_npz(split / "inputs.npz", ["y_validation", "classes"])
     problem = Classification(plugins.load("metrics", metric)())
     labels, n_classes = inputs["y_validation"], len(inputs["classes"])

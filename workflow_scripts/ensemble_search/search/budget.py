@@ -30,6 +30,10 @@ class Budget:
     minimum: int = 1
     successes: int | None = None
 
+    def at_once(self, done: int, workers: int) -> int:
+        """Count the evaluations that may be under way at a time, after so many that are done."""
+        return workers if self.evaluations is None else min(workers, self.evaluations - done)
+
     def end(self, records: Sequence[Record]) -> int | None:
         """Count the first evaluations that exhaust the budget; None if some of it is left.
 

@@ -69,6 +69,10 @@ class Record:
         this one, without suggesting and fitting: starting workers, reading, writing.
     began
         When they began, in ISO format; for the first evaluation, the start of the search.
+    fidelity
+        Share of the training rows that it was fitted on, in (0, 1].
+    planned_after
+        Number of evaluations that its plan knew (``Optimizer.plan``).
     validation, test
         Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
         class 1) for two classes, else one per class; None unless the status is ``ok``.
@@ -89,6 +93,8 @@ class Record:
     test: np.ndarray | None
     rest_seconds: float = 0.0
     began: str = ""
+    fidelity: float = 1.0
+    planned_after: int = 0
 
     @classmethod
     def of(
@@ -99,6 +105,7 @@ class Record:
         problem: "Problem",
         suggest_seconds: float = 0.0,
         why: dict[str, Any] | None = None,
+        **others: Any,
     ) -> "Record":
         """Take an evaluation for storing, with the loss of its predictions on ``labels``."""
         validation = test = error = None
@@ -114,6 +121,7 @@ class Record:
             validation=validation,
             test=test,
             **{key: getattr(evaluation, key) for key in (*measured, "error_type", "message")},
+            **others,
         )
 
 

@@ -1,13 +1,16 @@
 """The search loop: suggest, evaluate, store."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice
 
 import numpy as np
 
-from ensemble_search.evaluation.base import Evaluator
-from ensemble_search.optimizers.base import History, Observation, Optimizer
+from ensemble_search.evaluation.base import Evaluation, Evaluator
+from ensemble_search.evaluation.side_by_side import SideBySide
+from ensemble_search.optimizers.base import History, Observation, Optimizer, Suggestion
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import provenance
@@ -18,11 +21,21 @@ from ensemble_search.search.observe import generator, observation
 from ensemble_search.spaces.base import Space
 
 
+@dataclass(frozen=True)
+class _UnderWay:
+    """An evaluation whose result is not stored yet; ``result`` waits for it."""
+
+    suggestion: Suggestion
+    suggest_seconds: float
+    planned_after: int
+    result: Callable[[], Evaluation]
+
+
 def run(
     optimizer: Optimizer,
     space: Space,
     labels: np.ndarray,
-    evaluator: Evaluator,
+    evaluators: Sequence[Evaluator],
     journal: Journal,
     *,
     budget: Budget,
@@ -34,10 +47,15 @@ def run(
 ) -> list[Record]:
     """Resume the search in ``journal`` until its budget is exhausted.
 
+    What it finds does not depend on the number of evaluators: evaluations are stored in the order
+    of their suggestions, whichever ends first.
+
     Parameters
     ----------
     labels
         Validation labels, int, of shape (n_validation,).
+    evaluators
+        At least one. Several evaluate configurations of a plan side by side.
     budget
         Total evaluations or seconds of fitting, including those in the journal.
     seed
@@ -64,7 +82,13 @@ def run(
 
     def observed(record: Record) -> Observation:
         configuration = space.configuration(record.configuration)
-        return observation(configuration, record.status, record.error, record.validation, problem)
+        return observation(
+            configuration, record.status, record.error, record.validation, problem, record.fidelity
+        )
+
+    def plan(known: int) -> Iterator[Suggestion]:
+        history = History(space, labels, observations[:known], problem)
+        return iter(optimizer.plan(history, (generator(seed, i) for i in count(known))))
 
     begun = time.time() if since is None else since
     labels = labels.copy()
@@ -75,20 +99,42 @@ def run(
             observations += (observed(record),)
         except UserError as error:  # a configuration that the space does not have
             raise journal.refusal(len(observations) + 1, str(error)) from None
-    while (end := budget.end(journal.records)) is None:
-        history = History(space, labels, observations, problem)
-        start = time.perf_counter()
-        suggestion = optimizer.suggest(history, generator(seed, len(history)))
-        suggest_seconds = time.perf_counter() - start
-        values = dict(suggestion.configuration)
-        result = evaluator.evaluate(values)
-        record = Record.of(values, result, labels, problem, suggest_seconds, suggestion.why)
-        ended = time.time()
-        rest = max(0.0, ended - begun - suggest_seconds - record.fit_seconds)
-        record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
-        begun = ended
-        check()
-        journal.append(record)
-        observations += (observed(record),)
-        progress(journal.records)
+    known = journal.records[-1].planned_after if journal.records else 0
+    suggestions: Iterator[Suggestion] | None = None
+    under_way: deque[_UnderWay] = deque()
+    with SideBySide(evaluators) as side_by_side:
+        while (end := budget.end(journal.records)) is None:
+            if suggestions is None:  # continues the plan of the last evaluation
+                suggestions = islice(plan(known), len(observations) - known, None)
+            while len(under_way) < budget.at_once(len(observations), len(evaluators)):
+                start = time.perf_counter()
+                suggestion = next(suggestions, None)
+                if suggestion is None and under_way:  # the next plan needs their results
+                    break
+                if suggestion is None:
+                    known = len(observations)
+                    suggestions = plan(known)
+                    suggestion = next(suggestions)
+                seconds = time.perf_counter() - start
+                result = side_by_side.start(dict(suggestion.configuration), suggestion.fidelity)
+                under_way.append(_UnderWay(suggestion, seconds, known, result))
+            first = under_way.popleft()
+            record = Record.of(
+                dict(first.suggestion.configuration),
+                first.result(),
+                labels,
+                problem,
+                first.suggest_seconds,
+                first.suggestion.why,
+                fidelity=first.suggestion.fidelity,
+                planned_after=first.planned_after,
+            )
+            ended = time.time()
+            rest = max(0.0, ended - begun - record.suggest_seconds - record.fit_seconds)
+            record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
+            begun = ended
+            check()
+            journal.append(record)
+            observations += (observed(record),)
+            progress(journal.records)
     return journal.records[:end]

@@ -26,13 +26,14 @@ def observation(
     error: float | None,
     validation: np.ndarray | None,
     problem: Problem = CLASSIFICATION,
+    fidelity: float = 1.0,
 ) -> Observation:
     """Make the observation of an evaluation; ``validation`` are its stored predictions.
 
     The optimizer gets a read-only copy.
     """
     if status != OK:
-        return Observation(configuration, status, float("nan"), None)
+        return Observation(configuration, status, float("nan"), None, fidelity)
     prediction = problem.expand(validation).copy()
     prediction.flags.writeable = False
-    return Observation(configuration, status, error, prediction)
+    return Observation(configuration, status, error, prediction, fidelity)

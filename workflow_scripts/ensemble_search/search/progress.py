@@ -31,6 +31,7 @@ class Progress:
         self.name = f"{job['dataset']} {job['search']} repeat {job['repeat']}"
         self.budget = budget
         self.resumed = len(found[: budget.end(found)])
+        self._start = time.monotonic(), summary(found, budget)["done"]
         if self.resumed:
             self._say(f"{self.name}: continues after {self.resumed} evaluations")
 
@@ -44,8 +45,14 @@ class Progress:
         self._say(
             f"{self.name}: {amount(state)}, best error {best}, {failed}"
             f"last {last.status} in {last.fit_seconds:.1f} s, "
-            f"{duration(state['seconds_left'])} left"
+            f"{duration(self._seconds_left(state))} left"
         )
+
+    def _seconds_left(self, state: dict[str, Any]) -> float:
+        """Go by the pace since this job has started, as its workers may evaluate side by side."""
+        start, before = self._start
+        pace = (time.monotonic() - start) / max(state["done"] - before, 1e-9)
+        return pace * max(0, state["budget"] - state["done"])
 
     @staticmethod
     def _say(text: str) -> None:
@@ -53,29 +60,35 @@ class Progress:
 
 
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and estimate the seconds left.
+    """Count a search's evaluations and failures, and estimate the seconds of work left.
 
     ``done`` and ``budget`` are evaluations (of a search for successes, these), or seconds of
     fitting if ``unit`` is ``seconds``.
     """
     seconds = sum(r.suggest_seconds + r.fit_seconds for r in records)
-    errors = [r.error for r in records if r.status == OK]
+    succeeded = sum(r.status == OK for r in records)
     in_seconds = budget.evaluations is None
     done, whole = len(records), budget.evaluations
     if in_seconds:
         done, whole = sum(r.fit_seconds for r in records), budget.seconds
     elif budget.successes:
-        done, whole = len(errors), budget.successes
+        done, whole = succeeded, budget.successes
     return {
         "evaluations": len(records),
         "unit": "seconds" if in_seconds else "evaluations",
         "done": done,
         "budget": whole,
-        "best_error": min(errors, default=None),
-        "failed": len(records) - len(errors),
+        "best_error": best_error(records),
+        "failed": len(records) - succeeded,
         "seconds": seconds,
         "seconds_left": seconds / done * max(0, whole - done) if done else 0.0,
     }
+
+
+def best_error(records: list[Record]) -> float | None:
+    """Return the lowest error of those that were fitted on all training rows; None without one."""
+    errors = (r.error for r in records if r.status == OK and r.fidelity == 1)
+    return min(errors, default=None)
 
 
 def amount(state: dict[str, Any]) -> str:

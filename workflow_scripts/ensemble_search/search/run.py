@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from ensemble_search.search import fingerprint, takeover
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Journal, Record
 from ensemble_search.search.loop import run
-from ensemble_search.search.progress import Progress
+from ensemble_search.search.progress import Progress, best_error
 from ensemble_search.spaces.base import Space
 
 #: Keys of a job.
@@ -38,6 +39,7 @@ def run_job(
     checkpoints: Path,
     output: Path,
     threads: int = 1,
+    workers: int = 1,
     make_evaluator: MakeEvaluator = live.make,
 ) -> None:
     """Run a search, or resume it from its journal, and write its results.
@@ -54,6 +56,8 @@ def run_job(
         Folder for the results.
     threads
         Threads of the learners.
+    workers
+        Evaluations side by side, each with so many threads; they change no result.
     make_evaluator
         What evaluates the configurations; by default, fits in a worker process.
 
@@ -74,13 +78,18 @@ def run_job(
     identity = fingerprint.fingerprint(job, inputs.checksum(), threads, space.libraries)
     problem = Classification(plugins.load("metrics", job["metric"])())
     columns = problem.columns(len(inputs.classes))
-    shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
+    shapes = (len(inputs.y_validation), columns), (len(inputs.X_test), columns)
     folder = checkpoints / fingerprint.short(identity)
     new = not folder.exists()
-    evaluator = make_evaluator(job["space"], split / "inputs.npz", job["limits"], threads)
     started = provenance.process_started()
     wait = locks.WAIT in os.environ
-    with Journal(folder, identity, shapes, wait) as journal, evaluator:
+    with Journal(folder, identity, shapes, wait) as journal, ExitStack() as opened:
+        evaluators = [
+            opened.enter_context(
+                make_evaluator(job["space"], split / "inputs.npz", job["limits"], threads)
+            )
+            for _ in range(workers)
+        ]
         if new:
             takeover.take_over(journal)
         progress = Progress(checkpoints, job, budget, journal.records)
@@ -88,7 +97,7 @@ def run_job(
             optimizer,
             space,
             inputs.y_validation,
-            evaluator,
+            evaluators,
             journal,
             budget=budget,
             seed=(job["seed"], job["repeat"]),
@@ -108,7 +117,7 @@ def run_job(
         **{key: job[key] for key in JOB if key != "optimizer"},
         "settings": job["optimizer"],
         "evaluations": len(records),
-        "best_error": min((r.error for r in records if r.status == OK), default=None),
+        "best_error": best_error(records),
         "status": dict(sorted(Counter(r.status for r in records).items())),
         "fingerprint": identity,
         **provenance.commit(),
@@ -154,6 +163,7 @@ def write(
         columns[key] = np.array([getattr(r, key) for r in records], dtype=float)  # None: NaN
     for key in ("error_type", "message"):
         columns[key] = pa.array([getattr(r, key) or "" for r in records], type=pa.string())
+    columns["fidelity"] = np.array([r.fidelity for r in records])
     columns["why"] = [json.dumps(r.why, ensure_ascii=False) for r in records]
     for name, type_ in hyperparameters.items():
         values = [r.configuration.get(name) for r in records]

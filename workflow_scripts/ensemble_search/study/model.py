@@ -74,6 +74,13 @@ class Study(Section):
     )
     budget: Budget = Budget(evaluations=250)
     limits: Limits = Limits()
+    workers: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="evaluations side by side in a search, of those that its optimizer plans at "
+        "once; changes no result",
+    )
     split: Split = Split()
     openml: OpenML = OpenML()
     report: Report = Report()

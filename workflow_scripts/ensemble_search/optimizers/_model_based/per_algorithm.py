@@ -1,5 +1,7 @@
 """Searches that tune every algorithm on its own, with a BO that sees nothing of the others."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ensemble_search.optimizers.base import History, Suggestion, random_new
@@ -42,4 +44,4 @@ def part(history: History, algorithm: str) -> History:
     """Return the evaluations of one algorithm, as the history of a search of its own part."""
     space = history.space.restricted({ALGORITHM: algorithm})
     rows = (o for o in history.observations if o.configuration[ALGORITHM] == algorithm)
-    return History(space, history.labels, tuple(rows))
+    return replace(history, space=space, observations=tuple(rows))

@@ -73,6 +73,8 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
         reasons.append(f"space {study.get('space')} instead of {paper['space']}")
     if (study.get("split") or {}).get("resample", "never") != "never":
         reasons.append("a split for every repeat instead of one")
+    if (study.get("split") or {}).get("folds"):
+        reasons.append("validation by folds instead of a part of the rows")
     known = paper_sets.IDS
     sources = study.get("sources") or {}
     if datasets is None:

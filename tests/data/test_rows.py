@@ -1,0 +1,144 @@
+"""Parts of a split, folds, and shares of training rows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensemble_search.data import rows
+from ensemble_search.runtime.errors import UserError
+
+PAPER = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+FOLDS = {"folds": 3, "test": 0.2, "seed": 1}
+
+counts_of_classes = st.lists(st.integers(3, 60), min_size=2, max_size=6)
+
+
+@given(counts_of_classes, st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_parts_are_disjoint_complete_and_stratified(counts, seed, random):
+    codes = np.repeat(np.arange(len(counts)), counts)
+    random.shuffle(codes)
+    parts = rows.split_rows(codes, range(len(counts)), {**PAPER, "seed": seed})
+    assert sorted(np.concatenate(list(parts.values()))) == list(range(len(codes)))
+    for part in rows.PARTS:
+        for code, count in enumerate(counts):
+            found = np.sum(codes[parts[part]] == code)
+            assert found >= 1
+            assert abs(found - PAPER[part] * count) <= 1
+
+
+def test_sizes_by_hand():
+    # quake: 1209 and 969 rows; 0.2 of them are 241.8 and 193.8.
+    codes = np.repeat([0, 1], [1209, 969])
+    parts = rows.split_rows(codes, ["P", "N"], PAPER)
+    assert {p: np.bincount(codes[r]).tolist() for p, r in parts.items()} == {
+        "train": [725, 581],
+        "validation": [242, 194],
+        "test": [242, 194],
+    }
+    # Parts are not sorted by class.
+    assert (np.diff(codes[parts["train"]]) != 0).sum() > 100
+
+
+def test_the_seed_decides():
+    codes = np.repeat([0, 1], 50)
+    first, again, other = (
+        rows.split_rows(codes, "ab", {**PAPER, "seed": s})["test"] for s in (1, 1, [1, 2])
+    )
+    assert first.tolist() == again.tolist()
+    assert set(first) != set(other)
+
+
+def test_a_class_too_small_for_its_shares_is_named():
+    shares = {"train": 0.2, "validation": 0.4, "test": 0.4, "seed": 1}
+    assert rows.split_rows(np.array([0] * 3 + [1] * 9), "ab", PAPER)["train"].size
+    with pytest.raises(UserError, match=r"class 'b' has 2 rows, too few for shares of 0.2"):
+        rows.split_rows(np.array([0] * 9 + [1] * 2), "ab", shares)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"train": 0.5}, "train \\+ validation \\+ test is 0.9; it must be 1"),
+        ({"train": 1.0, "test": 0}, "split.train: 1.0 is no share"),
+        ({"test": "0.2"}, "split.test: '0.2' is no share"),
+        ({"seed": -1}, "split.seed: -1 is no whole number"),
+        ({"seed": None}, "split.seed: None is no whole number"),
+        ({"sede": 1}, "unknown key 'sede'; known: train"),
+    ],
+)
+def test_wrong_settings(change, message):
+    with pytest.raises(UserError, match=message):
+        rows.check_settings({**PAPER, **change})
+
+
+def test_missing_settings():
+    with pytest.raises(UserError, match=r"split.seed: is missing"):
+        rows.check_settings({k: v for k, v in PAPER.items() if k != "seed"})
+    with pytest.raises(UserError, match="is no mapping"):
+        rows.check_settings(5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"folds": 1}, "split.folds: 1 is no whole number from 2"),
+        ({"folds": 2.0}, "split.folds: 2.0 is no whole number from 2"),
+        ({"test": 1}, "split.test: 1 is no share"),
+        ({"train": 0.6}, "unknown key 'train'; known: folds, test, seed"),
+    ],
+)
+def test_wrong_settings_with_folds(change, message):
+    with pytest.raises(UserError, match=message):
+        rows.check_settings({**FOLDS, **change})
+
+
+def test_with_folds_two_rows_of_a_class_remain():
+    parts = rows.split_rows(np.array([0] * 20 + [1] * 3), "ab", FOLDS)
+    assert {part: len(chosen) for part, chosen in parts.items()} == {"train": 18, "test": 5}
+    with pytest.raises(UserError, match=r"class 'b' has 2 rows, .* two rows must remain"):
+        rows.split_rows(np.array([0] * 20 + [1] * 2), "ab", FOLDS)
+
+
+def test_fold_numbers_by_hand():
+    assert rows.fold_numbers(np.array([1, 0, 1, 0, 0]), 2).tolist() == [1, 0, 0, 1, 0]
+
+
+@given(st.lists(st.integers(0, 4), min_size=4, max_size=80), st.integers(2, 5))
+def test_folds_are_stratified(labels, folds):
+    codes = np.array(labels)
+    numbers = rows.fold_numbers(codes, folds)
+    sizes = np.bincount(numbers, minlength=folds)
+    assert sizes.max() - sizes.min() <= 1
+    for code in np.unique(codes):
+        own = np.bincount(numbers[codes == code], minlength=folds)
+        assert own.max() - own.min() <= 1
+
+
+def test_a_share_of_rows_by_hand():
+    codes = np.array([0, 0, 0, 0, 1, 1])
+    # Places: class 0 at 0, 3/8, 5/8, 7/8; class 1 at 0, 3/4.
+    assert rows.share_of_rows(codes, 1 / 6).tolist() == [0, 4]
+    assert rows.share_of_rows(codes, 0.5).tolist() == [0, 1, 4]
+    assert rows.share_of_rows(codes, 5 / 6).tolist() == [0, 1, 2, 4, 5]
+    assert rows.share_of_rows(codes, 1.0).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=200),
+    st.lists(st.floats(0.001, 1), min_size=2, max_size=5),
+)
+def test_shares_of_rows_are_nested_and_stratified(labels, shares):
+    codes = np.array(labels)
+    chosen = [rows.share_of_rows(codes, share) for share in sorted(shares)]
+    for smaller, larger in pairwise(chosen):
+        assert set(smaller) <= set(larger)
+    for share, part in zip(sorted(shares), chosen, strict=True):
+        assert (np.diff(part) > 0).all()
+        assert len(part) == max(len(set(labels)), round(share * len(codes)))
+        assert set(codes[part]) == set(labels)
+        if len(part) > len(set(labels)):
+            found, expected = np.bincount(codes[part]), len(part) / len(codes) * np.bincount(codes)
+            assert abs(found - expected).max() <= len(set(labels))

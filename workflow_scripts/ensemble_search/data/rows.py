@@ -1,0 +1,140 @@
+"""Which rows of a data set are for what: parts of a split, folds, and shares of training rows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+
+PARTS = ("train", "validation", "test")
+#: Settings of a split with a validation part, and of one whose validation is by folds.
+BY_PART, BY_FOLDS = (*PARTS, "seed"), ("folds", "test", "seed")
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise UserError unless the settings are those of a split.
+
+    These are shares that sum to 1 and a seed, or the number of folds, the share of the test rows
+    and a seed.
+    """
+    if not isinstance(settings, Mapping):
+        raise UserError(f"split: {settings!r} is no mapping of train, validation, test and seed")
+    known = BY_FOLDS if "folds" in settings else BY_PART
+    for key in settings:
+        if key not in known:
+            raise UserError(f"split: unknown key '{key}'; known: {', '.join(known)}")
+    for key in known:
+        if key not in settings:
+            raise UserError(f"split.{key}: is missing")
+    shares = {key: settings[key] for key in PARTS if key in known}
+    for key, share in shares.items():
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+            raise UserError(f"split.{key}: {share!r} is no share between 0 and 1")
+    if "folds" in settings:
+        if type(settings["folds"]) is not int or settings["folds"] < 2:
+            raise UserError(f"split.folds: {settings['folds']!r} is no whole number from 2")
+    elif abs((total := sum(shares.values())) - 1) > 1e-9:
+        raise UserError(f"split: train + validation + test is {total:.10g}; it must be 1")
+    seed = settings["seed"]
+    for value in seed if isinstance(seed, list) and seed else [seed]:
+        if type(value) is not int or value < 0:
+            raise UserError(f"split.seed: {seed!r} is no whole number from 0")
+
+
+def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Draw the rows of the parts, class by class.
+
+    Each class gives validation and test their share of its rows, rounded, and at least one
+    row; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
+    a class of three or four rows out of a part.) With folds, there is no validation part, and
+    at least two rows of each class remain for training.
+
+    Parameters
+    ----------
+    codes
+        int, of shape (n,): class of every row.
+    classes
+        Labels by code, for the message.
+    settings
+        See :func:`check_settings`.
+
+    Returns
+    -------
+    rows
+        By part: int, in random order; disjoint, and together all n rows.
+
+    Raises
+    ------
+    UserError
+        If the settings are wrong, or a class has too few rows for its shares.
+    """
+    check_settings(settings)
+    rng = np.random.default_rng(settings["seed"])
+    by_folds = "folds" in settings
+    held_out = ("test",) if by_folds else ("validation", "test")
+    rows: dict[str, list[np.ndarray]] = {part: [] for part in ("train", *held_out)}
+    for code, label in enumerate(classes):
+        members = rng.permutation(np.flatnonzero(codes == code))
+        sizes = [max(1, round(settings[part] * len(members))) for part in held_out]
+        if sum(sizes) > len(members) - (2 if by_folds else 1):
+            wanted = (
+                f"a test share of {settings['test']:g} and folds; two rows must remain"
+                if by_folds
+                else f"shares of {settings['train']:g}, {settings['validation']:g} and "
+                f"{settings['test']:g}; each part needs one"
+            )
+            raise UserError(f"split: class '{label}' has {len(members)} rows, too few for {wanted}")
+        *held, train = np.split(members, np.cumsum(sizes))
+        for part, chosen in zip((*held_out, "train"), (*held, train), strict=True):
+            rows[part].append(chosen)
+    # Not class by class: some learners and folds use the rows in this order.
+    return {part: rng.permutation(np.concatenate(rows[part])) for part in rows}
+
+
+def fold_numbers(codes: np.ndarray, folds: int) -> np.ndarray:
+    """Deal rows in random order out to stratified folds whose sizes differ by at most one.
+
+    Parameters
+    ----------
+    codes
+        int, of shape (n,): class of every row.
+    folds
+        Number of folds.
+
+    Returns
+    -------
+    numbers
+        int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more
+        than one fold.
+    """
+    numbers = np.empty(len(codes), dtype=np.int64)
+    numbers[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % folds
+    return numbers
+
+
+def share_of_rows(codes: np.ndarray, share: float) -> np.ndarray:
+    """Choose a stratified share of training rows, nested: smaller shares are parts of larger ones.
+
+    It depends on the rows' order alone, which a split has drawn at random.
+
+    Parameters
+    ----------
+    codes
+        int, of shape (n,): class of every row.
+    share
+        In (0, 1]; at least one row of each class is chosen.
+
+    Returns
+    -------
+    rows
+        int, ascending: round(share * n) rows, or as many as there are classes.
+    """
+    present, inverse = np.unique(codes, return_inverse=True)
+    place = np.empty(len(codes))  # of a row among those of its class, from 0 up to 1
+    for code in range(len(present)):
+        members = np.flatnonzero(inverse == code)
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+        place[members[0]] = 0.0
+    size = max(len(present), round(share * len(codes)))
+    return np.sort(np.argsort(place, kind="stable")[:size])
