@@ -25,7 +25,7 @@ class Made:
     name
         Stem of its file.
     title, order
-        ``TITLE`` and ``ORDER`` of its module.
+        ``TITLE`` (filled by ``Losses.fill``) and ``ORDER`` of its module.
     sections
         What it shows.
     reason
@@ -101,7 +101,7 @@ def make(module: str, results: Results, output: Path) -> Made:
     publish = partial(figures.publish, folder=output / "figures", prefix=f"{name}-")
     try:
         page = importlib.import_module(module)
-        made = Made(name, page.TITLE, page.ORDER)
+        made = Made(name, results.losses.fill(page.TITLE), page.ORDER)
         content = page.build(results, publish)
         if isinstance(content, str):
             return replace(made, reason=content)

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.runtime import files
 
 #: Colours that people with colour-blindness tell apart (Okabe & Ito; Tol's muted set); the
@@ -185,7 +186,7 @@ def legend(look: dict[str, dict]) -> dict[str, str]:
     return samples
 
 
-def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
+def intervals(summary: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
     """Draw average ranks with their intervals, best at the top."""
     n = len(summary)
     with mpl.rc_context(STYLE):
@@ -200,7 +201,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
         axes.set(
             xlim=(0.8, n + 0.2),
             ylim=(0.4, n + 0.6),
-            xlabel="average rank in test error (1 = lowest error)",
+            xlabel=losses.fill("average rank in test {loss} (1 = lowest {loss})"),
         )
         axes.set_yticks(range(n, 0, -1), summary.index)
         axes.grid(axis="y", visible=False)
