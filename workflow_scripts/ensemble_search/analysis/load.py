@@ -60,7 +60,7 @@ class Results:
         One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
         ``repeat``, ``file`` (below the results folder), ``reason``.
     damaged
-        What of it is there, but cannot be read: one line each, with the remedy.
+        One line a file that exists but cannot be read, with the remedy.
     expected
         How many files of each stage the study consists of.
     folder
@@ -238,9 +238,9 @@ def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
 
 
 def load(study: Mapping[str, Any], results: Path) -> Results:
-    """Read everything a study has below ``results``; whatever is missing is listed, not refused.
+    """Read all results of a study; missing and damaged files are listed.
 
-    So is what is damaged; ``write.write`` refuses it.
+    ``write.write`` refuses damaged ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The tables of the report, one function a question: numbers in, a :class:`Table` out."""
+"""Tables of the main page, one function each."""
 
 from dataclasses import replace
 
@@ -161,7 +161,7 @@ def cause_table(observations: pd.DataFrame) -> Table:
 
 
 def missing_table(missing: pd.DataFrame) -> Table:
-    """What could not be read, repeats of the same thing in one row."""
+    """Missing results, with the repeats that have the same reason in one row."""
     keys = ["stage", "dataset", "search", "ensemble", "reason"]
     groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
     rows = []
@@ -184,7 +184,7 @@ def progress_table(results: Results) -> Table:
 
 
 def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> Table:
-    """Show a frame of texts as it is."""
+    """Show a frame of strings unchanged."""
     rows = [cells(*row) for row in frame.itertuples(index=False)]
     return Table(name, caption, headings, rows, frame, wide=True)
 

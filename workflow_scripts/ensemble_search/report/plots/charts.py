@@ -1,4 +1,4 @@
-"""Heat maps, the critical-difference diagram and lines of overfitting."""
+"""Heat maps, the critical-difference diagram and the gap between test and validation."""
 
 import matplotlib as mpl
 import numpy as np

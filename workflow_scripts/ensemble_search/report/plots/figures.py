@@ -47,11 +47,11 @@ _OWN = {
     "svg.hashsalt": "divbo",
     "text.parse_math": False,
 }
-#: Dots an inch and colours of a PNG: as good as all colours, but for pixels at the edge of a line.
+#: Resolution and number of colours of a PNG, which show at the edges of lines at most.
 DPI, SHADES = 200, 64
 #: Significant digits of the numbers drawn, more than can be seen.
 DIGITS = 6
-#: All settings of matplotlib that figures go by, so that a user's matplotlibrc changes none.
+#: All settings of matplotlib, so that a user's matplotlibrc has no effect on the figures.
 STYLE = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
 
 
@@ -137,7 +137,7 @@ def publish(
 
 
 def _fix_layout(figure: Figure) -> None:
-    """Place everything once, not again for every file."""
+    """Compute the layout once for all file formats."""
     engine = figure.get_layout_engine()
     if engine is not None:
         with mpl.rc_context(STYLE):
@@ -146,7 +146,7 @@ def _fix_layout(figure: Figure) -> None:
 
 
 def _write_png(figure: Figure, path: Path) -> None:
-    """Write a figure in a few colours, which takes a quarter of the bytes."""
+    """Write a figure with few colours, which makes the file four times smaller."""
     figure.set_dpi(DPI)
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context(STYLE):
