@@ -27,6 +27,7 @@ def test_the_metric_of_a_study_gives_title_unit_and_worst_loss():
         (lambda x: x.spread(0.12345, 0.00216), "12.35 ± 0.22", "0.1235 ± 0.0022"),
         (lambda x: x.spread(0.12345, np.nan), "12.35", "0.1235"),
         (lambda x: x.text(1.5), "150.00 %", "1.5000"),
+        (lambda x: x.text(np.nan), "–", "–"),
         (lambda x: x.signed(-0.00216), "−0.22", "−0.0022"),
         (lambda x: x.signed(0.00216), "+0.22", "+0.0022"),
         (lambda x: x.signed(np.nan), "–", "–"),

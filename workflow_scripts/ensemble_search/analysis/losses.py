@@ -86,8 +86,8 @@ class Losses:
         return self.value(mean) + (f" ± {self._number(std)}" if np.isfinite(std) else "")
 
     def text(self, loss: float) -> str:
-        """Write a loss within a sentence: ``12.34 %``."""
-        return self._with(self._number(loss), " %")
+        """Write a loss within a sentence: ``12.34 %``, or a dash for NaN."""
+        return self._with(self._number(loss), " %") if np.isfinite(loss) else "–"
 
     def size(self, difference: float, unit: str = "percentage points") -> str:
         """Write a difference without its sign: ``0.21 percentage points``."""

@@ -111,17 +111,17 @@ def _panels(
     column: str, label: str, curves: pd.DataFrame, methods: list[str], seen: View, publish
 ) -> Panels:
     names = list(dict.fromkeys(curves["dataset"]))
-    scale = seen.losses.scale if column == "average" else 1
+    scale, axis, write = 1, label, partial(agreement.number, digits=3)
     if column == "average":
-        label = seen.losses.heading(label)
+        scale, axis, write = seen.losses.scale, seen.losses.heading(label), seen.losses.text
     drawings = []
     for dataset, stem in zip(names, stems(names), strict=True):
         mine = curves.loc[curves["dataset"] == dataset, ["iteration", "method", column]]
         wide = mine.pivot(index="iteration", columns="method", values=column)
         wide = wide[[m for m in methods if m in wide]]
-        means = (f"{m} {v:.3f}" for m, v in wide.mean().items())
+        means = (f"{m} {write(v)}" for m, v in wide.mean().items())
         drawing = publish(
-            curve_figures.multiples(scale * wide, seen.look, label),
+            curve_figures.multiples(scale * wide, seen.look, axis),
             f"{column}-{stem}",
             mine,
             f"{dataset}: {label} over iterations",
