@@ -270,7 +270,7 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
         for dataset, row in table.iterrows()
     ]
     columns = ["data set", *(headings[c] for c in table.columns)]
-    caption = f"What the {losses.plural} of {final.columns[0]} vary by"
+    caption = f"How much the test {losses.title} of {final.columns[0]} varies"
     shown = Table("resolution", caption, columns, rows, table.reset_index(), notes)
     return Section("What can repeats show?", [text, shown])
 

@@ -154,7 +154,7 @@ def multiples(
     columns = min(4, wide.shape[1])
     rows = -(-wide.shape[1] // columns)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 0.5 + 1.05 * rows), layout="constrained")
+        figure = Figure(figsize=(5.6, 0.5 + max(1.5, 1.05 * rows)), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         low, high = wide.min(axis=1), wide.max(axis=1)
         for axes, name in zip(grid, wide.columns, strict=False):

@@ -113,7 +113,9 @@ def _panels(
     names = list(dict.fromkeys(curves["dataset"]))
     scale, axis, write = 1, label, partial(agreement.number, digits=3)
     if column == "average":
-        scale, axis, write = seen.losses.scale, seen.losses.heading(label), seen.losses.text
+        losses = seen.losses
+        axis = losses.heading(f"{losses.title} of members")
+        scale, write = losses.scale, losses.text
     drawings = []
     for dataset, stem in zip(names, stems(names), strict=True):
         mine = curves.loc[curves["dataset"] == dataset, ["iteration", "method", column]]
