@@ -17,6 +17,7 @@ from ensemble_search.analysis import (
     variants,
 )
 from ensemble_search.analysis.load import diversities, load
+from ensemble_search.analysis.losses import ERROR
 from ensemble_search.data import normalise, paper_sets, prepare, split
 from ensemble_search.data.sources import Raw, source_key
 from ensemble_search.problems.classification import CLASSIFICATION
@@ -392,7 +393,7 @@ def test_the_names_of_many_lines_stay_apart_and_inside(methods):
     rows = [(t, m, 0.3 + i * 1e-5, 0.01) for i, m in enumerate(names) for t in range(1, 21)]
     curves = pd.DataFrame(rows, columns=["iteration", "method", "mean", "std"])
     look = figures.styles(names, names[0])
-    figure = curve_figures.error_panel(curves, names, look, "test")
+    figure = curve_figures.error_panel(curves, names, look, "test", ERROR)
     figure.canvas.draw()
     frames = [axes for axes in figure.axes if axes.get_visible()]
     if methods == 18:

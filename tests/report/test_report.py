@@ -17,6 +17,7 @@ import pytest
 import report
 from ensemble_search.analysis import final_members
 from ensemble_search.analysis.load import load
+from ensemble_search.analysis.losses import ERROR
 from ensemble_search.report import tables, write
 from ensemble_search.report.pages.significance import counts_table
 from ensemble_search.report.plots import curve_figures, figures
@@ -442,13 +443,13 @@ def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):
     text = squeezed(html)
     assert "With 3 paired repeats at most the smallest possible p-value is 0.25" in text
     study = {"x": pd.DataFrame({"method": ["B"], "pairs": [6], "outcome": ["better"]})}
-    assert not any("paired repeats at most" in n for n in counts_table(study, "A").notes)
+    assert not any("paired repeats at most" in n for n in counts_table(study, "A", ERROR).notes)
 
 
 def test_error_axis_does_not_go_far_below_zero():
     rows = [("A", i, 0.01, 0.05) for i in range(1, 11)]
     curve = pd.DataFrame(rows, columns=["method", "iteration", "mean", "std"])
-    figure = curve_figures.error_panel(curve, ["A"], figures.styles(["A"]), "test")
+    figure = curve_figures.error_panel(curve, ["A"], figures.styles(["A"]), "test", ERROR)
     low, high = figure.axes[0].get_ylim()
     assert -0.1 * high < low < 0
 

@@ -102,6 +102,19 @@ def test_page(results, tmp_path):
     }
 
 
+def test_page_of_another_metric(results, tmp_path):
+    study = STUDY | {"metric": "log-loss"}
+    page = pages.make("ensemble_search.report.pages.surrogates", load(study, results), tmp_path)
+    assert (page.error, page.reason) == ("", "")
+    about, *rest = page.sections[0].parts
+    assert "A performance surrogate is asked for the log loss of the held-out ones" in about
+    table = next(p for p in rest if getattr(p, "name", "") == "surrogates-tau")
+    assert table.columns[-1] == "250"  # what the paper prints is about errors
+    assert not any("Printed" in note for note in table.notes)
+    last = {(row[1].text, row[2].text): [c.text for c in row[3:]] for row in table.rows}
+    assert last["log loss of a held-out configuration", "random-forest"][-1] == "0.25 ± 0.07"
+
+
 def test_page_without_evaluations(tmp_path):
     for section, reason in ((None, "evaluates no surrogates"), (SECTION, "has finished")):
         study = made.study() | {"surrogates": section}

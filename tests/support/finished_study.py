@@ -28,11 +28,11 @@ ENSEMBLE = Path("results/tiny/ensembles/wine/random/best/0")
 SPLIT = Path("results/tiny/splits/wine/fixed")
 
 
-def make(folder: Path) -> None:
-    """Run the functions of its jobs."""
+def make(folder: Path, **changes) -> None:
+    """Run the functions of its jobs; ``changes`` replace keys of the study."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        Path("study.yaml").write_text(yaml.safe_dump(STUDY), encoding="utf-8")
+        Path("study.yaml").write_text(yaml.safe_dump({**STUDY, **changes}), encoding="utf-8")
         jobs = Jobs.load("study.yaml")
         frame, described = normalise.normalise(sources.read({"sklearn": "wine"}, {}))
         normalise.write(frame, described, Path("results/data") / jobs.source_key("wine"))

@@ -127,7 +127,7 @@ def search_manifest(**more) -> dict:
 
 def made_with(study: dict, search: str) -> dict:
     """What search.json says of the settings of a search."""
-    shared = {key: study[key] for key in ("space", "limits", "seed")}
+    shared = {key: study[key] for key in ("space", "metric", "limits", "seed")}
     return {"settings": study["searches"][search], **shared}
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from ensemble_search.analysis import losses
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check
@@ -41,7 +43,8 @@ class Results:
         The study: names, settings.
     scores
         One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
-        of the ensemble built after that iteration (fractions; NaN before the first success), and
+        of the ensemble built after that iteration (losses by the study's metric, shares as
+        fractions; NaN before the first success), and
         ``members`` and ``cost`` (seconds in which they predict validation and test rows). Only
         runs that have reached the budget, made with the study's settings. With a budget in seconds
         shorter runs repeat their last row until the longest one's end.
@@ -57,7 +60,7 @@ class Results:
         One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
         ``repeat``, ``file`` (below the results folder), ``reason``.
     damaged
-        What of it is there, but cannot be read: one line each, with the remedy.
+        One line a file that exists but cannot be read, with the remedy.
     expected
         How many files of each stage the study consists of.
     folder
@@ -87,11 +90,21 @@ class Results:
         return named or ("DivBO" if "DivBO" in self.methods else self.methods[-1])
 
     @cached_property
+    def losses(self) -> Losses:
+        """How losses by the study's metric are shown."""
+        return losses.of(self.study)
+
+    @cached_property
     def compared(self) -> "Comparison":
         """The runs that all compared methods have finished."""
+        return self.comparison(self.methods)
+
+    def comparison(self, methods: list[str]) -> "Comparison":
+        """Compare some methods, in this order, as ``ranks.comparison`` does."""
         from ensemble_search.analysis import ranks
 
-        return ranks.comparison(self.scores, self.methods)
+        scores = self.scores[self.scores["method"].isin(methods)]
+        return ranks.comparison(scores, methods, self.losses)
 
     @property
     def resampled(self) -> bool:
@@ -225,9 +238,9 @@ def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
 
 
 def load(study: Mapping[str, Any], results: Path) -> Results:
-    """Read everything a study has below ``results``; whatever is missing is listed, not refused.
+    """Read all results of a study; missing and damaged files are listed.
 
-    So is what is damaged; ``write.write`` refuses it.
+    ``write.write`` refuses damaged ones.
 
     Parameters
     ----------

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-#: Errors are shares of a few thousand samples: differences below this are rounding, hence ties.
+from ensemble_search.analysis.losses import ERROR, Losses
+
+#: Losses whose difference is below this are ties: it comes from rounding.
 DIGITS = 12
 
 
@@ -26,6 +28,8 @@ class Comparison:
         Data sets with at least one run, in the order of the study.
     runs
         Number of (data set, repeat) pairs.
+    losses
+        How losses by the study's metric are shown. Default: error.
     """
 
     scores: pd.DataFrame
@@ -33,9 +37,10 @@ class Comparison:
     left_out: list[str]
     datasets: list[str]
     runs: int
+    losses: Losses = ERROR
 
 
-def comparison(scores: pd.DataFrame, methods: list[str]) -> Comparison:
+def comparison(scores: pd.DataFrame, methods: list[str], losses: Losses = ERROR) -> Comparison:
     """Keep the (data set, repeat) pairs that all compared methods have.
 
     A method without any result is left out; if no pair is common to the others, those with the
@@ -56,19 +61,19 @@ def comparison(scores: pd.DataFrame, methods: list[str]) -> Comparison:
         compared.remove([m for m in compared if len(runs[m]) == fewest][-1])
     left_out = [m for m in methods if m not in compared]
     if not compared:
-        return Comparison(scores.iloc[:0], [], left_out, [], 0)
+        return Comparison(scores.iloc[:0], [], left_out, [], 0, losses)
     pairs = pd.MultiIndex.from_frame(scores[["dataset", "repeat"]].astype({"dataset": str}))
     keep = pairs.isin(common) & scores["method"].isin(compared)
     present = {d for d, _ in common}
     datasets = [d for d in scores["dataset"].cat.categories if d in present]
-    return Comparison(scores[keep], compared, left_out, datasets, len(common))
+    return Comparison(scores[keep], compared, left_out, datasets, len(common), losses)
 
 
 def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFrame:
     """Errors at the last iteration, shape (runs, methods), index (dataset, repeat).
 
-    ``validation_error`` is the best observed so far. A run that never had a
-    model counts as an error of 1.
+    ``validation_error`` is the best observed so far. A run that never had a model counts as the
+    metric's worst loss.
     """
     frame = compared.scores
     if frame.empty:
@@ -77,7 +82,7 @@ def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFra
     keys = ["dataset", "repeat", "method"]
     groups = frame.groupby(keys, observed=True, sort=False)[column]
     values = groups.min() if column == "validation_error" else groups.last(skipna=False)
-    wide = values.unstack("method")[compared.methods].fillna(1.0).reset_index()
+    wide = values.unstack("method")[compared.methods].fillna(compared.losses.worst).reset_index()
     wide["dataset"] = pd.Categorical(wide["dataset"].astype(str), compared.datasets)
     wide = wide.sort_values(["dataset", "repeat"]).astype({"dataset": str})
     wide.columns.name = None

@@ -14,13 +14,13 @@ SPANS = (100, 50)
 
 
 def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
-    """Tell the iterations at which the members or their weights differ from those before.
+    """Mark the iterations at which members or weights differ from those before.
 
     Parameters
     ----------
     members
         Columns ``iteration``, ``member``, ``weight``; rows for the iterations at which the ensemble
-        was written anew, maybe the same as before.
+        was written, changed or not.
     iterations
         How many there are.
 
@@ -42,7 +42,7 @@ def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
 
 
 def effective(members: pd.DataFrame, validation_error: Sequence[float]) -> np.ndarray:
-    """Tell the iterations of effective updates.
+    """Mark the iterations of effective updates.
 
     An update is effective if members or weights change and the ensemble's validation error falls.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Bootstrap, Comparison
 from ensemble_search.analysis.wilcoxon import ALPHA
 
@@ -21,7 +22,7 @@ class Verdict:
         What it rests on, and what it does not show.
     summary
         One row a method, best rank first: ``rank``, ``low``, ``high`` (95 % interval), ``first``
-        (share of resamples in first place), ``error`` (mean test error), and, against the leader,
+        (share of resamples in first place), ``error`` (mean test loss), and, against the leader,
         ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data sets).
     bootstrap
         What was resampled.
@@ -37,7 +38,7 @@ class Verdict:
 
 
 def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
-    """Say which method has the lowest test error, by how much, and how sure that is.
+    """Say which method has the lowest test loss, by how much, and how sure that is.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
     resampled
         Whether every repeat has a split of its own.
     """
+    losses = compared.losses
     final = ranks.final_errors(compared)
     boot = ranks.bootstrap_ranks(final)
     summary = _summary(final, boot)
@@ -56,18 +58,18 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
     if len(compared.methods) == 1:
         only = compared.methods[0]
         text = (
-            f"Only {only} has results, so there is nothing to compare: its mean test error is "
-            f"{percent(summary['error'].iloc[0])} over {_scope(compared)}."
+            f"Only {only} has results, so there is nothing to compare: its mean test "
+            f"{losses.title} is {losses.text(summary['error'].iloc[0])} over {_scope(compared)}."
         )
         return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
-    if (final >= 1).all(axis=None):
+    if (final >= losses.worst).all(axis=None):
         text = "No method ever had a model: every evaluation failed. See Failures."
         return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
     best = summary["rank"].round(9)
     leaders = list(summary.index[best == best.min()])
     if len(leaders) > 1:
         text = (
-            f"{_and(leaders)} share the lowest average rank in test error, "
+            f"{_and(leaders)} share the lowest average rank in test {losses.title}, "
             f"{best.min():.2f} of {len(compared.methods)}."
         )
         sentences = [_power(final), _reach(compared, resampled)]
@@ -78,11 +80,13 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
     if compared.left_out:
         scope += f" compared so far, {len(compared.left_out)} left out"
     headline = (
-        f"{leader} ranks best in test error (average rank {best[leader]:.2f} of {scope}); {sure}."
+        f"{leader} ranks best in test {losses.title} (average rank {best[leader]:.2f} of {scope}); "
+        f"{sure}."
     )
-    sentences = [_margin(summary, leader, runner), evidence, _interval(summary, boot, leader)]
+    sentences = [_margin(summary, leader, runner, losses), evidence]
+    sentences.append(_interval(summary, boot, leader))
     if reference in compared.methods and reference not in (leader, runner):
-        sentences.append(_about(final, summary, leader, reference))
+        sentences.append(_about(summary, leader, reference, losses))
     sentences += [_power(final), _reach(compared, resampled)]
     return Verdict(headline, [s for s in sentences if s], summary, boot, leader)
 
@@ -98,10 +102,9 @@ def _summary(final: pd.DataFrame, boot: Bootstrap) -> pd.DataFrame:
     return table.join(wilcoxon.over_datasets(errors, table.index[0]))
 
 
-def _margin(summary: pd.DataFrame, leader: str, runner: str) -> str:
+def _margin(summary: pd.DataFrame, leader: str, runner: str, losses: Losses) -> str:
     row = summary.loc[runner]
     n = int(row["lower"] + row["equal"] + row["higher"])
-    size = abs(row["difference"])
     direction = "below" if row["difference"] >= 0 else "above"
     where = (
         f"on average over {n} data sets: lower on {row['lower']:.0f}, equal on "
@@ -110,9 +113,9 @@ def _margin(summary: pd.DataFrame, leader: str, runner: str) -> str:
         else "on the one data set compared"
     )
     return (
-        f"Next is {runner} with rank {row['rank']:.2f}. {leader}'s mean test error "
-        f"({percent(summary.loc[leader, 'error'])}) is {points(size)} {direction} "
-        f"that of {runner} ({percent(row['error'])}), {where}."
+        f"Next is {runner} with rank {row['rank']:.2f}. {leader}'s mean test {losses.title} "
+        f"({losses.text(summary.loc[leader, 'error'])}) is {losses.size(row['difference'])} "
+        f"{direction} that of {runner} ({losses.text(row['error'])}), {where}."
     )
 
 
@@ -163,12 +166,12 @@ def _interval(summary: pd.DataFrame, boot: Bootstrap, leader: str) -> str:
     )
 
 
-def _about(final: pd.DataFrame, summary: pd.DataFrame, leader: str, reference: str) -> str:
+def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -> str:
     place = list(summary.index).index(reference) + 1
     row = summary.loc[reference]
     return (
         f"{reference}, the reference method, has average rank {row['rank']:.2f} (place {place} of "
-        f"{len(summary)}); its mean test error is {points(abs(row['difference']))} "
+        f"{len(summary)}); its mean test {losses.title} is {losses.size(row['difference'])} "
         f"{'above' if row['difference'] >= 0 else 'below'} that of {leader}."
     )
 
@@ -214,16 +217,6 @@ def _n(count: int, noun: str) -> str:
 
 def _and(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-
-
-def percent(error: float) -> str:
-    """Write an error for a reader: ``12.34 %``."""
-    return f"{100 * error:.2f} %"
-
-
-def points(difference: float) -> str:
-    """Write a difference of errors for a reader: ``0.21 percentage points``."""
-    return f"{100 * difference:.2f} percentage points"
 
 
 def p_value(p: float) -> str:

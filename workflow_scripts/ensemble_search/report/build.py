@@ -18,20 +18,20 @@ from ensemble_search.runtime.files import Unusable
 
 @dataclass(frozen=True)
 class Made:
-    """What became of a page.
+    """A page that was made, or the reason why it was not.
 
     Attributes
     ----------
     name
         Stem of its file.
     title, order
-        ``TITLE`` and ``ORDER`` of its module.
+        ``TITLE`` (filled by ``Losses.fill``) and ``ORDER`` of its module.
     sections
         What it shows.
     reason
         Why it has nothing to show; empty if it has.
     error
-        What its module raised, in one line; empty if nothing.
+        The exception of its module, in one line; empty if there was none.
     """
 
     name: str
@@ -72,7 +72,7 @@ def make_all(results: Results, output: Path, threads: int = 1) -> list[Made]:
 
 
 def _make(module: str, results: Results, output: Path) -> Made:
-    """Make a page; what is wrong with a file is told by an error that can leave the process."""
+    """Make a page; a damaged file raises an error that can be pickled."""
     try:
         return make(module, results, output)
     except Unusable as error:
@@ -80,7 +80,7 @@ def _make(module: str, results: Results, output: Path) -> Made:
 
 
 def make(module: str, results: Results, output: Path) -> Made:
-    """Make one page; what is wrong with its module is told on the page and printed in full.
+    """Make one page; an exception of its module is named there, and its traceback printed.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ def make(module: str, results: Results, output: Path) -> Made:
     Raises
     ------
     UserError, OSError, MemoryError
-        If the system refuses something: a full disk is no fault of the page.
+        If the system is at fault and not the page, such as a full disk.
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
     made = Made(name, name)
     publish = partial(figures.publish, folder=output / "figures", prefix=f"{name}-")
     try:
         page = importlib.import_module(module)
-        made = Made(name, page.TITLE, page.ORDER)
+        made = Made(name, results.losses.fill(page.TITLE), page.ORDER)
         content = page.build(results, publish)
         if isinstance(content, str):
             return replace(made, reason=content)

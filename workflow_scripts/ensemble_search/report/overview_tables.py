@@ -1,21 +1,23 @@
-"""The tables of the report, one function a question: numbers in, a :class:`Table` out."""
+"""Tables of the main page, one function each."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import failures, ranks
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.times import duration
 from ensemble_search.analysis.verdict import Verdict, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
 from ensemble_search.report.tables import Cell, Table, cells
-from ensemble_search.runtime import plugins
 
 
 def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
-    """Average rank, mean error and distance to the leader, one row a method."""
-    table = verdict.summary
+    """Average rank, mean loss and distance to the leader, one row a method."""
+    table, losses = verdict.summary, compared.losses
     leader = table.index[0]
     enough = smallest_p(len(compared.datasets)) <= ALPHA
     rows = []
@@ -23,27 +25,28 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         against = ["", "", ""]
         if method != leader:
             against = [
-                f"{100 * row['difference']:+.2f}".replace("-", "−"),
+                losses.signed(row["difference"]),
                 f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
                 p_value(row["p_holm"]) if enough else "–",
             ]
         interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "–"
         first = f"{100 * row['first']:.0f} %" if np.isfinite(row["first"]) else "–"
-        text = [method, f"{row['rank']:.2f}", interval, first, f"{100 * row['error']:.2f}"]
+        text = [method, f"{row['rank']:.2f}", interval, first, losses.value(row["error"])]
         best = bool(np.isclose(row["rank"], table["rank"].min()))
         size = f"{sizes[method]:.1f}" if method in sizes else "–"
         line = cells(*text, *against, size)
         line[1] = Cell(text[1], best)
         rows.append(line)
-    columns = ["method", "average rank", "95 % interval", "first in", "mean test error, %"]
-    columns += ["difference, points", "leader lower / equal / higher", "p (Holm)", "members"]
+    columns = ["method", "average rank", "95 % interval", "first in"]
+    columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
+    columns += ["leader lower / equal / higher", "p (Holm)", "members"]
     notes = [
-        "Average rank: the methods are ranked by their mean test error on each data set (1 = "
-        "lowest, ties share), then averaged over data sets. First in: share of the bootstrap "
+        f"Average rank: the methods are ranked by their mean test {losses.title} on each data set "
+        "(1 = lowest, ties share), then averaged over data sets. First in: share of the bootstrap "
         "resamples in which the method comes first.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
-        "Wilcoxon signed-rank over the mean errors of the data sets, Holm-adjusted (– with fewer "
-        "than 6). Members: unique members of the final ensemble, on average.",
+        f"Wilcoxon signed-rank over the mean {losses.plural} of the data sets, Holm-adjusted (– "
+        "with fewer than 6). Members: unique members of the final ensemble, on average.",
     ]
     n = len(compared.datasets)
     scope = f"{n} data set{'s' * (n > 1)}, {compared.runs} run{'s' * (compared.runs > 1)} a method"
@@ -52,22 +55,20 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
 
 
 def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:
-    """Test error in percent, mean ± standard deviation; data sets × methods (Table 1)."""
+    """Test loss, mean ± standard deviation; data sets × methods (Table 1)."""
+    losses = compared.losses
     final = ranks.final_errors(compared)
     mean = ranks.means(final)
     groups = final.groupby(level="dataset", sort=False)
     std, size = groups.std(), groups.size()
     uneven = size.nunique() > 1
-    majority = results.datasets.set_index("dataset")["majority_error"]
     rows = []
     for dataset in compared.datasets:
         values = mean.loc[dataset]
         best = values.round(ranks.DIGITS) == values.round(ranks.DIGITS).min()
-        row = cells(dataset, _percent(majority[dataset]))
+        row = cells(dataset)
         for method in compared.methods:
-            spread = std.loc[dataset, method]
-            text = f"{100 * values[method]:.2f}"
-            text += f" ± {100 * spread:.2f}" if np.isfinite(spread) else ""
+            text = losses.spread(values[method], std.loc[dataset, method])
             row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
         rows.append([*row, *cells(*([size[dataset]] if uneven else []))])
     average = ranks.mean_error_ranks(final).mean()
@@ -75,29 +76,39 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
     data = ranks.spreads(final)
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
-    data["majority_error"] = data["dataset"].map(majority)
-    rows.append([*cells("average rank", ""), *foot, *cells(*([""] if uneven else []))])
+    rows.append([*cells("average rank"), *foot, *cells(*([""] if uneven else []))])
     notes = [
-        "Test error of the deliverable: error on the held-out test part of what the method would "
-        "hand over after its last evaluation (its ensemble, or its best model). ± is the standard "
-        "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included.",
-        "Majority: error of always answering with the most frequent class; a method near it has "
-        "learnt nothing, and differences between methods there are noise.",
+        f"Test {losses.title} of the deliverable: {losses.title} on the held-out test part of what "
+        "the method would hand over after its last evaluation (its ensemble, or its best model). ± "
+        "is the standard deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
     ]
-    if (metric := results.study.get("metric", "error")) != "error":
-        title = plugins.load("metrics", metric).title
-        notes.append(
-            f"Error stands for the study's metric, {title}, on this and on all pages; that of the "
-            "majority is the share of wrong labels."
-        )
-    return Table(
+    table = Table(
         name,
-        f"Test error in percent, mean ± standard deviation over {over}",
-        ["data set", "majority", *compared.methods, *(["repeats"] if uneven else [])],
+        f"Test {losses.title}{losses.in_percent}, mean ± standard deviation over {over}",
+        ["data set", *compared.methods, *(["repeats"] if uneven else [])],
         rows,
         data,
         notes,
         foot=1,
+    )
+    if not losses.is_error:
+        return table
+    return _with_majority(table, results.datasets.set_index("dataset")["majority_error"], losses)
+
+
+def _with_majority(table: Table, majority: pd.Series, losses: Losses) -> Table:
+    """Put the error of the majority class in front of those of the methods."""
+    column = [*(losses.value(majority[row[0].text]) for row in table.body), ""]
+    note = (
+        "Majority: error of always answering with the most frequent class; a method near it has "
+        "learnt nothing, and differences between methods there are noise."
+    )
+    return replace(
+        table,
+        columns=["data set", "majority", *table.columns[1:]],
+        rows=[[row[0], Cell(c), *row[1:]] for row, c in zip(table.rows, column, strict=True)],
+        data=table.data.assign(majority_error=table.data["dataset"].map(majority)),
+        notes=[*table.notes, note],
     )
 
 
@@ -150,7 +161,7 @@ def cause_table(observations: pd.DataFrame) -> Table:
 
 
 def missing_table(missing: pd.DataFrame) -> Table:
-    """What could not be read, repeats of the same thing in one row."""
+    """Missing results, with the repeats that have the same reason in one row."""
     keys = ["stage", "dataset", "search", "ensemble", "reason"]
     groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
     rows = []
@@ -173,13 +184,9 @@ def progress_table(results: Results) -> Table:
 
 
 def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> Table:
-    """Show a frame of texts as it is."""
+    """Show a frame of strings unchanged."""
     rows = [cells(*row) for row in frame.itertuples(index=False)]
     return Table(name, caption, headings, rows, frame, wide=True)
-
-
-def _percent(error: float) -> str:
-    return f"{100 * error:.2f}" if np.isfinite(error) else "–"
 
 
 def _spans(numbers: list[int]) -> str:

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.verdict import p_value
 from ensemble_search.report.tables import Cell, Table, by_method
 
@@ -9,7 +10,7 @@ from ensemble_search.report.tables import Cell, Table, by_method
 LETTER = {"better": "B", "same": "S", "worse": "W"}
 
 
-def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str]) -> Table:
+def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str], losses: Losses) -> Table:
     """Show difference, p-value and letter of every test, data sets × methods; bold: better.
 
     Parameters
@@ -18,11 +19,13 @@ def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str]) -> Tab
         Of the table.
     tests
         As ``wilcoxon.compare`` returns it.
+    losses
+        How differences are shown.
     """
 
     def show(test: dict) -> Cell:
-        text = f"{100 * test['difference']:+.2f}".replace("-", "−")
-        text += f", p {p_value(test['p'])} {LETTER[test['outcome']]}"
+        difference, p = losses.signed(test["difference"]), p_value(test["p"])
+        text = f"{difference}, p {p} {LETTER[test['outcome']]}"
         return Cell(text, test["outcome"] == "better")
 
     return Table(name, caption, *by_method(tests, show), tests, notes)

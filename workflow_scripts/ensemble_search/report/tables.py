@@ -1,4 +1,4 @@
-"""A table once, written thrice: numbers as CSV, text as LaTeX (booktabs), text in the page."""
+"""Tables, written as CSV (numbers), as LaTeX with booktabs and in the page (text)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

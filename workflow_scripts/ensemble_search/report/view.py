@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.report.plots import figures
 
@@ -28,6 +29,11 @@ class View:
     reference: str
     look: dict[str, dict]
     study: dict[str, Any]
+
+    @property
+    def losses(self) -> Losses:
+        """How losses by the study's metric are shown."""
+        return self.compared.losses
 
     @property
     def others(self) -> list[str]:

@@ -97,6 +97,7 @@ class _Report:
         manifests = results.manifests
         return {
             "command": _command(results.study),
+            "losses": results.losses,
             "answer": answer,
             "compared": compared,
             "combinations": len(results.study["datasets"]) * results.study["repeats"],
@@ -148,10 +149,10 @@ class _Report:
         found: dict[str, Any] = {}
         if len(compared.methods) > 1:
             found["intervals"] = self._publish(
-                figures.intervals(answer.summary, self.look),
+                figures.intervals(answer.summary, self.look, results.losses),
                 "average-rank",
                 answer.summary.rename_axis("method").reset_index(),
-                "Average rank in test error"
+                f"Average rank in test {results.losses.title}"
                 + ("; the bar is the 95 % bootstrap interval" if answer.bootstrap.unit else ""),
                 "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
             )

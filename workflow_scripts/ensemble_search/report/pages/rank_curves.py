@@ -16,22 +16,23 @@ POST_HOC = "test, post-hoc designs"
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Draw the ranks in validation and in test error, and show those at the end."""
+    """Draw the ranks in validation and in test loss, and show those at the end."""
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
+    losses = seen.losses
     curves = {part: ranks.rank_curves(seen.compared, c) for part, c in COLUMNS.items()}
     text = (
         "At every iteration the methods are ranked within each run (data set and repeat) and the "
         f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
-        f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean errors instead, so "
-        "its averages are other numbers. Validation error is the best observed so far, and "
-        "ensembles are fitted to it: go by the test error."
+        f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
+        f"its averages are other numbers. Validation {losses.title} is the best observed so far, "
+        f"and ensembles are fitted to it: go by the test {losses.title}."
     )
     if len(seen.compared.methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"
     drawings = [
-        _draw(part, curve, f"Average rank in {part} error over iterations", seen, publish)
+        _draw(part, curve, f"Average rank in {part} {losses.title} over iterations", seen, publish)
         for part, curve in curves.items()
     ]
     sections = [Section("Average ranks over iterations", [text, *drawings])]
@@ -48,8 +49,8 @@ def _sum(k: int) -> str:
 
 def _post_hoc(results: Results, among: list[str], seen: View, publish):
     """Rank the post-hoc designs among themselves, as Figure 4c does."""
-    mine = results.scores[results.scores["method"].isin(among)]
-    compared = ranks.comparison(mine, among)
+    compared = results.comparison(among)
+    loss = f"test {seen.losses.title}"
     curve = ranks.rank_curves(compared, "test_error")
     others = [m for m in seen.compared.methods if m not in compared.methods]
     text = (
@@ -63,11 +64,11 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
             f" Not ranked here: {', '.join(others)} (the best single model, or a search that works "
             "on an ensemble of its own)."
         )
-    title = "Average rank in test error of the post-hoc designs over iterations"
+    title = f"Average rank in {loss} of the post-hoc designs over iterations"
     drawing = _draw("post-hoc", curve, title, seen, publish, compared.methods)
     parts = [text, drawing]
     if seen.reference in compared.methods:
-        parts.append(_lead(curve, seen.reference, "test error among the post-hoc designs"))
+        parts.append(_lead(curve, seen.reference, f"{loss} among the post-hoc designs"))
     return Section("Post-hoc designs among themselves", parts), curve
 
 
@@ -76,7 +77,7 @@ def _draw(
 ) -> figures.Drawing:
     ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(curve).items())
     return publish(
-        curve_figures.rank_lines(curve, methods or seen.compared.methods, seen.look),
+        curve_figures.rank_lines(curve, methods or seen.compared.methods, seen.look, seen.losses),
         name,
         curve,
         title,
@@ -103,10 +104,10 @@ def _lead(curve: pd.DataFrame, method: str, what: str) -> str:
 
 def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
     """Put what the paper says of validation ranks in words beside ours."""
-    lead = _lead(curve, seen.reference, "validation error")
+    lead = _lead(curve, seen.reference, f"validation {seen.losses.title}")
     last = _last(curve).drop(seen.reference)
     second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."
-    if seen.reference == "DivBO":
+    if seen.reference == "DivBO" and seen.losses.is_error:
         after = published.entry("leads-from")["values"]["DivBO"]
         printed = published.entry("validation-rank")["second"]
         lead += f" {agreement.source('leads-from')}: after about {after} of 250."
@@ -115,7 +116,7 @@ def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
 
 
 def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Section:
-    printed = published.entry("validation-rank")["values"]
+    printed = published.values(results.study, "validation-rank")
     last = {part: _last(curve) for part, curve in curves.items()}
     order = last["validation"].index
     rows = []
@@ -124,17 +125,22 @@ def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Sect
             Cell(f"{r[method]:.2f}", bool(r[method] == r.min())) if method in r else Cell("–")
             for r in last.values()
         ]
-        theirs = agreement.number(printed.get(method, float("nan")))
-        rows.append([Cell(method), *ours, Cell(theirs)])
-    columns = ["method", "validation error", "test error"]
-    columns += ["test error, post-hoc designs"] * (POST_HOC in last)
-    columns.append("validation error, printed")
-    notes = [f"Printed: {agreement.source('validation-rank')}, among the ten methods of the paper."]
+        rows.append([Cell(method), *ours])
+    loss = seen.losses.title
+    columns = ["method", f"validation {loss}", f"test {loss}"]
+    columns += [f"test {loss}, post-hoc designs"] * (POST_HOC in last)
     names = {POST_HOC: "post_hoc"}
     data = {"method": list(order)}
     data |= {names.get(p, p): r.reindex(order).tolist() for p, r in last.items()}
-    data["published_validation"] = [printed.get(m) for m in order]
+    parts, notes = [], []
+    if printed:
+        for method, row in zip(order, rows, strict=True):
+            row.append(Cell(agreement.number(printed.get(method, float("nan")))))
+        columns.append("validation error, printed")
+        data["published_validation"] = [printed.get(m) for m in order]
+        source = agreement.source("validation-rank")
+        notes = [f"Printed: {source}, among the ten methods of the paper."]
+        parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
     caption = "Average ranks at the last iteration, ranked within each run"
     table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
-    parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
     return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])

@@ -4,6 +4,7 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report import paired
 from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
@@ -29,18 +30,18 @@ def build(results: Results, publish) -> list[Section] | str:
             f"{results.reference}, the reference method, has no results that can be compared yet; "
             f"{seen.reference} stands in for it."
         )
-    parts.append(counts_table(tests, seen.reference))
-    printed = published.entry("wilcoxon")["values"]
+    parts.append(counts_table(tests, seen.reference, seen.losses))
+    printed = published.values(results.study, "wilcoxon")
     if seen.reference == "DivBO" and set(printed) & set(seen.others):
         if text := agreement.caution(results.study, "wilcoxon"):
             parts.append(text)
         parts.append(_beside(tests, {m: p for m, p in printed.items() if m in seen.others}))
     title = f"Is {seen.reference} significantly better, data set by data set?"
-    detail = [_detail(part, frame, seen.reference) for part, frame in tests.items()]
+    detail = [_detail(part, frame, seen.reference, seen.losses) for part, frame in tests.items()]
     return [Section(title, parts), Section("Every test", detail)]
 
 
-def counts_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
+def counts_table(tests: dict[str, pd.DataFrame], reference: str, losses: Losses) -> Table:
     """Count the data sets where the reference is better, same or worse.
 
     Parameters
@@ -49,6 +50,8 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
         Of ``wilcoxon.compare``, by part.
     reference
         The method that the others are compared with.
+    losses
+        How losses by the study's metric are shown.
     """
     counts = {name: wilcoxon.counts(frame) for name, frame in tests.items()}
     methods = next(iter(counts.values())).index
@@ -59,11 +62,12 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str) -> Table:
     columns = ["", *(f"{name} {o}" for name in counts for o in paired.LETTER)]
     data = pd.concat(tests, names=["part"]).reset_index("part").reset_index(drop=True)
     notes = [
-        f"Better: on so many data sets {reference} has the lower mean error and the difference is "
-        "significant (Wilcoxon signed-rank over the paired repeats, two-sided, p ≤ 0.05, zero "
-        "differences dropped, no adjustment for multiple tests). Same: not significant.",
-        "Validation error is that on which ensembles and searches were chosen, so it is "
-        "optimistic; the test error beside it is the one to go by.",
+        f"Better: on so many data sets {reference} has the lower mean {losses.title} and the "
+        "difference is significant (Wilcoxon signed-rank over the paired repeats, two-sided, "
+        "p ≤ 0.05, zero differences dropped, no adjustment for multiple tests). Same: not "
+        "significant.",
+        f"Validation {losses.title} is that on which ensembles and searches were chosen, so it is "
+        f"optimistic; the test {losses.title} beside it is the one to go by.",
     ]
     pairs = int(next(iter(tests.values()))["pairs"].max())
     if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA:
@@ -93,9 +97,10 @@ def _beside(tests: dict[str, pd.DataFrame], printed: dict[str, list[int]]) -> Ta
     return Table("beside", caption, columns, rows, frame, notes)
 
 
-def _detail(part: str, tests: pd.DataFrame, reference: str) -> Table:
+def _detail(part: str, tests: pd.DataFrame, reference: str, losses: Losses) -> Table:
     notes = [
-        f"Mean {part} error of the method minus that of {reference} in percentage points; p of the "
-        f"test; B: {reference} is significantly better (bold), S: the same, W: worse."
+        f"Mean {part} {losses.title} of the method minus that of {reference}{losses.in_points}; p "
+        f"of the test; B: {reference} is significantly better (bold), S: the same, W: worse."
     ]
-    return paired.table(part, f"Tests of the {part} error against {reference}", tests, notes)
+    caption = f"Tests of the {part} {losses.title} against {reference}"
+    return paired.table(part, caption, tests, notes, losses)

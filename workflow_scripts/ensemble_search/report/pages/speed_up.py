@@ -1,10 +1,11 @@
-"""How much sooner the reference reaches the other methods' final validation error."""
+"""How much sooner the reference reaches the other methods' final validation loss."""
 
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import curves
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
@@ -20,8 +21,8 @@ def build(results: Results, publish) -> list[Section] | str:
         return seen
     errors = curves.error_curves(seen.compared.scores, "validation_error")
     speed = curves.speed_up(errors, seen.reference)
-    parts: list = [speed_table(speed, seen.reference)]
-    printed = published.entry("speed-up")["values"]
+    parts: list = [speed_table(speed, seen.reference, seen.losses)]
+    printed = published.values(results.study, "speed-up")
     named = [m for m in printed if m in seen.others]
     if seen.reference == "DivBO" and named:
         ranges = " and ".join(f"{printed[m][0]} to {printed[m][1]} against {m}" for m in named)
@@ -31,7 +32,7 @@ def build(results: Results, publish) -> list[Section] | str:
     return [Section(f"How much sooner is {seen.reference} there?", parts)]
 
 
-def speed_table(speed: pd.DataFrame, reference: str) -> Table:
+def speed_table(speed: pd.DataFrame, reference: str, losses: Losses) -> Table:
     """Show how many times fewer iterations the reference needs, data sets × methods."""
     wide = speed.pivot(index="dataset", columns="method", values="speed_up")
     wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
@@ -40,10 +41,11 @@ def speed_table(speed: pd.DataFrame, reference: str) -> Table:
     rows.append(cells("median", *(_times(v if v >= 1 else np.nan) for v in median)))
     notes = [
         "Iterations of the whole budget divided by the iteration at which the mean best-observed "
-        f"validation error of {reference} first is as low as that of the other method at the end. "
-        "< 1: it does not get there within the budget."
+        f"validation {losses.title} of {reference} first is as low as that of the other method at "
+        "the end. < 1: it does not get there within the budget."
     ]
-    caption = f"Speed-up of {reference}: how much sooner it reaches a method's final error"
+    what = f"how much sooner it reaches a method's final {losses.title}"
+    caption = f"Speed-up of {reference}: {what}"
     return Table("", caption, ["data set", *wide.columns], rows, speed, notes, foot=1)
 
 

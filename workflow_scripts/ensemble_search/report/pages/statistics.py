@@ -1,47 +1,49 @@
 """How sure and how large: what a careful reader asks beyond the paper's own tests."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, overfitting, ranks, wilcoxon
 from ensemble_search.analysis.friedman import friedman
 from ensemble_search.analysis.load import Results
-from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.verdict import p_value
 from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
-from ensemble_search.report.view import view
+from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Statistics", 160
 RESAMPLES = 10_000
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show tests and effect sizes of the test errors, and overfitting to the validation set."""
+    """Show tests and effect sizes of the test losses, and overfitting to the validation set."""
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
-    compared, reference, look = seen.compared, seen.reference, seen.look
+    compared, reference, losses = seen.compared, seen.reference, seen.losses
     final = ranks.final_errors(compared)
     errors = ranks.means(final)
     return [
-        _friedman(errors, reference, look, publish),
+        _friedman(errors, seen, publish),
         Section(
             f"Over data sets: {reference} against each method",
-            _over_datasets(errors, reference),
+            _over_datasets(errors, reference, losses),
         ),
         Section(
             f"Within data sets: {reference} against each method",
-            _within_datasets(final, reference),
+            _within_datasets(final, reference, losses),
         ),
-        _overfitting(results, compared, look, publish),
-        _reach(results, final[[reference]]),
+        _overfitting(results, seen, publish),
+        _reach(results, final[[reference]], losses),
     ]
 
 
-def _friedman(errors: pd.DataFrame, reference: str, look: dict, publish) -> Section:
+def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     title = "Do the methods differ at all?"
     n, k = errors.shape
     if n < 2 or k < 3:
@@ -70,20 +72,21 @@ def _friedman(errors: pd.DataFrame, reference: str, look: dict, publish) -> Sect
         f"{test.alpha:g}) only where they are more than {test.difference:.2f} apart; bars join "
         "methods that are not told apart. "
     )
-    far = (test.ranks - test.ranks[reference]).abs() > test.difference
+    far = (test.ranks - test.ranks[seen.reference]).abs() > test.difference
     others = ", ".join(test.ranks.index[far])
-    apart += f"{reference} differs in this sense from {others or 'none of the others'}."
+    apart += f"{seen.reference} differs in this sense from {others or 'none of the others'}."
     drawing = publish(
-        charts.critical_difference(test, look),
+        charts.critical_difference(test, seen.look),
         "critical-difference",
         test.ranks.rename("rank").rename_axis("method").reset_index(),
-        "Average ranks in test error (1 = lowest), and which of them are not told apart",
+        f"Average ranks in test {seen.losses.title} (1 = lowest), and which of them are not told "
+        "apart",
         "; ".join(f"{m} {r:.2f}" for m, r in test.ranks.items()),
     )
     return Section(title, [text, drawing, apart])
 
 
-def _over_datasets(errors: pd.DataFrame, reference: str) -> list:
+def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list:
     n = len(errors)
     tests = wilcoxon.over_datasets(errors, reference)
     table = tests.drop(columns="difference").join(
@@ -95,10 +98,10 @@ def _over_datasets(errors: pd.DataFrame, reference: str) -> list:
         rows.append(
             cells(
                 method,
-                _signed(100 * row["error"]),
-                _span(100 * row["error_low"], 100 * row["error_high"]),
+                losses.signed(row["error"]),
+                _span(row, "error", losses.signed),
                 _signed(row["rank"]),
-                _span(row["rank_low"], row["rank_high"]),
+                _span(row, "rank", _signed),
                 f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
                 p_value(row["p"]),
                 p_value(row["p_holm"]),
@@ -106,12 +109,14 @@ def _over_datasets(errors: pd.DataFrame, reference: str) -> list:
                 _share(row["rank_biserial"], reference, method),
             )
         )
-    columns = ["method", "error, points", "95 % interval", "rank", "95 % interval"]
+    columns = ["method", losses.heading(losses.title, "points"), "95 % interval", "rank"]
+    columns.append("95 % interval")
     columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
     notes = [
-        f"Error and rank: mean over {_n(n, 'data set')} of the method's minus {reference}'s, so "
-        f"positive is good for {reference}. Intervals: percentiles of {RESAMPLES:,} bootstrap "
-        "resamples of the data sets (fixed seed); methods stay paired, repeats are averaged first.",
+        f"{losses.title[0].upper()}{losses.title[1:]} and rank: mean over {_n(n, 'data set')} of "
+        f"the method's minus {reference}'s, so positive is good for {reference}. Intervals: "
+        f"percentiles of {RESAMPLES:,} bootstrap resamples of the data sets (fixed seed); methods "
+        "stay paired, repeats are averaged first.",
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for all "
         f"{_n(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much of "
         "the signed-rank test's rank sum speaks for the reference; unlike p it does not grow with "
@@ -125,12 +130,12 @@ def _over_datasets(errors: pd.DataFrame, reference: str) -> list:
         )
     else:
         notes += _lone(n, "data sets", len(table))
-    caption = f"Test error: each method minus {reference}, with data sets as the units"
+    caption = f"Test {losses.title}: each method minus {reference}, with data sets as the units"
     data = table.rename_axis("method").reset_index()
     return [Table("over-data-sets", caption, columns, rows, data, notes)]
 
 
-def _within_datasets(final: pd.DataFrame, reference: str) -> list:
+def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> list:
     tests = effects.within_datasets(final, reference)
     pairs = int(tests["pairs"].max())
     if pairs < 2:
@@ -156,15 +161,17 @@ def _within_datasets(final: pd.DataFrame, reference: str) -> list:
     others = final.shape[1] - 1
     notes = [
         f"Data sets on which {reference} has a significantly lower, no significantly different or "
-        f"a significantly higher mean test error (Wilcoxon signed-rank over at most {pairs} "
-        f"repeats, two-sided, p ≤ {wilcoxon.ALPHA}); Holm: adjusted for the "
+        f"a significantly higher mean test {losses.title} (Wilcoxon signed-rank over at most "
+        f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}); Holm: adjusted for the "
         f"{_n(others, 'comparison')} on the same data set.",
-        "Cliff's delta: chance that a random repeat of the method has a higher error than a random "
-        f"repeat of {reference}, minus the chance of a lower one; mean over data sets. Large: "
-        "above 0.474 (Romano et al., 2006). The CSV has every data set.",
+        f"Cliff's delta: chance that a random repeat of the method has a higher {losses.title} "
+        f"than a random repeat of {reference}, minus the chance of a lower one; mean over data "
+        "sets. Large: above 0.474 (Romano et al., 2006). The CSV has every data set.",
     ]
     notes += _lone(pairs, "repeats", others)
-    caption = f"Test error: {reference} against each method, on each data set over its repeats"
+    caption = (
+        f"Test {losses.title}: {reference} against each method, on each data set over its repeats"
+    )
     return [Table("within-data-sets", caption, columns, rows, tests, notes)]
 
 
@@ -181,7 +188,8 @@ def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
     ]
 
 
-def _overfitting(results: Results, compared: Comparison, look: dict, publish) -> Section:
+def _overfitting(results: Results, seen: View, publish) -> Section:
+    compared, losses = seen.compared, seen.losses
     gaps = overfitting.gaps(compared.scores)
     ends = gaps["iteration"].max()
     early = gaps[gaps["iteration"] == max(1, ends // 5)].set_index("method")
@@ -192,34 +200,36 @@ def _overfitting(results: Results, compared: Comparison, look: dict, publish) ->
         ensemble = results.study["ensembles"][parts["ensemble"]]
         size = str(ensemble.get("size") or "–")
         row = last.loc[method]
-        numbers = (100 * row[c] for c in ("validation_error", "test_error"))
-        both = (_signed(100 * part.loc[method, "gap"]) for part in (early, last))
-        members = number(row["members"], 1)
-        rows.append(cells(method, ensemble["type"], size, members, *map(number, numbers), *both))
+        texts = [method, ensemble["type"], size, number(row["members"], 1)]
+        texts += [losses.value(row[c]) for c in ("validation_error", "test_error")]
+        texts += [losses.signed(part.loc[method, "gap"]) for part in (early, last)]
+        rows.append(cells(*texts))
         data.append({"method": method, "ensemble": ensemble["type"], "size": ensemble.get("size"),
                      **row, "gap_early": early.loc[method, "gap"]})  # fmt: skip
-    columns = ["method", "ensemble", "size", "unique members", "validation error, %"]
-    columns += ["test error, %", f"gap at iteration {max(1, ends // 5)}", f"gap at {ends}"]
+    columns = ["method", "ensemble", "size", "unique members"]
+    columns += [losses.heading(f"{part} {losses.title}") for part in ("validation", "test")]
+    columns += [f"gap at iteration {max(1, ends // 5)}", f"gap at {ends}"]
+    gap = f"Gap: test minus validation {losses.title} of the same ensemble"
     notes = [
-        "Gap: test minus validation error of the same ensemble, in percentage points, mean over "
-        "all runs. A larger ensemble chosen by the validation error has more freedom to fit its "
-        "noise: compare methods with the same search. On one split the level of the gap also "
-        "depends on how hard its test part happens to be; that is the same for all methods, so "
-        "only differences between methods and over iterations speak of overfitting."
+        f"{losses.heading(gap, 'in percentage points')}, mean over all runs. A larger ensemble "
+        f"chosen by the validation {losses.title} has more freedom to fit its noise: compare "
+        "methods with the same search. On one split the level of the gap also depends on how hard "
+        "its test part happens to be; that is the same for all methods, so only differences "
+        "between methods and over iterations speak of overfitting."
     ]
     drawing = publish(
-        charts.gap_lines(gaps, compared.methods, look),
+        charts.gap_lines(gaps, compared.methods, seen.look, losses),
         "overfitting",
         gaps,
-        "Test minus validation error of the current ensemble over iterations",
-        "; ".join(f"{m} {_signed(100 * last.loc[m, 'gap'])} points" for m in compared.methods),
+        f"Test minus validation {losses.title} of the current ensemble over iterations",
+        "; ".join(f"{m} {losses.change(last.loc[m, 'gap'])}" for m in compared.methods),
     )
     caption = "Overfitting to the validation set"
     table = Table("overfitting", caption, columns, rows, pd.DataFrame(data), notes)
     return Section("How much does the validation set flatter?", [table, drawing])
 
 
-def _reach(results: Results, final: pd.DataFrame) -> Section:
+def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     repeats = results.study["repeats"]
     if results.resampled:
         text = (
@@ -236,25 +246,31 @@ def _reach(results: Results, final: pd.DataFrame) -> Section:
             "there are, the error of the test part itself stays: it is a sample, too."
         )
     table = overfitting.resolution(final, results.datasets.set_index("dataset")["test"])
+    headings = {
+        "error": losses.heading(f"test {losses.title}"),
+        "over_repeats": "standard deviation over repeats",
+        "rows": "test rows",
+        "of_the_test_part": "standard error of the test part",
+    }
+    notes = []
+    if losses.is_error:
+        notes.append(
+            "In percentage points. Standard error of the test part: √(e (1 − e) / n), how far the "
+            "error on so many rows is from that on unlimited data. Two methods err on much the "
+            "same rows, so their difference is known better than this; but a difference far below "
+            "it says little about new data, even if it is significant over repeats."
+        )
+    else:
+        table = table.drop(columns="of_the_test_part")  # that of a share of wrong labels
     rows = [
         cells(
             dataset,
-            *map(number, (100 * row["error"], 100 * row["over_repeats"])),
-            number(row["rows"], 0),
-            number(100 * row["of_the_test_part"]),
+            *(number(row[c], 0) if c == "rows" else losses.value(row[c]) for c in table.columns),
         )
         for dataset, row in table.iterrows()
     ]
-    columns = ["data set", "test error, %", "standard deviation over repeats", "test rows"]
-    columns += ["standard error of the test part"]
-    reference = final.columns[0]
-    notes = [
-        "In percentage points. Standard error of the test part: √(e (1 − e) / n), how far the "
-        "error on so many rows is from that on unlimited data. Two methods err on much the same "
-        "rows, so their difference is known better than this; but a difference far below it says "
-        "little about new data, even if it is significant over repeats."
-    ]
-    caption = f"What the errors of {reference} vary by"
+    columns = ["data set", *(headings[c] for c in table.columns)]
+    caption = f"How much the test {losses.title} of {final.columns[0]} varies"
     shown = Table("resolution", caption, columns, rows, table.reset_index(), notes)
     return Section("What can repeats show?", [text, shown])
 
@@ -275,8 +291,9 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
-def _span(low: float, high: float) -> str:
-    return f"{_signed(low)} to {_signed(high)}" if np.isfinite(low) else "–"
+def _span(row: pd.Series, name: str, write: Callable[[float], str]) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{write(low)} to {write(high)}" if np.isfinite(low) else "–"
 
 
 def _n(count: int, noun: str) -> str:

@@ -20,7 +20,7 @@ TITLE, ORDER = "Figure 2: diversity surrogates", 75
 ASKED = {
     "observed": "an observed and a held-out configuration",
     "held-out": "two held-out configurations",
-    "error": "error of a held-out configuration",
+    "error": "{loss} of a held-out configuration",
 }
 #: Our names of what the paper prints a figure of, and the number of observations that it is for.
 PRINTED = {"lightgbm-pairs": "LightGBM", "random-forest": "PRF-p"}
@@ -36,6 +36,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if quality.empty:
         return "no evaluation of a surrogate has finished"
     taus = surrogates.taus(quality)
+    asked = {protocol: results.losses.fill(text) for protocol, text in ASKED.items()}
     lack = []
     if missing:
         shown = "; ".join(missing[:3]) + ("; ..." if len(missing) > 3 else "")
@@ -43,9 +44,15 @@ def build(results: Results, publish) -> list[Section] | str:
     return [
         Section(
             "Do they put in order what they have not seen?",
-            [_how(section), *lack, *_caution(results.study), _panels(taus, publish), _taus(taus)],
+            [
+                results.losses.fill(_how(section)),
+                *lack,
+                *_caution(results.study),
+                _panels(taus, asked, publish),
+                _taus(taus, asked, published.values(results.study, "kendall-tau")),
+            ],
         ),
-        _calibration(surrogates.calibration(quality)),
+        _calibration(surrogates.calibration(quality), asked),
         _seconds(surrogates.seconds(quality)),
     ]
 
@@ -58,13 +65,14 @@ def _how(section: dict[str, Any]) -> str:
         "well the order of its predictions agrees with the truth: 1, in all pairs; 0, as good as "
         "guessing. A diversity surrogate is asked for pairs, in two ways: an observed with a "
         "held-out configuration, which is what DivBO asks for, and two held-out ones. A "
-        "performance surrogate is asked for the error of the held-out ones, another question."
+        "performance surrogate is asked for the {loss} of the held-out ones, another question."
     )
 
 
 def _caution(study: dict[str, Any]) -> list[str]:
     section = study["surrogates"]
-    here = [d for d in _printed_for() if d in (section["datasets"] or study["datasets"])]
+    printed = published.values(study, "kendall-tau")
+    here = [d for d in printed if d in (section["datasets"] or study["datasets"])]
     text = agreement.caution(_as_study(study), "kendall-tau", here) if here else ""
     return [text] if text else []
 
@@ -76,11 +84,7 @@ def _as_study(study: dict[str, Any]) -> dict[str, Any]:
     return {**study, "budget": budget, "repeats": section["repeats"]}
 
 
-def _printed_for() -> dict[str, dict[str, float]]:
-    return published.entry("kendall-tau")["values"]
-
-
-def _panels(taus: pd.DataFrame, publish) -> Panels:
+def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
     """Draw one panel a data set and protocol; performance surrogates are in all of a data set."""
     look = figures.styles(list(dict.fromkeys(taus["surrogate"])))
     protocols = [p for p in ("observed", "held-out") if p in set(taus["protocol"])] or ["error"]
@@ -97,11 +101,11 @@ def _panels(taus: pd.DataFrame, publish) -> Panels:
                 _lines(mine, look),
                 f"{stem}-{protocol}",
                 mine,
-                f"{dataset}, {ASKED[protocol]}: Kendall's tau over observations",
+                f"{dataset}, {asked[protocol]}: Kendall's tau over observations",
                 f"At the right end: {', '.join(ends)}",
                 key=look,
             )
-            drawings.append((f"{dataset}, {ASKED[protocol]}", drawing))
+            drawings.append((f"{dataset}, {asked[protocol]}", drawing))
     return Panels(drawings, figures.legend(look))
 
 
@@ -124,7 +128,7 @@ def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
     return figure
 
 
-def _taus(taus: pd.DataFrame) -> Table:
+def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
     """Show tau at each number of observations, with the paper's where it prints one."""
     sizes = sorted(taus["observations"].unique())
     rows = []
@@ -132,34 +136,44 @@ def _taus(taus: pd.DataFrame) -> Table:
         best = part.groupby("observations")["mean"].max()
         for surrogate, own in part.groupby("surrogate", sort=False):
             mine = own.set_index("observations")
-            row = cells(dataset, ASKED[protocol], surrogate)
+            row = cells(dataset, asked[protocol], surrogate)
             for size in sizes:
                 if size not in mine.index:
                     row.append(Cell("–"))
                     continue
                 mean, std = mine.loc[size, ["mean", "std"]]
                 row.append(Cell(agreement.spread(mean, std), bool(np.isclose(mean, best[size]))))
-            printed = _printed_for().get(dataset, {}).get(PRINTED.get(surrogate, ""), np.nan)
-            rows.append([*row, Cell(agreement.number(printed))])
-    notes = [
+            if printed:
+                theirs = printed.get(dataset, {}).get(PRINTED.get(surrogate, ""), np.nan)
+                row.append(Cell(agreement.number(theirs)))
+            rows.append(row)
+    note = (
         "Mean ± standard deviation over repeats; bold: highest of its question; 0 where a model "
-        "predicts the same for all. Printed: "
-        f"{agreement.source('kendall-tau')}, at {OBSERVATIONS} observations; the paper does not "
-        "say which of the two questions it asked about pairs, so its figure stands beside both.",
+        "predicts the same for all."
+    )
+    if printed:
+        note += (
+            f" Printed: {agreement.source('kendall-tau')}, at {OBSERVATIONS} observations; the "
+            "paper does not say which of the two questions it asked about pairs, so its figure "
+            "stands beside both."
+        )
+    notes = [
+        note,
         "All repeats share the configurations and the split of the data; other ones would differ "
         "by more than the deviation over repeats, so nothing is said to agree or to differ.",
     ]
-    columns = ["data set", "asked for", "surrogate", *map(str, sizes), "printed"]
+    columns = ["data set", "asked for", "surrogate", *map(str, sizes)]
+    columns += ["printed"] if printed else []
     caption = "Kendall's tau-b by number of observations"
     return Table("tau", caption, columns, rows, taus, notes)
 
 
-def _calibration(table: pd.DataFrame) -> Section:
+def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
     rows = []
     for line in table.to_dict("records"):
         known = line["spread"] > 0
         share = [f"{100 * line[c]:.0f} %" if known else "–" for c in ("within_1", "within_2")]
-        row = [line["dataset"], ASKED[line["protocol"]], line["surrogate"], *share]
+        row = [line["dataset"], asked[line["protocol"]], line["surrogate"], *share]
         row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
         rows.append(cells(*row, agreement.number(line["ratio"], 1)))
     columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]

@@ -1,4 +1,4 @@
-"""Table 1: test errors and average ranks, beside the paper's."""
+"""Table 1: test losses and average ranks, beside the paper's."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.report.view import View, view
 
-TITLE, ORDER = "Table 1: test errors", 10
+TITLE, ORDER = "Table 1: test {losses}", 10
 
 
 def build(results: Results, publish) -> list[Section] | str:
@@ -22,6 +22,8 @@ def build(results: Results, publish) -> list[Section] | str:
     final = ranks.final_errors(seen.compared)
     table = overview_tables.error_table(results, seen.compared, "ours")
     sections = [Section("Ours", [table, *_best(final, seen)])]
+    if not seen.losses.is_error:
+        return sections
     ours = ranks.spreads(final)
     sizes = results.datasets.set_index("dataset")["test"]
     comparison = published.compare_errors(results.study, "test-error", ours, sizes)
@@ -44,10 +46,10 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
     counts = ranks.lowest(ranks.means(final))
     n = len(seen.compared.datasets)
     text = (
-        f"{seen.reference} has the lowest mean test error of {len(counts)} methods on "
-        f"{counts[seen.reference]} of {n} data set{'s' * (n > 1)} (ties count)."
+        f"{seen.reference} has the lowest mean test {seen.losses.title} of {len(counts)} methods "
+        f"on {counts[seen.reference]} of {n} data set{'s' * (n > 1)} (ties count)."
     )
-    if seen.reference == "DivBO":
+    if seen.reference == "DivBO" and seen.losses.is_error:
         printed = published.entry("best-datasets")["values"]
         where = " and ".join(f"{m} on {k} of 15" for m, k in printed.items())
         text += f" {agreement.source('best-datasets')}: of nine methods {where}."

@@ -36,7 +36,7 @@ def caution(
 
 
 def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:
-    """Show errors beside the printed ones, data sets × methods.
+    """Show errors in percent beside the printed ones, data sets × methods.
 
     Parameters
     ----------

@@ -30,6 +30,14 @@ def entry(name: str) -> dict[str, Any]:
     return load()[name]
 
 
+def values(study: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the values of an entry that stand beside those of a study.
+
+    None if the study's metric is not ``error``, by which the paper measures everything.
+    """
+    return entry(name)["values"] if study.get("metric", "error") == "error" else {}
+
+
 def errors(name: str) -> pd.DataFrame:
     """Return an entry of errors by data set and method as a frame.
 

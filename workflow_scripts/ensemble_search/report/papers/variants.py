@@ -8,6 +8,7 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks, variants, wilcoxon
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report import paired
 from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
@@ -73,8 +74,7 @@ def heading(study: dict[str, Any], family: list[str]) -> str:
 def _family(results: Results, family: list[str], say, printed, suffix: str) -> list:
     described = {m: say(variants.settings(results.study, m)) for m in family}
     parts: list = ["; ".join(f"{m}: {text}" for m, text in described.items()) + "."]
-    mine = results.scores[results.scores["method"].isin(family)]
-    compared = ranks.comparison(mine, family)
+    compared = results.comparison(family)
     parts.append(scope(results, compared))
     if len(compared.methods) < 2:
         return parts
@@ -83,10 +83,14 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
     names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
     for column, part in PARTS.items():
         table = ranks.spreads(ranks.final_errors(compared, column))
-        parts.append(error_table(table, part, suffix, variants.against(compared, base, column)))
+        against = variants.against(compared, base, column)
+        parts.append(error_table(table, part, compared.losses, suffix, against))
         if column == "test_error":
             parts += _tests(compared, base, suffix)
-            parts += printed_significance(entry, set(names.values()))
+            if compared.losses.is_error:
+                parts += printed_significance(entry, set(names.values()))
+    if not compared.losses.is_error:
+        return parts
     ours = ranks.spreads(ranks.final_errors(compared, "test_error"))
     ours = ours.assign(method=ours["method"].map(names)).dropna(subset="method")
     parts += beside_the_paper(results, entry, ours, suffix)
@@ -94,19 +98,20 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
 
 
 def _tests(compared: ranks.Comparison, base: str, suffix: str) -> list:
-    """Name the data sets on which the others' test errors differ from that of ``base``."""
+    """Name the data sets on which the others' test losses differ from that of ``base``."""
+    losses = compared.losses
     tests = wilcoxon.compare(ranks.final_errors(compared), base)
     words = [
-        f"Test error of {paired.in_words(mine, base, method)}"
+        f"Test {losses.title} of {paired.in_words(mine, base, method)}"
         for method, mine in tests.groupby("method", sort=False)
     ]
     notes = [
-        f"Mean test error of the method minus that of {base} in percentage points; p of the "
+        f"Mean test {losses.title} of the method minus that of {base}{losses.in_points}; p of the "
         "signed-rank test over the paired repeats, not adjusted for the number of tests; "
         f"B: {base} is significantly better (bold), S: the same, W: worse."
     ]
-    caption = f"Tests of the test error against {base}, data set by data set"
-    return [*words, paired.table(f"tests{suffix}", caption, tests, notes)]
+    caption = f"Tests of the test {losses.title} against {base}, data set by data set"
+    return [*words, paired.table(f"tests{suffix}", caption, tests, notes, losses)]
 
 
 def printed_significance(entry: str, present: set[str | None]) -> list[str]:
@@ -144,9 +149,13 @@ def scope(results: Results, compared: ranks.Comparison) -> str:
 
 
 def error_table(
-    table: pd.DataFrame, part: str, suffix: str = "", against: pd.DataFrame | None = None
+    table: pd.DataFrame,
+    part: str,
+    losses: Losses,
+    suffix: str = "",
+    against: pd.DataFrame | None = None,
 ) -> Table:
-    """Show errors in percent, data sets downwards and methods to the right.
+    """Show losses, data sets downwards and methods to the right.
 
     Parameters
     ----------
@@ -154,6 +163,8 @@ def error_table(
         As ``ranks.spreads`` returns it; a method may lack data sets.
     part
         ``test`` or ``validation``.
+    losses
+        How losses are shown.
     suffix
         Of the table's name, where a page has several of a kind.
     against
@@ -161,7 +172,7 @@ def error_table(
     """
     names = {"index": table["dataset"].unique(), "columns": table["method"].unique()}
     mean, std = (
-        100 * table.pivot(index="dataset", columns="method", values=v).reindex(**names)
+        table.pivot(index="dataset", columns="method", values=v).reindex(**names)
         for v in ("mean", "std")
     )
     lowest = mean.round(ranks.DIGITS).eq(mean.min(axis=1).round(ranks.DIGITS), axis=0)
@@ -169,7 +180,7 @@ def error_table(
     for dataset in mean.index:
         row = cells(dataset)
         for method in mean.columns:
-            text = agreement.spread(mean.loc[dataset, method], std.loc[dataset, method])
+            text = losses.spread(mean.loc[dataset, method], std.loc[dataset, method])
             row.append(Cell(text, bool(lowest.loc[dataset, method])))
         rows.append(row)
     whole = mean.notna().all(axis=1)
@@ -181,26 +192,24 @@ def error_table(
     if against is not None:
         base = next(m for m in mean.columns if m not in against.index)
         shown = against.reindex(mean.columns)
-        difference = [
-            "" if m == base else f"{100 * d:+.2f}".replace("-", "−")
-            for m, d in shown["difference"].items()
-        ]
+        difference = ["" if m == base else losses.signed(d) for m, d in shown["difference"].items()]
         counts = [
             "" if m == base else f"{row['better']:.0f} / {row['same']:.0f} / {row['worse']:.0f}"
             for m, row in shown.iterrows()
         ]
         foot += [
-            cells(f"minus {base}, points", *difference),
+            cells(losses.heading(f"minus {base}", "points"), *difference),
             cells(f"{base} better / same / worse", *counts),
         ]
         notes.append(
-            f"Last row: data sets on which {base}'s error is significantly lower, not different or "
-            "higher (Wilcoxon signed-rank over the paired repeats, two-sided, p ≤ 0.05; nothing "
-            "can be significant with fewer than 6 repeats)."
+            f"Last row: data sets on which {base}'s {losses.title} is significantly lower, not "
+            "different or higher (Wilcoxon signed-rank over the paired repeats, two-sided, "
+            "p ≤ 0.05; nothing can be significant with fewer than 6 repeats)."
         )
     if part == "validation":
         notes.insert(0, "Best observed so far at the last iteration; optimistic.")
-    caption = f"{part.capitalize()} error in percent, mean ± standard deviation over repeats"
+    what = f"{part.capitalize()} {losses.title}{losses.in_percent}"
+    caption = f"{what}, mean ± standard deviation over repeats"
     columns = ["data set", *mean.columns]
     name = f"{part}-error{suffix}"
     return Table(name, caption, columns, [*rows, *foot], table, notes, foot=len(foot))

@@ -1,4 +1,4 @@
-"""Heat maps, the critical-difference diagram and lines of overfitting."""
+"""Heat maps, the critical-difference diagram and the gap between test and validation."""
 
 import matplotlib as mpl
 import numpy as np
@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ensemble_search.analysis.friedman import Friedman
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots.figures import STYLE
 
 
@@ -106,12 +107,14 @@ def critical_difference(test: Friedman, look: dict[str, dict]) -> Figure:
     return figure
 
 
-def gap_lines(gaps: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
-    """Draw test minus validation error in percentage points over iterations."""
+def gap_lines(
+    gaps: pd.DataFrame, methods: list[str], look: dict[str, dict], losses: Losses
+) -> Figure:
+    """Draw test minus validation loss over iterations."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.0, max(3.4, 0.2 + 0.175 * len(methods))), layout="constrained")
         axes = figure.subplots()
-        wide = 100 * gaps.pivot(index="iteration", columns="method", values="gap")
+        wide = losses.scale * gaps.pivot(index="iteration", columns="method", values="gap")
         for name in methods:
             step = max(1, len(wide) // 6)
             axes.plot(wide.index, wide[name], markevery=step, **look[name])
@@ -123,7 +126,7 @@ def gap_lines(gaps: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> 
             axes.set_ylim(low - margin, high + margin)
         axes.set(
             xlabel="iteration",
-            ylabel="test − validation error, points",
+            ylabel=losses.heading(f"test − validation {losses.title}", "points"),
             xlim=(0, wide.index[-1]),
         )
         handles = [Line2D([], [], **look[m], label=m) for m in methods]

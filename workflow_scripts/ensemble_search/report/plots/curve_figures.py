@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots.figures import STYLE, margins
 
 #: More methods than these in one small panel cannot be told apart.
@@ -18,12 +19,15 @@ FRAMES = "In each frame grey is the range of all methods, and the dotted line th
 POINTS = 100
 
 
-def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) -> Figure:
+def rank_lines(
+    curves: pd.DataFrame, methods: list[str], look: dict[str, dict], losses: Losses
+) -> Figure:
     """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`)."""
     wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
+    label = f"average rank (1 = lowest {losses.title})"
     if len(methods) > MANY:
         limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
-        return multiples(wide, look, "average rank (1 = lowest error)", limits)
+        return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 3.7), layout="constrained")
         axes = figure.subplots()
@@ -31,7 +35,7 @@ def rank_lines(curves: pd.DataFrame, methods: list[str], look: dict[str, dict]) 
             _line(axes, wide[name], look[name], place, len(methods))
         axes.set(
             xlabel="iteration",
-            ylabel="average rank (1 = lowest error)",
+            ylabel=label,
             xlim=(wide.index[0], wide.index[-1]),
             ylim=(wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3)),
         )
@@ -73,8 +77,10 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
         )
 
 
-def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str) -> Figure:
-    """Draw one data set's errors over iterations: mean as a line, standard deviation shaded.
+def error_panel(
+    curves: pd.DataFrame, methods: list[str], look: dict, part: str, losses: Losses
+) -> Figure:
+    """Draw one data set's losses over iterations: mean as a line, standard deviation shaded.
 
     The vertical axis is fitted to the iterations after the first fifth: those before are so much
     worse that nothing else could be seen. Of more than :data:`FEW` methods the panel is larger,
@@ -82,11 +88,12 @@ def error_panel(curves: pd.DataFrame, methods: list[str], look: dict, part: str)
     each has a frame of its own, without shades.
     """
     few = len(methods) <= FEW
-    wide = 100 * curves.pivot(index="iteration", columns="method", values="mean")
+    wide = losses.scale * curves.pivot(index="iteration", columns="method", values="mean")
     wide = wide[[m for m in methods if m in wide]]
-    spread = 100 * curves.pivot(index="iteration", columns="method", values="std")[wide.columns]
+    spread = curves.pivot(index="iteration", columns="method", values="std")
+    spread = losses.scale * spread[wide.columns]
     limits = _late_limits(wide, spread.fillna(0) if few else 0 * spread.fillna(0))
-    label = f"{part} error, %"
+    label = losses.heading(f"{part} {losses.title}")
     if len(methods) > MANY:
         return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
@@ -115,7 +122,7 @@ def _late_limits(wide: pd.DataFrame, deviation: pd.DataFrame) -> tuple[float, fl
     late = wide.iloc[len(wide) // 5 :]
     if not late.notna().any(axis=None):
         return None
-    low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # errors end there
+    low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # losses end there
     high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
@@ -147,7 +154,7 @@ def multiples(
     columns = min(4, wide.shape[1])
     rows = -(-wide.shape[1] // columns)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 0.5 + 1.05 * rows), layout="constrained")
+        figure = Figure(figsize=(5.6, 0.5 + max(1.5, 1.05 * rows)), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         low, high = wide.min(axis=1), wide.max(axis=1)
         for axes, name in zip(grid, wide.columns, strict=False):

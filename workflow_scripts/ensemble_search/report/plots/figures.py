@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.runtime import files
 
 #: Colours that people with colour-blindness tell apart (Okabe & Ito; Tol's muted set); the
@@ -46,11 +47,11 @@ _OWN = {
     "svg.hashsalt": "divbo",
     "text.parse_math": False,
 }
-#: Dots an inch and colours of a PNG: as good as all colours, but for pixels at the edge of a line.
+#: Resolution and number of colours of a PNG, which show at the edges of lines at most.
 DPI, SHADES = 200, 64
 #: Significant digits of the numbers drawn, more than can be seen.
 DIGITS = 6
-#: All settings of matplotlib that figures go by, so that a user's matplotlibrc changes none.
+#: All settings of matplotlib, so that a user's matplotlibrc has no effect on the figures.
 STYLE = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
 
 
@@ -136,7 +137,7 @@ def publish(
 
 
 def _fix_layout(figure: Figure) -> None:
-    """Place everything once, not again for every file."""
+    """Compute the layout once for all file formats."""
     engine = figure.get_layout_engine()
     if engine is not None:
         with mpl.rc_context(STYLE):
@@ -145,7 +146,7 @@ def _fix_layout(figure: Figure) -> None:
 
 
 def _write_png(figure: Figure, path: Path) -> None:
-    """Write a figure in a few colours, which takes a quarter of the bytes."""
+    """Write a figure with few colours, which makes the file four times smaller."""
     figure.set_dpi(DPI)
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context(STYLE):
@@ -185,7 +186,7 @@ def legend(look: dict[str, dict]) -> dict[str, str]:
     return samples
 
 
-def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
+def intervals(summary: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
     """Draw average ranks with their intervals, best at the top."""
     n = len(summary)
     with mpl.rc_context(STYLE):
@@ -200,7 +201,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict]) -> Figure:
         axes.set(
             xlim=(0.8, n + 0.2),
             ylim=(0.4, n + 0.6),
-            xlabel="average rank in test error (1 = lowest error)",
+            xlabel=losses.fill("average rank in test {loss} (1 = lowest {loss})"),
         )
         axes.set_yticks(range(n, 0, -1), summary.index)
         axes.grid(axis="y", visible=False)

@@ -27,13 +27,17 @@ def build(results: Results, publish) -> list[Section] | str:
     if runs.empty:
         wanted = results.study.get("autogluon")
         return f"AutoGluon {'has not run yet' if wanted else 'is not part of this study'}"
+    if not results.losses.is_error:
+        return (
+            f"AutoGluon's runs have errors only, and the study's metric is {results.losses.title}"
+        )
     finished = runs[runs["status"] == autogluon.OK]
     split = "the first repeat's split" if results.resampled else "the same split"
     parts: list = [
         f"AutoGluon runs once on the training and validation rows of {split}, in an environment of "
         "its own. It has no repeats, so no standard deviation."
     ]
-    compared = ranks.comparison(results.scores, results.methods)
+    compared = results.compared
     if len(finished):
         parts.append(scope(results, compared))
     for column, part in PARTS.items() if len(finished) else ():
@@ -41,7 +45,7 @@ def build(results: Results, publish) -> list[Section] | str:
         theirs = theirs.assign(method=NAME, std=float("nan"), repeats=1)
         ours = ranks.spreads(ranks.final_errors(compared, column))
         both = pd.concat([frame for frame in (ours, theirs) if len(frame)], ignore_index=True)
-        parts.append(error_table(both, part))
+        parts.append(error_table(both, part, results.losses))
         if column == "test_error":
             parts += _tests(results, compared, finished)
             names = {m: OURS for m in compared.methods if _ours(results.study, m)}
@@ -90,7 +94,7 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
             "can be significant. 6 repeats are the least."
         )
     caption = f"Tests of the test error against {NAME}'s single run"
-    return [words, paired.table("tests", caption, tests, notes)]
+    return [words, paired.table("tests", caption, tests, notes, results.losses)]
 
 
 def _ours(study: dict, method: str) -> bool:

@@ -20,8 +20,7 @@ def build(results: Results, publish) -> list[Section] | str:
     """Show mean disagreement and diversity of the members, and heat maps of one run."""
     several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
     methods = [m for m in results.methods if m in several]
-    scores = results.scores[results.scores["method"].isin(methods)]
-    compared = ranks.comparison(scores, methods)
+    compared = results.comparison(methods)
     if not compared.methods:
         return "no finished run has an ensemble of two members or more"
     table = final_members.table(results, compared)
@@ -72,9 +71,9 @@ def _table(table: pd.DataFrame, column: str) -> Table:
 
 def _paper(results: Results, table: pd.DataFrame) -> list[str]:
     """Put the printed disagreement beside ours."""
-    entry = published.entry("disagreement")
+    where = published.entry("disagreement")["where"]
     lines = []
-    for dataset, values in entry["values"].items():
+    for dataset, values in published.values(results.study, "disagreement").items():
         mine = table[table["dataset"] == dataset]
         ours = mine.groupby("method", sort=False)["disagreement"].mean()
         texts = [
@@ -82,7 +81,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
         ]
         if not texts:
             continue
-        text = f"Disagreement on {dataset}, beside the paper's ({entry['where']}) in brackets: "
+        text = f"Disagreement on {dataset}, beside the paper's ({where}) in brackets: "
         reasons = published.obstacles(results.study, "disagreement", [dataset])
         text += ", ".join(texts) + "."
         text += f" They cannot be compared directly: {'; '.join(reasons)}." if reasons else ""

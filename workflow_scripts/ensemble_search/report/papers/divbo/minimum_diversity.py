@@ -1,5 +1,7 @@
 """Figures 1 and 5: how different suggestions are from the ensemble, and how good its members."""
 
+from functools import partial
+
 import pandas as pd
 
 from ensemble_search.analysis import minimum_diversity
@@ -22,15 +24,15 @@ WHAT = {
         "minimum diversity",
     ),
     "average": (
-        "Average error of members",
-        "Validation error of the ensemble's single members, mean over the unique ones and over "
+        "Average {loss} of members",
+        "Validation {loss} of the ensemble's single members, mean over the unique ones and over "
         "repeats: whether diversity was paid for with worse members.",
-        "average error of members, %",
+        "average {loss} of members",
     ),
 }
 
-#: Entry of the printed figures, and what ours are multiplied with for them.
-PRINTED = {"minimum": ("minimum-diversity", 1), "average": ("member-error", 100)}
+#: Entry of the printed figures.
+PRINTED = {"minimum": "minimum-diversity", "average": "member-error"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
@@ -47,53 +49,55 @@ def build(results: Results, publish) -> list[Section] | str:
     summary = minimum_diversity.summary(rows)
     curves = minimum_diversity.curves(rows)
     sections = []
-    for column, (title, text, label) in WHAT.items():
+    for column, texts in WHAT.items():
+        title, text, label = map(seen.losses.fill, texts)
+        printed = published.values(results.study, PRINTED[column])
         parts: list = [
             f"{text} {curve_figures.FRAMES}",
-            _table(column, summary, methods, results.study["datasets"]),
+            _table(column, summary, methods, seen, printed),
         ]
-        entry, _ = PRINTED[column]
-        here = [d for d in published.entry(entry)["values"] if d in set(summary["dataset"])]
-        if here and (warning := agreement.caution(results.study, entry, here)):
+        here = [d for d in printed if d in set(summary["dataset"])]
+        if here and (warning := agreement.caution(results.study, PRINTED[column], here)):
             parts.append(warning)
         parts.append(_panels(column, label, curves, methods, seen, publish))
         sections.append(Section(title, parts))
     return sections
 
 
-def _table(column: str, summary: pd.DataFrame, methods: list[str], datasets: list[str]) -> Table:
+def _table(
+    column: str, summary: pd.DataFrame, methods: list[str], seen: View, printed: dict
+) -> Table:
     """Show data sets × methods, and a row with the printed figures below a data set."""
-    entry, scale = PRINTED[column]
-    printed = published.entry(entry)["values"]
-    digits = 2 if scale == 100 else 3
+    entry, losses = PRINTED[column], seen.losses
+    write = losses.spread if column == "average" else partial(agreement.spread, digits=3)
     indexed = summary.set_index(["dataset", "method"])
     methods = [m for m in methods if m in set(summary["method"])]
     rows = []
-    for dataset in datasets:
+    for dataset in seen.study["datasets"]:
         if dataset not in indexed.index:
             continue
         lines = indexed.loc[dataset].reindex(methods)
         pairs = zip(lines[column], lines[f"{column}_std"], strict=True)
-        rows.append(
-            cells(dataset, *(agreement.spread(scale * a, scale * b, digits) for a, b in pairs))
-        )
+        rows.append(cells(dataset, *(write(*pair) for pair in pairs)))
         theirs = printed.get(dataset, {})
         if set(theirs) & set(methods):
             rows.append(cells(f"{dataset}, printed", *(f"{theirs.get(m, '–')}" for m in methods)))
-    notes = [f"Printed: {agreement.source(entry)}, read as “around”."]
+    notes = [f"Printed: {agreement.source(entry)}, read as “around”."] if printed else []
     if column == "minimum":
-        runs = published.entry(entry)["figure-1-runs"]
-        notes.append(
-            f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours is "
-            f"of {_n(int(summary['repeats'].max()), 'run')} a data set."
-        )
+        if printed:
+            runs = published.entry(entry)["figure-1-runs"]
+            notes.append(
+                f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
+                f"is of {_n(int(summary['repeats'].max()), 'run')} a data set."
+            )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
         notes.append(
             "The CSV has the variant of the text at Figure 1 too (fixed): diversity from the "
             "ensemble as it was before that fifth began."
         )
     else:
-        caption = "Average validation error in percent of the members at the last iteration"
+        loss = f"{losses.title}{losses.in_percent}"
+        caption = f"Average validation {loss} of the members at the last iteration"
     data = summary[["dataset", "method", column, f"{column}_std", "repeats"]]
     data = data.assign(fixed=summary["fixed"]) if column == "minimum" else data
     return Table(column, caption, ["data set", *methods], rows, data, notes)
@@ -107,15 +111,19 @@ def _panels(
     column: str, label: str, curves: pd.DataFrame, methods: list[str], seen: View, publish
 ) -> Panels:
     names = list(dict.fromkeys(curves["dataset"]))
-    scale = PRINTED[column][1]
+    scale, axis, write = 1, label, partial(agreement.number, digits=3)
+    if column == "average":
+        losses = seen.losses
+        axis = losses.heading(f"{losses.title} of members")
+        scale, write = losses.scale, losses.text
     drawings = []
     for dataset, stem in zip(names, stems(names), strict=True):
         mine = curves.loc[curves["dataset"] == dataset, ["iteration", "method", column]]
         wide = mine.pivot(index="iteration", columns="method", values=column)
         wide = wide[[m for m in methods if m in wide]]
-        means = (f"{m} {v:.3f}" for m, v in wide.mean().items())
+        means = (f"{m} {write(v)}" for m, v in wide.mean().items())
         drawing = publish(
-            curve_figures.multiples(scale * wide, seen.look, label),
+            curve_figures.multiples(scale * wide, seen.look, axis),
             f"{column}-{stem}",
             mine,
             f"{dataset}: {label} over iterations",

@@ -5,6 +5,7 @@ import pandas as pd
 
 from ensemble_search.analysis import updates
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
@@ -25,8 +26,9 @@ def build(results: Results, publish) -> list[Section] | str:
     spans = [n for n in updates.SPANS if counts[f"last_{n}"].notna().any()]
     if counts.empty or not spans:
         return f"it needs members.parquet of searches of more than {min(updates.SPANS)} iterations"
-    parts: list = [_over_all(counts, methods, spans)]
-    if text := agreement.caution(results.study, "pool-updates"):
+    printed = published.values(results.study, "pool-updates")
+    parts: list = [_over_all(counts, methods, spans, seen.losses, printed)]
+    if printed and (text := agreement.caution(results.study, "pool-updates")):
         parts.append(text)
     detail = [_by_dataset(counts, methods, n) for n in spans]
     return [
@@ -35,8 +37,9 @@ def build(results: Results, publish) -> list[Section] | str:
     ]
 
 
-def _over_all(counts: pd.DataFrame, methods: list[str], spans: list[int]) -> Table:
-    printed = published.entry("pool-updates")["values"]
+def _over_all(
+    counts: pd.DataFrame, methods: list[str], spans: list[int], losses: Losses, printed: dict
+) -> Table:
     # The paper's mean over data sets and repeats: data sets weigh alike.
     means = counts.groupby(["method", "dataset"], observed=True).mean(numeric_only=True)
     means = means.groupby(level="method").mean()
@@ -47,21 +50,22 @@ def _over_all(counts: pd.DataFrame, methods: list[str], spans: list[int]) -> Tab
             continue
         row = [method]
         for n in spans:
-            theirs = printed.get(method, {}).get(n, np.nan)
-            row += [agreement.number(means.loc[method, f"last_{n}"]), agreement.number(theirs, 1)]
+            row.append(agreement.number(means.loc[method, f"last_{n}"]))
+            if printed:
+                row.append(agreement.number(printed.get(method, {}).get(n, np.nan), 1))
         rows.append(cells(*row, runs[method]))
     columns = ["method"]
     for n in spans:
-        columns += [f"last {n}", f"last {n}, printed"]
-    notes = [
+        columns += [f"last {n}", f"last {n}, printed"] if printed else [f"last {n}"]
+    note = (
         "An update is effective if the members or weights of the ensemble change at an iteration "
-        "and its validation error falls. Mean over repeats, then over data sets. Printed: "
-        f"{agreement.source('pool-updates')}."
-    ]
+        f"and its validation {losses.title} falls. Mean over repeats, then over data sets."
+    )
+    note += f" Printed: {agreement.source('pool-updates')}." if printed else ""
     data = means.drop(columns="repeat").loc[[m for m in methods if m in means.index]]
     data = data.rename_axis("method").reset_index()
     caption = "Effective updates of the ensemble in the last iterations of a run"
-    return Table("counts", caption, [*columns, "runs"], rows, data, notes)
+    return Table("counts", caption, [*columns, "runs"], rows, data, [note])
 
 
 def _by_dataset(counts: pd.DataFrame, methods: list[str], span: int) -> Table:

@@ -5,8 +5,8 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks, variants
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers.agreement import spread
 from ensemble_search.report.papers.variants import heading, scope
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
@@ -17,7 +17,7 @@ COLUMNS = {"validation_error": "validation", "test_error": "test"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show the errors of DivBO with different beta and tau."""
+    """Show the losses of DivBO with different beta and tau."""
     found = variants.families(
         results.study,
         {"search.beta", "search.tau"}.__contains__,
@@ -26,8 +26,8 @@ def build(results: Results, publish) -> list[Section] | str:
     if not found:
         return "no two methods differ in DivBO's beta and tau only"
     family = found[0]
-    mine = results.scores[results.scores["method"].isin(family)]
-    compared = ranks.comparison(mine, family)
+    losses = results.losses
+    compared = results.comparison(family)
     if len(compared.methods) < 2:
         return "fewer than two settings of beta and tau have finished on the same data set"
     grids = {
@@ -37,49 +37,51 @@ def build(results: Results, publish) -> list[Section] | str:
     texts = [
         "The weight of diversity grows from 0 towards β / 2; the larger τ, the sooner.",
         scope(results, compared),
-        *_spread(grids["validation_error"]),
+        *_spread(grids["validation_error"], losses),
     ]
-    parts = [_table(grid, COLUMNS[column]) for column, grid in grids.items()]
-    return [Section(heading(results.study, family), [*texts, _panels(grids, publish), *parts])]
+    parts = [_table(grid, COLUMNS[column], losses) for column, grid in grids.items()]
+    panels = _panels(grids["validation_error"], losses, publish)
+    return [Section(heading(results.study, family), [*texts, panels, *parts])]
 
 
-def _panels(grids: dict[str, pd.DataFrame], publish) -> Panels:
-    """Draw the validation error of each data set."""
+def _panels(grid: pd.DataFrame, losses: Losses, publish) -> Panels:
+    """Draw the validation loss of each data set."""
     found = []
-    grid = grids["validation_error"]
+    loss = f"validation {losses.title}"
     datasets = list(grid["dataset"].unique())
     for dataset, stem in zip(datasets, stems(datasets), strict=True):
         mine = grid[grid["dataset"] == dataset]
-        values = 100 * mine.pivot(index="beta", columns="tau", values="mean")
+        values = losses.scale * mine.pivot(index="beta", columns="tau", values="mean")
         values = values.rename_axis(index="β", columns="τ").rename("{:g}".format, axis=0)
         values = values.rename("{:g}".format, axis=1)
         limits = float(np.nanmin(values)), float(np.nanmax(values))
-        figure = charts.heat_map(values, "validation error, %", limits, ".2f")
+        figure = charts.heat_map(values, losses.heading(loss), limits, f".{losses.digits}f")
         best = mine.loc[mine["mean"].idxmin()]
-        alt = f"Lowest: {100 * best['mean']:.2f} % with β = {best['beta']:g}, τ = {best['tau']:g}"
-        title = f"{dataset}: validation error over β and τ"
+        alt = f"Lowest: {losses.text(best['mean'])} with β = {best['beta']:g}, τ = {best['tau']:g}"
+        title = f"{dataset}: {loss} over β and τ"
         found.append((dataset, publish(figure, stem, mine, title, alt)))
     return Panels(found)
 
 
-def _spread(grid: pd.DataFrame) -> list[str]:
+def _spread(grid: pd.DataFrame, losses: Losses) -> list[str]:
     """Compare the range of the grid with the spread over repeats, data set by data set."""
     lines = []
     for dataset, mine in grid.groupby("dataset", sort=False):
         best, worst = mine.loc[mine["mean"].idxmin()], mine.loc[mine["mean"].idxmax()]
-        noise = 100 * np.sqrt(np.square(mine["std"]).mean())
+        noise = np.sqrt(np.square(mine["std"]).mean())
         text = (
-            f"{dataset}: from {100 * best['mean']:.2f} % (β = {best['beta']:g}, τ = "
-            f"{best['tau']:g}) to {100 * worst['mean']:.2f} % (β = {worst['beta']:g}, τ = "
-            f"{worst['tau']:g}), a range of {100 * (worst['mean'] - best['mean']):.2f} points"
+            f"{dataset}: from {losses.text(best['mean'])} (β = {best['beta']:g}, τ = "
+            f"{best['tau']:g}) to {losses.text(worst['mean'])} (β = {worst['beta']:g}, τ = "
+            f"{worst['tau']:g}), a range of {losses.size(worst['mean'] - best['mean'], 'points')}"
         )
         if np.isfinite(noise):
-            text += f"; one setting varies by {noise:.2f} points (standard deviation) over repeats"
+            text += f"; one setting varies by {losses.size(noise, 'points')} (standard deviation) "
+            text += "over repeats"
         lines.append(text + ".")
     return lines
 
 
-def _table(grid: pd.DataFrame, part: str) -> Table:
+def _table(grid: pd.DataFrame, part: str, losses: Losses) -> Table:
     """Show a row for each data set and beta, a column for each tau."""
     taus = sorted(grid["tau"].unique())
     rows = []
@@ -92,10 +94,10 @@ def _table(grid: pd.DataFrame, part: str) -> Table:
                 row.append(Cell("–"))
                 continue
             mean, std = cell.iloc[0][["mean", "std"]]
-            text = spread(100 * mean, 100 * std)
+            text = losses.spread(mean, std)
             row.append(Cell(text, bool(np.isclose(mean, lowest, rtol=0, atol=1e-12))))
         rows.append(row)
     notes = ["Mean ± standard deviation over repeats; bold: lowest of the data set; –: not run."]
-    caption = f"{part.capitalize()} error in percent"
+    caption = f"{part.capitalize()} {losses.title}{losses.in_percent}"
     columns = ["data set", "β", *(f"τ = {tau:g}" for tau in taus)]
     return Table(f"{part}-error", caption, columns, rows, grid, notes)

@@ -5,17 +5,19 @@ import pandas as pd
 
 from ensemble_search.analysis import suggested
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 
-TITLE, ORDER = "Table 3: errors of suggested learners", 60
+TITLE, ORDER = "Table 3: {losses} of suggested learners", 60
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show errors of the learners by search, and how many random configurations they beat."""
+    """Show losses of the learners by search, and how many random configurations they beat."""
     if results.observations["error"].notna().sum() == 0:
         return "no search has finished"
+    losses = results.losses
     table = suggested.errors(results.observations)
     random = results.random_errors()
     table["beaten"] = suggested.beaten(table, random)
@@ -23,19 +25,19 @@ def build(results: Results, publish) -> list[Section] | str:
         "How good a search's suggestions are as single learners, the first random ones included. A "
         "search that looks for diversity may suggest worse learners and still be the one with the "
         "better ensemble.",
-        _table(table),
+        _table(table, losses),
     ]
-    sections = [Section("Validation errors of suggested learners", parts)]
-    if printed := _beside(results, table):
+    sections = [Section(f"Validation {losses.plural} of suggested learners", parts)]
+    if losses.is_error and (printed := _beside(results, table)):
         where = sorted(set(printed.data["dataset"]))
         text = agreement.caution(results.study, "suggested-error", where)
         sections.append(Section("Beside the paper's", [printed, *([text] if text else [])]))
     if random:
-        sections.append(Section("Against random configurations", [_beaten(table, random)]))
+        sections.append(Section("Against random configurations", [_beaten(table, random, losses)]))
     return sections
 
 
-def _table(table: pd.DataFrame) -> Table:
+def _table(table: pd.DataFrame, losses: Losses) -> Table:
     searches = list(dict.fromkeys(table["search"]))
     indexed = table.set_index(["dataset", "search"])
     rows = []
@@ -44,13 +46,14 @@ def _table(table: pd.DataFrame) -> Table:
         for search in searches:
             known = (dataset, search) in indexed.index
             line = indexed.loc[(dataset, search)] if known else None
-            row.append(agreement.spread(100 * line["mean"], 100 * line["std"]) if known else "–")
+            row.append(losses.spread(line["mean"], line["std"]) if known else "–")
         rows.append(cells(*row))
     notes = [
         "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
         "n − 1). The CSV has the deviation of the repeats' means too (between)."
     ]
-    caption = "Validation error in percent of the learners that each search suggested"
+    loss = f"{losses.title}{losses.in_percent}"
+    caption = f"Validation {loss} of the learners that each search suggested"
     return Table("errors", caption, ["data set", *searches], rows, table, notes)
 
 
@@ -64,8 +67,8 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
     beats = published.entry("suggested-beats-random")["values"]
     rows = []
     for line in both.to_dict("records"):
-        ours = agreement.spread(100 * line["mean"], 100 * line["std"])
-        theirs = agreement.spread(100 * line["mean_published"], 100 * line["std_published"])
+        ours = results.losses.spread(line["mean"], line["std"])
+        theirs = results.losses.spread(line["mean_published"], line["std_published"])
         share = beats.get(line["dataset"], {}).get(line["method"], np.nan)
         texts = (agreement.number(100 * line["beaten"], 0), agreement.number(share, 0))
         rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
@@ -78,7 +81,7 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
     return Table("beside", caption, columns, rows, both, notes)
 
 
-def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray]) -> Table:
+def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) -> Table:
     wide = table.pivot(index="dataset", columns="search", values="beaten")
     wide = wide.reindex(list(dict.fromkeys(table["dataset"])))[list(dict.fromkeys(table["search"]))]
     rows = []
@@ -86,8 +89,9 @@ def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray]) -> Table:
         shares = (agreement.number(100 * share, 0) for share in row)
         rows.append(cells(dataset, len(random.get(dataset, ())), *shares))
     notes = [
-        "Share of random configurations whose validation error is above the mean error of the "
-        "learners that the search suggested. Only configurations that could be fitted count."
+        f"Share of random configurations whose validation {losses.title} is above the mean "
+        f"{losses.title} of the learners that the search suggested. Only configurations that could "
+        "be fitted count."
     ]
     data = wide.reset_index()
     columns = ["data set", "random configurations", *wide.columns]

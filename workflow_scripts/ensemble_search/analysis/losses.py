@@ -1,0 +1,120 @@
+"""How losses by the study's metric are called and written for a reader."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.runtime import plugins
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Title, unit and digits of a metric's losses.
+
+    Shares are shown in percent with two digits and their differences in percentage points, other
+    losses as plain numbers with four digits.
+
+    Attributes
+    ----------
+    metric
+        Name of the metric in the study.
+    title
+        What it is called.
+    percent
+        Whether its losses are shares.
+    worst
+        Loss of a run that never had a model.
+    """
+
+    metric: str = "error"
+    title: str = "error"
+    percent: bool = True
+    worst: float = 1.0
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is the share of wrong labels, as in the DivBO paper."""
+        return self.metric == "error"
+
+    @property
+    def plural(self) -> str:
+        """The title where more than one is meant: ``errors``, but ``log loss``."""
+        return f"{self.title}s" if self.title.endswith("error") else self.title
+
+    @property
+    def scale(self) -> int:
+        """What losses are multiplied by before they are shown."""
+        return 100 if self.percent else 1
+
+    @property
+    def digits(self) -> int:
+        """Digits after the decimal point."""
+        return 2 if self.percent else 4
+
+    @property
+    def in_percent(self) -> str:
+        """End of a caption: `` in percent``, or nothing."""
+        return " in percent" if self.percent else ""
+
+    @property
+    def in_points(self) -> str:
+        """End of a phrase about differences: `` in percentage points``, or nothing."""
+        return " in percentage points" if self.percent else ""
+
+    @property
+    def of_failure(self) -> str:
+        """What a run that never had a model counts as: ``an error of 100 %``."""
+        article = "an" if self.title[0] in "aeiou" else "a"
+        return self._with(f"{article} {self.title} of {self.scale * self.worst:.4g}", " %")
+
+    def fill(self, text: str) -> str:
+        """Put the title for ``{loss}`` and its plural for ``{losses}``."""
+        return text.replace("{loss}", self.title).replace("{losses}", self.plural)
+
+    def heading(self, text: str, unit: str = "%") -> str:
+        """Name a column or an axis: ``test error, %``, but ``test log loss``."""
+        return self._with(text, f", {unit}")
+
+    def value(self, loss: float) -> str:
+        """Write a loss without its unit: ``12.34``, or a dash for NaN."""
+        return self._number(loss) if np.isfinite(loss) else "–"
+
+    def spread(self, mean: float, std: float) -> str:
+        """Write ``12.34 ± 0.21``, or only the mean where there is no deviation (NaN)."""
+        return self.value(mean) + (f" ± {self._number(std)}" if np.isfinite(std) else "")
+
+    def text(self, loss: float) -> str:
+        """Write a loss within a sentence: ``12.34 %``, or a dash for NaN."""
+        return self._with(self._number(loss), " %") if np.isfinite(loss) else "–"
+
+    def size(self, difference: float, unit: str = "percentage points") -> str:
+        """Write a difference without its sign: ``0.21 percentage points``."""
+        return self._with(self._number(abs(difference)), f" {unit}")
+
+    def signed(self, difference: float) -> str:
+        """Write a difference with its sign and without its unit: ``+0.21``, a dash for NaN."""
+        if not np.isfinite(difference):
+            return "–"
+        return f"{self.scale * difference:+.{self.digits}f}".replace("-", "−")
+
+    def change(self, difference: float) -> str:
+        """Write a difference with its sign within a sentence: ``+0.21 points``."""
+        return self._with(self.signed(difference), " points")
+
+    def _number(self, loss: float) -> str:
+        return f"{self.scale * loss:.{self.digits}f}"
+
+    def _with(self, text: str, unit: str) -> str:
+        return text + unit if self.percent else text
+
+
+ERROR = Losses()
+
+
+def of(study: Mapping[str, Any]) -> Losses:
+    """Return the losses of a study, by its key ``metric`` (default: ``error``)."""
+    name = study.get("metric", "error")
+    metric = plugins.load("metrics", name)
+    return Losses(name, metric.title, metric.percent, metric.worst)
