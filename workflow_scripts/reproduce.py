@@ -3,7 +3,7 @@
     python workflow_scripts/reproduce.py results/quickstart/manifest.json --cores 2
 
 Ends with 0 if all tables are equal, with 1 if the data or some table are not. A call that was
-interrupted goes on when it is made again.
+interrupted resumes when the command is run again.
 """
 
 import argparse

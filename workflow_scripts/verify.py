@@ -34,7 +34,7 @@ def main() -> None:
         raise UserError(str(error)) from error
     for line in found.problems:
         print(f"problem: {line}")
-    again = f"{found.same} evaluations made again gave the same bits"
+    again = f"{found.same} repeated evaluations gave the same bits"
     if found.rounded:
         again += f", {found.rounded} the same up to rounding"
     count = f"{len(found.problems)} problems" if found.problems else "no problem"

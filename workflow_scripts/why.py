@@ -1,8 +1,8 @@
-"""Say in words what the next run of a study would make, and why.
+"""Say in words what the next run of a study would do, and why.
 
     python workflow_scripts/why.py --study studies/quickstart.yaml
 
-It asks Snakemake for a dry run and sums up the reasons; nothing is made.
+It sums up the reasons that a dry run of Snakemake gives; nothing is run.
 """
 
 import argparse
@@ -23,25 +23,25 @@ from ensemble_search.study import yaml_file
 EXAMPLES = 4
 #: Rules in the order in which data flow.
 ORDER = ("fetch", "split", "configurations", "search", "surrogate", "ensemble", "fitted_ensemble")
-FOLLOWS = "what it is made from is made again"
-NEW = "not made yet"
+FOLLOWS = "its input is recomputed"
+NEW = "not computed yet"
 #: Snakemake's words for a reason -> ours; the first that fits counts, as it causes the others.
 REASONS = (
     ("Missing output files", NEW),
     ("Params have changed", "{changes}"),
     ("Updated input files", "changed or newer: {files}"),
     ("Input files updated by another job", FOLLOWS),
-    ("Set of input files has changed", "it is made from other files than before"),
-    ("Software environment", "its conda environment changed, or is used or not unlike before"),
+    ("Set of input files has changed", "it has other input files than before"),
+    ("Software environment", "its conda environment changed, or conda was switched on or off"),
     ("Code has changed", "the rule's command changed"),
     # With rerun-incomplete, Snakemake forces what it finds half-written, and says no more of it.
-    ("Forced execution", "interrupted before it had ended, or forced by an option"),
-    ("Incomplete output files", "interrupted before it had ended"),
+    ("Forced execution", "interrupted before it finished, or forced by an option"),
+    ("Incomplete output files", "interrupted before it finished"),
 )
 
 
 def main() -> None:
-    """Print what would be made, by rule and reason."""
+    """Print what would run, by rule and reason."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")

@@ -478,7 +478,7 @@ def test_why_does_not_call_an_interrupted_job_forced(finished, tmp_path):
     marker.parent.mkdir(exist_ok=True)
     marker.write_text('{"external_jobid": null}', encoding="utf-8")
     said = checkout.run(sys.executable, "workflow_scripts/why.py", "--study", "study.yaml")
-    reason = "interrupted before it had ended, or forced by an option"
+    reason = "interrupted before it finished, or forced by an option"
     assert f"search: 1 job\n  1 x {reason} (tiny wine bo 0)\n" in said
     assert "it was forced" not in said
 

@@ -132,7 +132,7 @@ class Jobs:
 
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def refits(self, ensemble: str) -> str:
-        """Say how an ensemble fits pipelines anew; empty if it does not."""
+        """Say how an ensemble refits pipelines; empty if it does not."""
         if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
             return ""
         return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})

@@ -37,8 +37,8 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
             if content(path, folder / key) != known:
                 lines.append(
                     one_line(
-                        f"'{path}' has changed since its data were read: everything made from it "
-                        "is made again"
+                        f"'{path}' has changed since its data were read: everything computed from "
+                        "it will be recomputed"
                     )
                 )
     return lines
@@ -102,5 +102,5 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     told = f" ({', '.join(facts)})" if facts else ""
     return (
         f"the data of '{description['name']}' are not those of the last time{told}: everything "
-        "made from them is made again"
+        "computed from them is recomputed"
     )

@@ -267,7 +267,7 @@ def _why(manifest: dict[str, Any]) -> str:
     if manifest["machine"].get("architecture") != provenance.machine()["architecture"]:
         changes += differences(manifest["machine"], provenance.machine(), "machine.")
     known = "; ".join(changes) or "versions and architecture are the same"
-    return f"; {known}; to have it made again, remove the folder and its checkpoints"
+    return f"; {known}; to recompute it, remove the folder and its checkpoints"
 
 
 def _folders(root: Path) -> list[Path]:
