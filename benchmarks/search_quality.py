@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # n
 from ensemble_search.ensembles.selection import select  # noqa: E402
 from ensemble_search.evaluation.status import OK  # noqa: E402
 from ensemble_search.metrics.error import ERROR  # noqa: E402
-from ensemble_search.optimizers.base import History  # noqa: E402
+from ensemble_search.optimizers.base import History, Suggestion  # noqa: E402
 from ensemble_search.runtime import plugins, signals  # noqa: E402
 from ensemble_search.runtime.code_version import code_version  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
@@ -97,10 +98,15 @@ class Own:
     def suggester(self, problem, number: int) -> Iterator:
         """Give the function from a history to a configuration and the CPU seconds it took."""
 
+        plan: Iterator[Suggestion] = iter(())
+
         def suggest(history: History):
+            nonlocal plan
             start = time.process_time()
-            rng = generator([number, 0], len(history))
-            suggestion = self.optimizer.suggest(history, rng)
+            if (suggestion := next(plan, None)) is None:
+                generators = (generator([number, 0], t) for t in count(len(history)))
+                plan = iter(self.optimizer.plan(history, generators))
+                suggestion = next(plan)
             return suggestion.configuration, time.process_time() - start
 
         with set_spread(self.spread):
