@@ -95,6 +95,7 @@ def test_defaults_are_written_out():
         ("split", {"folds": 1}, "split.folds", "greater than or equal to 2; found 1"),
         ("split", {"folds": 3, "train": 0.6}, "split", "not both; set the others to null"),
         ("split", {"folds": 3, "test": 1.0}, "split.test", "less than 1; found 1"),
+        ("autogluon", {"seconds": 0}, "autogluon.seconds", "greater than 0; found 0"),
         ("workers", 0, "workers", "greater than or equal to 1; found 0"),
         ("split", {"resample": "always"}, "split.resample", "'never' or 'per-repeat'"),
         ("methods/RS/search", "randon", "methods.RS.search", "did you mean 'random'?"),
@@ -360,6 +361,11 @@ def test_workers_are_nothing_that_a_job_or_the_report_is_told():
     one, two = (Jobs(model.check(changed("workers", n))) for n in (1, 2))
     assert one.search("wine", "bo", 0) == two.search("wine", "bo", 0)
     assert one.report() == two.report()
+
+
+def test_autogluon_is_compared_by_errors_only():
+    with pytest.raises(UserError, match="autogluon: it is compared by errors only, not by 'auc'"):
+        model.check({**GOOD, "autogluon": {}, "metric": "auc"})
 
 
 def test_the_paper_study():

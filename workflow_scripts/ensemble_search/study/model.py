@@ -9,6 +9,7 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import yaml_file
 from ensemble_search.study.sections import (
+    autogluon,
     datasets,
     ensembles,
     methods,
@@ -37,7 +38,7 @@ from ensemble_search.study.sections.surrogates import Surrogates
 #: Modules that check a section against the rest of the study, in the order of their messages.
 CHECKS = (
     names, space, metric, searches, ensembles, openml, methods, report, split, datasets, surrogates,
-    repeats,
+    autogluon, repeats,
 )  # fmt: skip
 #: Sections whose entries are plugins: modules with their folder, key, and how to make one.
 PLUGINS = {"searches": searches, "ensembles": ensembles}

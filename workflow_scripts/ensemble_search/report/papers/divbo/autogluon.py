@@ -27,10 +27,6 @@ def build(results: Results, publish) -> list[Section] | str:
     if runs.empty:
         wanted = results.study.get("autogluon")
         return f"AutoGluon {'has not run yet' if wanted else 'is not part of this study'}"
-    if not results.losses.is_error:
-        return (
-            f"AutoGluon's runs have errors only, and the study's metric is {results.losses.title}"
-        )
     finished = runs[runs["status"] == autogluon.OK]
     split = "the first repeat's split" if results.resampled else "the same split"
     parts: list = [
