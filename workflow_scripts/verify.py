@@ -1,4 +1,4 @@
-"""Check the stored results of a study, and make a sample of its evaluations again.
+"""Check the stored results of a study, and repeat a sample of its evaluations.
 
     python workflow_scripts/verify.py --study studies/quickstart.yaml --sample 5
 
@@ -18,7 +18,7 @@ def main() -> None:
     """Print the problems, and what was looked at."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
-    parser.add_argument("--sample", type=int, default=5, help="evaluations to make again (5)")
+    parser.add_argument("--sample", type=int, default=5, help="evaluations to repeat (5)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     arguments = parser.parse_args()
     if min(arguments.sample, arguments.seed) < 0:

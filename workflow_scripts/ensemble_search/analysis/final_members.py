@@ -22,9 +22,9 @@ class FinalMembers:
     members
         Iterations at which the unique members were evaluated, ascending.
     diversities
-        Of every pair on the validation part (DivBO paper, Eq. 3), shape (members, members).
+        Of every pair on the validation rows (DivBO paper, Eq. 3), shape (members, members).
     disagreement
-        :func:`disagreement` of the members on the validation part.
+        :func:`disagreement` of the members on the validation rows.
     """
 
     members: list[int]

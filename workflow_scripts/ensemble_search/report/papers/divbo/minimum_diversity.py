@@ -17,7 +17,7 @@ TITLE, ORDER = "Figures 1 and 5: diversity of suggestions", 80
 WHAT = {
     "minimum": (
         "Minimum diversity",
-        "Diversity (Eq. 3 of the paper, on the validation part) of the learner that is suggested "
+        "Diversity (Eq. 3 of the paper, on the validation rows) of the learner that is suggested "
         "at an iteration from the most similar member of the ensemble that was built at the "
         "iteration before; mean over repeats, without evaluations that failed. Near 0: the search "
         "repeats what its ensemble has.",
