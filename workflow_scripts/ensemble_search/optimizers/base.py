@@ -76,17 +76,30 @@ class History:
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """Validation losses, of shape (n,): a failed evaluation counts as the worst success.
+        """Validation losses, of shape (n,); see :meth:`imputed`."""
+        return self.imputed(np.array([self.observations[i].error for i in self.ok], dtype=float))
 
-        Without a success, as the worst loss there is. A pending evaluation counts as the median
-        of the successes, so that a batch spreads out. These are OpenBox's rules.
+    def imputed(self, losses: np.ndarray) -> np.ndarray:
+        """Extend the losses of the successes to all evaluations, by OpenBox's rules.
+
+        A failed evaluation gets the worst loss of a success (of the metric if there is none), a
+        pending one the median, so that a batch spreads out.
+
+        Parameters
+        ----------
+        losses
+            Of shape (n_ok,).
+
+        Returns
+        -------
+        losses
+            Of shape (n,).
         """
-        errors = np.array([o.error for o in self.observations], dtype=float)
-        known = errors[self.ok] if len(self.ok) else np.array([self.problem.metric.worst])
-        for i, observation in enumerate(self.observations):
-            if observation.status != OK:
-                errors[i] = np.median(known) if observation.status == PENDING else known.max()
-        return errors
+        known = losses if len(losses) else np.array([self.problem.metric.worst])
+        pending = np.array([o.status == PENDING for o in self.observations], dtype=bool)
+        result = np.where(pending, np.median(known), known.max())
+        result[self.ok] = losses
+        return result
 
     @cached_property
     def predictions(self) -> np.ndarray:

@@ -17,8 +17,7 @@ class EnsembleOptimization(BayesianOptimization):
     An ensemble of ``slots`` models is kept, which successes replace in turn
     (``round_robin.fillings``). The forest learns, for every evaluated model, the validation
     error of the ensemble with that model in the slot of this turn, and the expected improvement is
-    upon the lowest of these errors; a failed evaluation counts as the worst of them, and leaves
-    the turn where it is. All else is as in BO.
+    upon the lowest of these errors. A failed evaluation leaves the turn where it is. All else is as in BO.
 
     The paper of the method has a Gaussian process and majority votes. As in all searches here, the
     model is a random forest and the ensemble the mean of class probabilities.
@@ -31,9 +30,7 @@ class EnsembleOptimization(BayesianOptimization):
         losses = next_losses(
             history.predictions, history.labels, self.slots, history.problem.metric
         )
-        targets = np.full(len(history), losses.max())
-        targets[history.ok] = losses
-        return targets
+        return history.imputed(losses)
 
     def rank(
         self,
