@@ -40,6 +40,10 @@ class RisingBandit(per_algorithm.ArmwiseBO):
             )
         return self.model_copy(update={"budget": evaluations})
 
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the initial design is complete or an algorithm may have been eliminated."""
+        return evaluations >= min(self.initial, self.alpha * self.pull)
+
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest what the BO of the pulled algorithm would evaluate next."""
         if self.budget is None:
