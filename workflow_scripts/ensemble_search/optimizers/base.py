@@ -144,6 +144,10 @@ class Suggestion:
     why: dict[str, Any] = field(default_factory=dict)
     fidelity: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not 0 < self.fidelity <= 1:
+            raise ValueError(f"fidelity is {self.fidelity}, not a share in (0, 1]")
+
 
 class Optimizer(BaseModel, ABC):
     """Base of all optimizers: its fields are its settings, with defaults, checked by pydantic.
