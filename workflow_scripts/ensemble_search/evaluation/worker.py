@@ -71,7 +71,7 @@ def one_line(text: str) -> str:
 
 
 def is_out_of_memory(text: str) -> bool:
-    """Whether ``text`` is what C or C++ code says of a failed allocation."""
+    """Whether ``text`` reports a failed allocation, in the words of C or C++ libraries."""
     return any(words in text.lower() for words in _OUT_OF_MEMORY)
 
 
@@ -143,7 +143,7 @@ class _Worker:
         }
 
     def _limit_memory(self, memory_mb: int) -> None:
-        """Let private memory grow by what is allowed of resident memory and not yet used."""
+        """Limit the growth of private memory to the resident memory still allowed."""
         self.start_memory = resident, data = _memory()
         self.headroom = max(memory_mb * MIB - resident, 0)
         if sys.platform == "linux" and self.headroom:  # otherwise the parent ends the search

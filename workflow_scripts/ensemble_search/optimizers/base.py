@@ -193,7 +193,7 @@ class Optimizer(BaseModel, ABC):
         """
 
     def needs_results(self, evaluations: int) -> bool:
-        """Whether the suggestion after so many evaluations depends on their results.
+        """Whether the suggestion after that many evaluations depends on their results.
 
         If not, a search with several workers may ask for it while they run.
         """
@@ -205,9 +205,8 @@ class Optimizer(BaseModel, ABC):
         """Suggest one or more configurations, none of which needs the results of the others.
 
         The search evaluates them in this order, as many at a time as it has workers, and asks for
-        the next plan when all are done. A resumed search makes the plan again. By default, they are
-        those of :meth:`suggest` until it needs results; optimizers that suggest batches override
-        this.
+        the next plan when all are done. A resumed search repeats the last plan. The default plan
+        calls :meth:`suggest` until that needs results; optimizers that suggest batches override it.
 
         Parameters
         ----------

@@ -104,7 +104,7 @@ class DivBO(BayesianOptimization):
 
 
 def diversity_weight(observations: int, beta: float, tau: float) -> float:
-    """Weight of diversity after so many observations (Eq. 5), in [0, beta / 2)."""
+    """Return the weight of diversity after a number of observations (Eq. 5), in [0, beta / 2)."""
     return beta * (1 / (1 + float(np.exp(-tau * observations))) - 0.5)
 
 

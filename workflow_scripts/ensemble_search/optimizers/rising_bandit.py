@@ -84,7 +84,7 @@ def turn(
     arm
         The arm that the next evaluation belongs to.
     surviving
-        The arms not eliminated, in their order.
+        The arms not eliminated, in order.
     """
     surviving = list(rewards)
     played: dict[str, list[float]] = {arm: [] for arm in rewards}

@@ -43,7 +43,7 @@ class Evaluated:
 
 
 def read(folder: Path, space: Space) -> Evaluated:
-    """Read the successful evaluations of a search's folder, in their order.
+    """Read the successful evaluations of a search's folder, in order.
 
     Raises
     ------

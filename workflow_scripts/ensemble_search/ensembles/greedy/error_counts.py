@@ -132,7 +132,7 @@ class ManyClasses(_Counts):
         return sums + self.by_class[:, :, winner]
 
     def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from models to their errors in a round (whatever its number)."""
+        """Return the function from models to their errors in a round; ``number`` has no effect."""
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]
