@@ -81,7 +81,7 @@ def run(
     UserError
         If the budget's evaluations are exhausted before enough have succeeded.
     EvaluatorError
-        If an evaluator fails.
+        If an evaluator fails; raised when the evaluations suggested before have been stored.
     """
 
     def observed(record: Record) -> Observation:
