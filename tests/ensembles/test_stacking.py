@@ -230,7 +230,7 @@ def test_scores_of_a_search(tmp_path, evaluated):
     search, split, inputs = make(tmp_path)
     given = {"space": "divbo-small", "limits": LIMITS, "threads": 1, "folder": tmp_path / "kept"}
     given |= EVALUATOR
-    with pytest.raises(UserError, match="'stacking' fits pipelines anew: give --refits"):
+    with pytest.raises(UserError, match="'stacking' refits pipelines: give --refits"):
         ensemble_scores.write(search, split, SETTINGS, 4, tmp_path / "out")
     ensemble_scores.write(search, split, SETTINGS, 4, tmp_path / "out", given)
     table = pd.read_parquet(tmp_path / "out/scores.parquet")

@@ -5,6 +5,7 @@ import pytest
 
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.ensemble_optimization import EnsembleOptimization
+from ensemble_search.optimizers.random import RandomSearch
 from support.made_pools import fill_slots
 from support.toy_space import ToySpace, history
 
@@ -25,3 +26,14 @@ def test_the_forest_learns_the_errors_of_the_slots(failed, monkeypatch):
     assert got != plain.suggest(past, np.random.default_rng(1))
     monkeypatch.setitem(past.__dict__, "errors", targets)  # the cached property
     assert got == plain.suggest(past, np.random.default_rng(1))
+
+
+def test_in_a_batch_pending_evaluations_count_as_median_ones():
+    past = history(ToySpace(), 9, failed={4})
+    optimizer = EnsembleOptimization(slots=3)
+    known = optimizer.targets(past)
+    targets = optimizer.targets(
+        past.pending(RandomSearch().suggest(past, np.random.default_rng(0)))
+    )
+    assert targets.tolist() == [*known, np.median(known[past.ok])]
+    assert known.max() > np.median(known[past.ok])

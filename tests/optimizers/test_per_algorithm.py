@@ -90,6 +90,19 @@ def test_a_pull_is_the_bo_of_its_algorithm(failed):
     assert got.configuration["algorithm"] == arm
 
 
+def test_a_long_initial_design_is_planned_up_to_the_first_elimination():
+    optimizer = RisingBandit(pull=1, alpha=2, initial=9, budget=9)
+    past, suggestions = search(optimizer, ToySpace(), 9)
+    assert len(suggestions[-1].why["surviving"]) < 3
+    done = 0
+    while done < 9:
+        known = History(past.space, LABELS, past.observations[:done])
+        generators = (np.random.default_rng([0, 0, t]) for t in range(done, 9))
+        planned = list(optimizer.plan(known, generators))
+        assert planned == suggestions[done : done + len(planned)]
+        done += len(planned)
+
+
 def test_equal_shares():
     names = algorithms(plugins.load("spaces", "divbo")())
     shares = Counter(names[t % 11] for t in range(250))

@@ -92,4 +92,4 @@ def test_a_journal_takes_over_what_other_limits_would_not_have_changed(tmp_path,
     # The journal with most of it serves, and it stays as it was.
     assert taken_over(tmp_path / "twenty", fingerprint(20)) == [1, 2, 7, 1]
     assert taken_over(tmp_path / "other", fingerprint(10, data="b")) == []
-    assert "starts anew" in capsys.readouterr().err
+    assert "starts over" in capsys.readouterr().err

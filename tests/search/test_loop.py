@@ -14,7 +14,7 @@ import pytest
 from ensemble_search.evaluation.base import Evaluation, EvaluatorError
 from ensemble_search.evaluation.live import LiveEvaluator
 from ensemble_search.metrics.error import ERROR
-from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.optimizers.base import History, Observation, Suggestion
 from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins
@@ -247,6 +247,13 @@ def test_fidelity_is_asked_for_and_stored(tmp_path):
                 budget=Budget(evaluations=budget), seed=(0, 0),
             )  # fmt: skip
     assert asked == [r.fidelity for r in records] == [0.5] * 4
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5, 1.5, float("nan")])
+def test_a_fidelity_that_is_no_share_is_refused(share):
+    configuration = hostile_space.HostileSpace().sample(1, np.random.default_rng(0))[0]
+    with pytest.raises(ValueError, match="not a share"):
+        Suggestion(configuration, fidelity=share)
 
 
 class Failing:

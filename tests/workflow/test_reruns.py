@@ -448,7 +448,7 @@ def test_lowered_limits_evaluate_again_from_the_first_affected_evaluation(finish
     beyond = (first.cpu_seconds > 0.001) | (first.fit_seconds > 0.002)
     kept = int(beyond.to_numpy().argmax())
     text = log.read_text(encoding="utf-8")
-    assert ("starts anew" if kept == 0 else f"takes over {kept} of 8") in text
+    assert ("starts over" if kept == 0 else f"takes over {kept} of 8") in text
     observations = "results/tiny/searches/wine/random/0/observations.parquet"
     assert (pd.read_parquet(checkout.folder / observations).status == "timeout").any()
 

@@ -352,7 +352,7 @@ def test_an_edit_of_the_evaluator_reruns_the_evaluations(copied):
     path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")
     copied.snakemake("--until", "search")
     log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()
-    assert "starts anew" in log
+    assert "starts over" in log
     assert "code.evaluation: " in log
     assert "1/8" in log
 

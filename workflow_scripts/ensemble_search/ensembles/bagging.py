@@ -9,14 +9,14 @@ from ensemble_search.ensembles.base import Ensemble, Members, Pool, lowest
 class Bagging(Ensemble):
     """The evaluations with the lowest validation errors, weighted by their accuracy.
 
-    The paper does not say how the members are weighted. Here weights are proportional to
-    1 - validation error (for other metrics: 1 - loss / worst loss); an evaluation that is never
-    right has none, unless no other is better.
+    The paper does not say how the members are weighted. Here weights are proportional to validation
+    accuracy (other metrics: 1 - loss / worst loss); an evaluation that is never right gets none,
+    unless all are.
 
     Attributes
     ----------
     size
-        Members. Default 5 as in the DivBO paper; fewer as long as fewer have succeeded.
+        Members; default 5, as in the DivBO paper; fewer if fewer have succeeded.
     """
 
     size: int = Field(5, ge=1)

@@ -1,4 +1,4 @@
-"""What every post-hoc ensemble is: weights over stored predictions, for every iteration."""
+"""Base of post-hoc ensembles: weights over stored predictions, for every iteration."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -12,22 +12,21 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 
 RESOLUTION = 2.0**-32
-"""Ensembles take probabilities as multiples of this: then sums are exact, whatever their order."""
+"""Ensembles round probabilities to multiples of this, so that sums are exact in any order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """What the models predict that one evaluation's pipeline gives on each fold's other rows.
+    """Predictions of an evaluation's pipeline, refitted for every fold on the other folds.
 
     Attributes
     ----------
     out_of_fold
-        Predictions of every training row by the model that was not fitted on it, float32, of
-        shape (n_train, n_columns).
+        Out-of-fold predictions of the training rows, float32, of shape (n_train, n_columns).
     validation, test
-        Mean predictions of all the models, float32, of shape (n_samples, n_columns).
+        Mean predictions of the models, float32, of shape (n_samples, n_columns).
     predict_seconds
-        Wall seconds that all the models take to predict validation and test rows.
+        Wall seconds of all models to predict validation and test rows.
     """
 
     out_of_fold: np.ndarray
@@ -51,21 +50,21 @@ class Pool:
     errors
         Validation errors, of shape (n,); NaN for failed evaluations.
     seed
-        For ties that are broken at random, and for folds.
+        Of random ties, and of folds.
     problem
         Type of the problem, with the metric. Default: classification, error.
     predict_seconds
         Wall seconds that each evaluation took to predict validation and test rows, of shape (n,);
-        None: not known. A measurement, so nothing may be chosen by it.
+        None if unknown. As a measurement, it must not influence any choice.
     refit
-        Fits evaluations anew, given their positions and the number of folds, and returns one
-        :class:`Refit` each, None where a fit failed. It costs ``folds`` fits for each of them,
-        so only ensembles that say so (:attr:`Ensemble.refits`) have it.
+        Refits evaluations, given their positions and the number of folds; returns a :class:`Refit`
+        each, None if a fit failed. As it costs ``folds`` fits per evaluation, only ensembles with
+        :attr:`Ensemble.refits` get it.
     train_labels
         With ``refit``: labels of the training rows, int, of shape (n_train,).
     folds
-        With ``refit``, where validation is by folds: fold of every row, int, of shape
-        (n_validation,). The validation rows are the training rows then.
+        With ``refit``, if validation is by folds: fold of every row, int, of shape (n_validation,);
+        the validation rows are then the training rows.
     """
 
     predictions: np.ndarray
@@ -141,7 +140,7 @@ class Members:
         )
 
     def cost(self, predict_seconds: np.ndarray) -> float:
-        """Sum up the seconds that the members take to predict validation and test rows.
+        """Return the seconds that the members take to predict validation and test rows.
 
         Parameters
         ----------
@@ -158,7 +157,7 @@ class Ensemble(BaseModel, ABC):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-    #: Whether it fits pipelines anew, by ``pool.refit``: then its jobs get what a search gets.
+    #: Whether it uses ``pool.refit``; its jobs then get the resources of a search.
     refits: ClassVar[bool] = False
 
     @abstractmethod
@@ -166,13 +165,13 @@ class Ensemble(BaseModel, ABC):
         """Build the ensemble of a pool; None if no evaluation has succeeded."""
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """Build the ensemble of every prefix of a pool; override it where there is a faster way.
+        """Build the ensemble of every prefix of a pool; override it if there is a faster way.
 
         Returns
         -------
         ensembles
-            Entry t (from 0) uses evaluations 0..t only; it is the same object as entry t - 1
-            where nothing changed, and None as long as no evaluation has succeeded.
+            Entry t (from 0) uses evaluations 0..t only; it is the same object as entry t - 1 if
+            nothing changed, and None until an evaluation has succeeded.
         """
         result: list[Members | None] = []
         members = None
@@ -187,15 +186,15 @@ class Ensemble(BaseModel, ABC):
 def rounded(predictions: np.ndarray) -> np.ndarray:
     """Round probabilities to multiples of :data:`RESOLUTION`; float32, of the same shape.
 
-    Only those below 1/256 change: a float32 has 24 bits. Float64 sums of up to 2**20 of them are
-    exact, so whether the mean of some models ties does not depend on the order of the models.
+    Only those below 1/256 change, as a float32 has 24 bits. Float64 sums of up to 2**20 of them are
+    exact, so ties of means do not depend on the order of the models.
     """
     scale = np.float32(1 / RESOLUTION)
     return np.rint(np.asarray(predictions, dtype=np.float32) * scale) / scale
 
 
 def lowest(errors: np.ndarray, size: int) -> np.ndarray:
-    """Return the ``size`` lowest errors; the earlier one of equal ones.
+    """Return the positions of the ``size`` lowest errors, on ties the earlier.
 
     Parameters
     ----------

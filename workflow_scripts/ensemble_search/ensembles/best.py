@@ -1,4 +1,4 @@
-"""The best single learner: what a search without an ensemble delivers."""
+"""The best single learner: a search without an ensemble."""
 
 import numpy as np
 

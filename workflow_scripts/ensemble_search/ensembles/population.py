@@ -1,4 +1,4 @@
-"""Ensemble selection from the latest evaluations only: what evolution has come to."""
+"""Ensemble selection from the current population of an evolution."""
 
 import numpy as np
 from pydantic import Field
@@ -11,15 +11,15 @@ from ensemble_search.ensembles.selection import Ties, select
 class Population(Ensemble):
     """Greedy selection with replacement from the population of ``neural-ensemble-search``.
 
-    The paper of that method selects from all evaluations instead, which is ``selection``.
+    The NES paper selects from all evaluations instead, as ``selection`` does.
 
     Attributes
     ----------
     population
-        The latest successes that are selected from. Default 30 as in the DivBO paper.
+        Number of latest successes to select from; default 30, as in the DivBO paper.
     size, ties
-        Rounds of the selection (default 25) and which of equal models they add (default at
-        random); see ``Selection``.
+        Rounds of the selection (default 25) and how ties are broken (default: at random); see
+        ``Selection``.
     """
 
     population: int = Field(30, ge=1)

@@ -1,13 +1,19 @@
 """Ensemble selection with replacement (Caruana et al., ICML 2004).
 
-Every round adds the model that makes the error of the mean probability lowest, so a round has to
-know the error of (selected + a) for every model a. Two things make this cheap without changing a
-result:
+Every round adds the model that minimises the error of the mean probability, so it needs the error
+of (selected + a) for every model a. Two shortcuts leave the result unchanged:
 
+<<<<<<< HEAD
 * ``greedy.running_sums`` counts errors only on the samples whose label some model of the pool can
   still turn.
 * When a model joins the pool, the rounds before the first one that it wins stay as they are, so
   only its own error in these rounds is computed (:func:`paths`).
+=======
+* Errors are counted by ``greedy.error_counts``, which looks only at the samples whose label some
+  model of the pool can still change.
+* When a model joins the pool, the rounds before the first one that it wins do not change, so only
+  its own error in these rounds is computed (:func:`paths`).
+>>>>>>> h-core
 """
 
 from collections.abc import Callable, Iterator
@@ -30,17 +36,16 @@ class Selection(Ensemble):
     Attributes
     ----------
     size
-        Rounds; every round selects one model, and equal ones more than once. Default 25 as in
-        the DivBO paper (its Table 10 has 100 too).
+        Rounds, each selecting one model, possibly again. Default 25, as in the DivBO paper (Table
+        10 also has 100).
     use_best
-        Keep only the shortest beginning of the selection that has the lowest error of all its
-        beginnings, as AutoGluon does. Default False: all rounds are kept, as in the DivBO paper
-        and in auto-sklearn.
+        Keep only the shortest prefix of the selection with the lowest error, as AutoGluon does.
+        Default False: keep all rounds, as the DivBO paper and auto-sklearn do.
     ties
-        Which of the models with the fewest errors a round adds. ``random`` (default): one of them
-        uniformly at random, as in auto-sklearn. ``selected-first``: one that is already selected,
-        as in AutoGluon. ``log-loss``: the one that makes the log loss of the mean probability
-        lowest (:func:`log_losses`). What still ties is drawn at random.
+        Which of the models with the fewest errors a round adds. ``random`` (default): any, as in
+        auto-sklearn. ``selected-first``: one already selected, as in AutoGluon. ``log-loss``: the
+        one that minimises the log loss of the mean probability (:func:`log_losses`). Remaining ties
+        are broken uniformly at random.
     """
 
     size: int = Field(25, ge=1, le=1000)
@@ -104,16 +109,16 @@ def select(
     predictions
         Class probabilities, float32, of shape (n, n_validation, n_columns), n at least 1, without
         NaN. Two classes may have one column (the probability of class 1) or two, of which the
-        second is used, so both forms give the same ensemble: class 1 where the mean is above 0.5.
+        second is used.
     labels
         Validation labels, int, of shape (n_validation,).
     size, ties, use_best
         See :class:`Selection`.
     seed
-        Of random ties. The draw of a model depends on (seed, round, its index) only, so that
-        models after it do not change which of those before it wins.
+        Of random ties. A model's draw depends on (seed, round, its index) only, so that later
+        models do not change the order of earlier ones.
     metric
-        What the ensemble is to minimise. Default: the error.
+        Loss to minimise; default: the error.
 
     Returns
     -------
@@ -133,7 +138,7 @@ def paths(
     ties: Ties = "random",
     metric: Metric = ERROR,
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield, for every prefix of the pool, the selected indices and the errors round by round.
+    """Yield, for every prefix of the pool, the selected indices and the errors by round.
 
     Parameters are those of :func:`select`. Errors are counts of wrong labels, or losses by another
     metric.
@@ -150,21 +155,25 @@ def paths(
 def log_losses(right: np.ndarray) -> np.ndarray:
     """Mean negative logarithm of the labels' probabilities, in nats, of shape (k,).
 
-    Rounded to a float32: the last bits of a logarithm depend on the processor, and no tie may.
+    Rounded to a float32, as the last bits of a logarithm depend on the processor.
 
     Parameters
     ----------
     right
-        Mean probabilities of the true labels, of shape (k, n_samples); those below
-        ``base.RESOLUTION``, 2^-32, count as that.
+        Mean probabilities of the true labels, of shape (k, n_samples); clipped below at
+        ``base.RESOLUTION``, 2^-32.
     """
     return -np.log(np.maximum(right, RESOLUTION)).mean(axis=1).astype(np.float32)
 
 
 class _Round:
+<<<<<<< HEAD
     """One round: the sums before it, what scores models, its winner and the winner's key.
+=======
+    """A round: the sums before it, the counter of errors, its winner and the winner's key.
+>>>>>>> h-core
 
-    ``right`` is the sum of the labels' probabilities before it (of rule ``log-loss`` only).
+    ``right`` is the sum of the true labels' probabilities before it (``log-loss`` only).
     """
 
     __slots__ = ("key", "right", "score", "sums", "winner")
@@ -177,7 +186,7 @@ class _Round:
 
 
 class _Rounds:
-    """The rounds of one selection. A key is (errors, what the rule adds, random draw)."""
+    """The rounds of a selection. A key is (errors, criterion of the tie rule, random draw)."""
 
     def __init__(
         self,
@@ -188,8 +197,13 @@ class _Rounds:
         ties: Ties,
         metric: Metric,
     ):
+<<<<<<< HEAD
         self.candidates, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
         # The first draws are the same however many follow.
+=======
+        self.pool, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
+        # The first draws do not depend on their number.
+>>>>>>> h-core
         self.draws = [
             np.random.default_rng([seed, number]).random(len(predictions))
             for number in range(1, size + 1)
@@ -202,8 +216,13 @@ class _Rounds:
         return [r.winner for r in self.rounds], [r.key[0] for r in self.rounds]
 
     def join(self, new: int) -> None:
+<<<<<<< HEAD
         """Let a model win the first round that it can, and forget those that follow."""
         model = self.candidates.models(new, new + 1).copy()
+=======
+        """Let a model win the first round that it can, and drop the later rounds."""
+        model = self.pool.models(new, new + 1).copy()
+>>>>>>> h-core
         for place, current in enumerate(self.rounds):
             wrong = current.score(model)[0].item()
             if wrong > current.key[0]:
@@ -215,8 +234,13 @@ class _Rounds:
                 return
 
     def fill(self, n: int) -> None:
+<<<<<<< HEAD
         """Append the rounds that are missing, choosing among the first ``n`` models."""
         models = self.candidates.models(0, n)
+=======
+        """Append the missing rounds, choosing among the first ``n`` models."""
+        models = self.pool.models(0, n)
+>>>>>>> h-core
         for place in range(len(self.rounds), self.size):
             self.rounds.append(self._begin())
             wrong = self.rounds[place].score(models)
@@ -239,7 +263,7 @@ class _Rounds:
         return _Round(sums, self.candidates.scorer(sums, len(self.rounds) + 1), right)
 
     def _second(self, place: int, models: np.ndarray) -> np.ndarray:
-        """Return what decides between models that err alike, the lowest first, shape (k,)."""
+        """Return the tie rule's criterion for models, to be minimised, of shape (k,)."""
         if self.ties == "selected-first":
             selected = {r.winner for r in self.rounds[:place]}
             return np.array([model not in selected for model in models.tolist()])
@@ -249,12 +273,12 @@ class _Rounds:
 
 
 def _counts(path: list[int], errors: list[int], use_best: bool) -> dict[int, int]:
-    """Count how often each model is selected, by ascending index."""
+    """Count the selections of each model, by ascending index."""
     kept = path[: int(np.argmin(errors)) + 1] if use_best else path
     return {i: kept.count(i) for i in sorted(set(kept))}
 
 
 def _members(counts: dict[int, int], indices: np.ndarray) -> Members:
-    """Turn the counts of models, numbered as in ``indices``, into an ensemble."""
+    """Make the ensemble of counted models, which are positions in ``indices``."""
     weights = np.array(list(counts.values()))
     return Members(indices[list(counts)], weights / weights.sum())

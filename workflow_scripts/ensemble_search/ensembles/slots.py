@@ -10,10 +10,10 @@ from ensemble_search.ensembles.greedy.round_robin import fillings
 
 
 class Slots(Ensemble):
-    """The slots that the search ``ensemble-optimization`` works on, of any search.
+    """The slots of ``ensemble-optimization``, filled from any search.
 
-    Each slot counts the same; a model that is in several counts several times. One slot is chosen
-    anew after every success, so the validation error may rise again.
+    Slots have equal weights; a model in several slots counts several times. Each success refills a
+    slot, so the validation error may rise again.
 
     Attributes
     ----------

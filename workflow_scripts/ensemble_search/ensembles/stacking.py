@@ -16,21 +16,21 @@ MODEL = {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}
 class Stacking(Ensemble):
     """LightGBM on out-of-fold predictions of the evaluations with the lowest validation errors.
 
-    The pipelines are fitted anew on each part of the training set that leaves one fold out. The
-    second level learns from their predictions of the folds; what it is given to predict other rows
-    is the mean over the models of the folds. Validation rows are never fitted. An evaluation of
-    which a fit fails is left out; if that leaves none, the best evaluation stands alone.
+    The pipelines are refitted on the training rows without one fold at a time. The second level
+    learns from their out-of-fold predictions; for other rows, it gets the mean over the models of
+    the folds. Validation rows are never fitted. Evaluations with a failed refit are left out; if
+    none remains, the best evaluation stands alone.
 
-    Where the search validates by folds, its own out-of-fold predictions are what the second level
-    learns from. The validation rows are predicted by cross-validation of the second level, on the
-    same folds.
+    If the search validates by folds, the second level learns from the search's own out-of-fold
+    predictions, and ``folds`` has no effect; its validation predictions are out-of-fold on the same
+    folds.
 
     Attributes
     ----------
     size
-        Members. Default 5 as in the DivBO paper; fewer as long as fewer have succeeded.
+        Members; default 5, as in the DivBO paper; fewer if fewer have succeeded.
     folds
-        Default 5 as in the DivBO paper; stratified, shuffled with the pool's seed.
+        Folds; default 5, as in the DivBO paper; stratified, shuffled with the pool's seed.
     """
 
     refits: ClassVar[bool] = True
@@ -51,7 +51,8 @@ class Stacking(Ensemble):
         return _Stack(np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.folds)
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; fits each evaluation that is ever a member, once."""
+        """See :meth:`Ensemble.build_prefixes`; refits every evaluation that is ever a member
+        once."""
         prefixes = (lowest(pool.errors[:n], self.size) for n in range(1, len(pool.errors) + 1))
         needed = sorted({int(i) for top in prefixes for i in top})
         if not needed:
@@ -64,7 +65,7 @@ class Stacking(Ensemble):
 
 @dataclass(frozen=True, eq=False)
 class _Stack(Members):
-    """Members whose predictions are combined by a model; the weights are equal and mean nothing.
+    """Members whose predictions are combined by a model; the equal weights are unused.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class _Stack(Members):
         self, validation: np.ndarray, test: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """See :meth:`Members.predict_both`; only predictions of the refits are used."""
-        X, y, n_classes = self._features("out_of_fold"), self.train_labels, validation.shape[2]
+        X, y, columns = self._features("out_of_fold"), self.train_labels, validation.shape[2]
 
         def predict(rows: np.ndarray | slice, others: np.ndarray) -> np.ndarray:
             from lightgbm import LGBMClassifier
@@ -96,13 +97,13 @@ class _Stack(Members):
                 **MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1
             )
             model.fit(X[rows], y[rows])
-            return CLASSIFICATION.compress(CLASSIFICATION.predict(model, others, max(n_classes, 2)))
+            return CLASSIFICATION.compress(CLASSIFICATION.predict(model, others, max(columns, 2)))
 
         everything = slice(None)
         test = predict(everything, self._features("test"))
         if self.folds is None:
             return predict(everything, self._features("validation")), test
-        out_of_fold = np.empty((len(y), n_classes), np.float32)
+        out_of_fold = np.empty((len(y), columns), np.float32)
         for held in (self.folds == number for number in range(self.folds.max() + 1)):
             out_of_fold[held] = predict(~held, X[held])
         return out_of_fold, test

@@ -1,4 +1,4 @@
-"""What an evaluator is: the search asks it what becomes of a configuration."""
+"""Interface between a search and what evaluates its configurations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,32 +9,31 @@ import numpy as np
 
 
 class EvaluatorError(RuntimeError):
-    """The evaluator cannot do its work at all: an error of the search, of no configuration."""
+    """The evaluator itself failed: an error of the search, not of a configuration."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of one configuration.
+    """Result of evaluating a configuration.
 
     Attributes
     ----------
     status
-        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (predictions that are none).
+        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (unusable predictions).
     validation, test
         Class probabilities, float32, of shapes (n_validation, n_classes) and (n_test, n_classes);
-        None unless the status is ``ok``. Where the split has folds, one model is fitted a fold:
-        the validation rows are all training rows, each predicted by the model that was not fitted
-        on it, and the test predictions are the mean over the models.
+        None unless the status is ``ok``. With folds, the former are out-of-fold predictions of all
+        training rows, the latter means over the folds' models.
     fit_seconds
-        Wall-clock seconds to build, fit and predict, all folds together.
+        Wall-clock seconds to build, fit and predict, over all folds.
     cpu_seconds
-        CPU seconds of the worker and its children meanwhile.
+        CPU seconds of the worker and its children.
     predict_seconds
         Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
     memory_mb
-        Largest resident memory meanwhile in MiB, interpreter and data included: of the worker, as
-        the kernel counts it, and of its children as often as it was looked at. Of a killed
-        evaluation what was seen; the limit if it was killed for memory.
+        Peak resident memory in MiB, including interpreter and data: the worker's as the kernel
+        counts it, or the largest sample of worker and children if that is higher. Of a killed
+        evaluation, the largest sample, or the limit if that was exceeded.
     error_type, message
         Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
     """
@@ -75,7 +74,7 @@ class Evaluator(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Let an evaluation under way in another thread end soon, with EvaluatorError."""
+        """End an evaluation in another thread soon, with EvaluatorError; irreversible."""
         ...
 
 

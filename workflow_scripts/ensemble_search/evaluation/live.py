@@ -1,4 +1,4 @@
-"""Evaluating one configuration after another in a worker process, under limits (parent side)."""
+"""Evaluation in a worker process under limits of time and memory: the parent's side."""
 
 import json
 import time
@@ -15,29 +15,27 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 
 START_SECONDS = 300
-#: A worker that is killed from outside is no fault of the configuration: it gets a second try.
+#: A worker killed from outside is not the configuration's fault: try again.
 TRIES = 2
-#: Seconds by the clock beyond twice the limit of CPU seconds.
+#: Wall-clock seconds allowed beyond twice the limit of CPU seconds.
 GRACE_SECONDS = 5
-#: Resident memory up to which a worker that does nothing is kept ready; more may be too much.
+#: A spare worker is kept only if an idle one takes no more resident memory.
 SPARE_MB = 1000
-#: A worker that dies of a signal with this share of its memory in use died for want of more.
+#: A worker that dies of a signal with this share of its memory in use ran out of it.
 NEARLY_FULL = 0.75
 
 
 class _LimitError(Exception):
-    """An evaluation has gone beyond a limit: status, name of the error, message."""
+    """An evaluation exceeded a limit; the arguments are status, error type and message."""
 
 
 class LiveEvaluator:
-    """Fits configurations in a worker process that is killed when it goes beyond a limit.
+    """Fit configurations in a worker process that is killed when it exceeds a limit.
 
-    The worker lives on from evaluation to evaluation and is replaced when it has died, was killed,
-    or keeps memory, children or threads of an evaluation. A new one takes seconds to start, so from
-    the first replacement on a spare one is started ahead, in the background, and waits. Workers die
-    with the thread that called :meth:`evaluate` first. They get the training set and the features
-    of the other two; labels of the validation and test sets never reach them. Use as a context
-    manager.
+    The worker is reused until it dies, is killed, or retains memory, children or threads of an
+    evaluation. As a new one takes seconds to start, a spare one is kept ready after the first
+    replacement. A worker dies with the thread that started it. Workers get the training set and the
+    features of the other two, never validation or test labels. Use as a context manager.
 
     Parameters
     ----------
@@ -46,14 +44,13 @@ class LiveEvaluator:
     inputs
         ``inputs.npz`` of a split.
     seconds
-        CPU seconds of the worker's process tree that an evaluation may take for each of its
-        threads. Code that waits or hangs instead of working ends after 2 * seconds + 5 by the
-        clock. Where the kernel says so (Linux), the clock stands still while the tree waits for
-        a processor: a busy machine does not turn an evaluation into a time-out.
+        CPU seconds per thread that the worker's process tree may take for an evaluation. Code that
+        waits or hangs is stopped after 2 * seconds + 5 of wall time. On Linux, time in which the
+        tree waits for a processor does not count: a busy machine causes no time-outs.
     memory_mb
-        Resident memory of the worker's process tree in MiB, interpreter and data included. What
-        the worker itself allocates beyond that fails with MemoryError (RLIMIT_DATA, on Linux);
-        its children are caught by watching.
+        Resident memory of the worker's process tree in MiB, interpreter and data included.
+        Allocations of the worker beyond that fail with MemoryError (RLIMIT_DATA, on Linux); its
+        children's memory is sampled.
     threads
         Threads of BLAS and OpenMP, and those that the space may give to a learner.
     """
@@ -81,13 +78,13 @@ class LiveEvaluator:
         self.close()
 
     def close(self) -> None:
-        """Kill the workers and all that they have started."""
+        """Kill the workers and their descendants."""
         workers, self._worker, self._spare = (self._worker, self._spare), None, None
         for worker in filter(None, workers):
             worker.kill()
 
     def cancel(self) -> None:
-        """Let an evaluation under way in another thread end within a step, with EvaluatorError."""
+        """See :meth:`Evaluator.cancel`."""
         self._cancelled = True
 
     def _check_cancelled(self) -> None:
@@ -95,7 +92,7 @@ class LiveEvaluator:
             raise EvaluatorError("the evaluation was cancelled")
 
     def _replace(self) -> None:
-        """Kill the worker; the next one starts at once, unless it waits already."""
+        """Kill the worker and start the next one, unless a spare is ready."""
         worker, self._worker = self._worker, None
         worker.kill()
         self._replaces = True
@@ -106,18 +103,19 @@ class LiveEvaluator:
             self._spare = WorkerProcess(self._settings)
 
     def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
-        """Fit the pipeline of a configuration, and predict the validation and the test rows.
+        """Fit the pipeline of a configuration and predict the validation and test rows.
 
         The result depends on configuration and fidelity alone: every evaluation starts from the
-        same global random state, working directory, environment and data. The limits are those
-        of the whole evaluation, however many folds it fits.
+        same global random state, working directory, environment and data. The limits apply to the
+        whole evaluation, however many folds it fits.
 
         Raises
         ------
         UserError
             If the memory limit is too low for the worker itself.
         EvaluatorError
-            If the worker does not start. Whatever a configuration does is a result instead.
+            If no worker starts or survives, or after :meth:`cancel`. Whatever a configuration does
+            is a result instead.
         """
         self._id += 1
         request = json.dumps(
@@ -131,13 +129,13 @@ class LiveEvaluator:
                 if result:
                     return result
                 self._replace()
-        except BaseException:  # an interrupt: the worker is in the middle of something
+        except BaseException:  # an interrupt: the worker's state is unknown
             self.close()
             raise
         raise EvaluatorError(f"the worker died {TRIES} times before it took an evaluation")
 
     def _start(self) -> WorkerProcess:
-        """Take the spare worker, if it lives, or a new one, and wait until it is ready."""
+        """Wait until the spare worker, if alive, or a new one is ready."""
         worker, self._spare = self._spare, None
         if worker and not worker.alive:  # killed from outside
             worker.kill()
@@ -169,7 +167,7 @@ class LiveEvaluator:
         return worker
 
     def _attempt(self, worker: WorkerProcess, request: bytes, last: bool) -> Evaluation | None:
-        """Evaluate; None if the worker has died of something that is not the configuration."""
+        """Evaluate; None if the worker died through no fault of the configuration."""
         start = time.monotonic()
         worker.begin()
 
@@ -197,7 +195,7 @@ class LiveEvaluator:
                 most := 2 * self._seconds + GRACE_SECONDS
             ):
                 raise _LimitError("timeout", "TimeoutError", f"more than {most:g} s by the clock")
-            if memory > self._memory and (memory := worker.shared_out_memory()) > self._memory:
+            if memory > self._memory and (memory := worker.proportional_memory()) > self._memory:
                 text = f"{memory // MIB} MiB resident, {self._memory // MIB} allowed"
                 raise _LimitError("memory", "MemoryError", text)
 
@@ -215,7 +213,7 @@ class LiveEvaluator:
             error_type, message = worker.cause_of_death()
             if error_type == "SIGKILL" and not last:
                 return None
-            # Much C code does not look whether it got the memory it asked for.
+            # Much C code does not check whether an allocation succeeded.
             full = worker.private > NEARLY_FULL * self._private_limit
             lacking = error_type != "SIGKILL" and (full or is_out_of_memory(worker.stderr))
             return failure("memory" if lacking else "crash", error_type, message)

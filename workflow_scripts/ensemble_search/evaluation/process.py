@@ -1,4 +1,4 @@
-"""The worker process as its parent sees it: its pipes, its process tree, and how it ends."""
+"""A worker process, seen from its parent: pipes, use of resources, and termination."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ THREADS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-#: Seconds between two looks at the worker: they grow from the first to the second.
+#: Seconds between samples of the worker, growing from the first to the second.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
 _STDERR_BYTES = 8192
 _HEADER_BYTES = 65536
@@ -38,16 +38,16 @@ class WorkerProcess:
     Parameters
     ----------
     settings
-        ``space``, ``inputs``, ``memory_mb`` and ``threads``, as the evaluator has them.
+        ``space``, ``inputs``, ``memory_mb`` and ``threads``, of the evaluator.
 
     Attributes
     ----------
     cpu, queued
-        Seconds since :meth:`begin` for which the tree ran, and could have run.
+        Seconds since :meth:`begin` in which the tree ran, and in which it waited for a processor.
     private
         Largest private memory of the worker since then, in bytes.
     resident
-        Largest resident memory of the tree that was seen since then, in bytes.
+        Largest sampled resident memory of the tree since then, in bytes.
     """
 
     def __init__(self, settings: Mapping[str, Any]):
@@ -71,7 +71,7 @@ class WorkerProcess:
             [sys.executable, "-P", "-m", "ensemble_search.evaluation.worker", json.dumps(settings)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            # A pipe of which the end is kept: no flood of messages fills a disk.
+            # A pipe, of which only the end is kept, so that messages cannot fill a disk.
             stderr=subprocess.PIPE,
             pass_fds=(request_end, reply_end),
             env=environment,
@@ -96,7 +96,7 @@ class WorkerProcess:
 
     @property
     def stderr(self) -> str:
-        """The last lines that the worker has written to stderr."""
+        """The last lines that the worker wrote to stderr."""
         return self._said.decode(errors="replace").strip()
 
     def send(self, request: bytes) -> None:
@@ -108,14 +108,14 @@ class WorkerProcess:
     def receive(
         self, check: Callable[[], None], identity: int | None = None, body_bytes: int = 0
     ) -> tuple[dict[str, Any], bytearray]:
-        """Wait for a message, calling ``check`` at every step: it raises to give up.
+        """Wait for a message, regularly calling ``check``, which raises to give up.
 
         Raises
         ------
         EOFError
             If the worker has died.
         ValueError
-            If something else than the expected message came through the pipe.
+            If anything but the expected message arrives.
         """
         received, step = bytearray(), FIRST_STEP
         due = time.monotonic() + step
@@ -132,7 +132,7 @@ class WorkerProcess:
                 due = time.monotonic() + step
 
     def _read(self, seconds: float, received: bytearray) -> bool:
-        """Read once what is there within some seconds; EOFError if the pipe was closed."""
+        """Read once, waiting some seconds at most; EOFError if the worker closed its pipe."""
         events = self._selector.select(seconds)
         for key, _ in events:
             part = os.read(key.fd, 65536)
@@ -146,7 +146,7 @@ class WorkerProcess:
         return bool(events)
 
     def cause_of_death(self) -> tuple[str, str]:
-        """Name of the signal, or ``exit``, and one line about it."""
+        """Return the name of the signal, ``exit`` or ``ProtocolError``, and a line about it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=2)
         with contextlib.suppress(EOFError):
@@ -161,7 +161,7 @@ class WorkerProcess:
         return name, one_line(": ".join([text, *said]))
 
     def begin(self) -> None:
-        """Count CPU seconds and the rest of the figures from here."""
+        """Reset the measurements."""
         self._descendants.clear()
         with contextlib.suppress(EOFError):
             while self._read(0, bytearray()):
@@ -173,7 +173,7 @@ class WorkerProcess:
         self._start_queued, self.queued = _queued_seconds([self._tree]), 0.0
 
     def watch(self) -> int:
-        """Bring the figures up to date, and return the resident bytes of the tree."""
+        """Update the measurements and return the resident bytes of the tree."""
         self._descendants |= set(_descendants(self._process.pid))
         cpu, memory = -self._start_cpu, 0
         for process in (self._tree, *self._descendants):
@@ -189,11 +189,11 @@ class WorkerProcess:
         self.resident = max(self.resident, memory)
         return memory
 
-    def shared_out_memory(self) -> int:
-        """Resident bytes of the tree; pages that its processes share count once, where known.
+    def proportional_memory(self) -> int:
+        """Resident bytes of the tree, with pages shared within it counted once where possible.
 
-        The kernel only tells the shares of all processes, so a worker without children is charged
-        for what it shares: with others, such as the spare worker, or not.
+        The kernel's proportional set size also divides by sharers outside the tree, such as the
+        spare worker; so a worker without children is charged its full resident memory.
         """
         memory = 0
         for process in (self._tree, *self._descendants):
@@ -207,10 +207,10 @@ class WorkerProcess:
         return memory
 
     def kill(self) -> None:
-        """Kill the worker and its descendants, those too that left its process group."""
+        """Kill the worker and its descendants, including those that left its process group."""
         pid = self._process.pid
         with contextlib.suppress(psutil.NoSuchProcess):
-            self._tree.suspend()  # it starts no more
+            self._tree.suspend()  # so that it forks no more
         for _ in range(100):
             known = {*self._descendants, *_descendants(pid), *_session(pid)}
             living = [p for p in known if p.pid != pid and _lives(p)]
@@ -231,7 +231,7 @@ class WorkerProcess:
 def _parse(
     received: bytearray, identity: int | None, body_bytes: int
 ) -> tuple[dict[str, Any], bytearray] | None:
-    """Take a message apart; None while it is incomplete, ValueError if it cannot be one."""
+    """Parse a message; None while it is incomplete, ValueError if it is malformed."""
     if len(received) < LENGTHS.size:
         return None
     header_size, body_size = LENGTHS.unpack_from(received)
@@ -248,7 +248,7 @@ def _parse(
 
 
 def _descendants(pid: int) -> list[psutil.Process]:
-    """Children, their children, and so on; from /proc, as psutil reads all processes for it."""
+    """All descendants, from /proc where possible: psutil would read every process."""
     if not _HAS_CHILDREN_FILE:
         with contextlib.suppress(psutil.NoSuchProcess):
             return psutil.Process(pid).children(recursive=True)
@@ -266,7 +266,7 @@ def _descendants(pid: int) -> list[psutil.Process]:
 
 
 def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
-    """Seconds for which threads could have run, but had no processor; 0 where unknown."""
+    """Seconds in which threads waited for a processor; 0 where unknown."""
     nanoseconds = 0
     for process in processes:
         with contextlib.suppress(OSError):
@@ -278,7 +278,7 @@ def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
 
 
 def _session(pid: int) -> list[psutil.Process]:
-    """Processes of the session that the worker leads: found even when it is dead."""
+    """Processes of the worker's session, found even after its death."""
     found = []
     for other in psutil.pids():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Evaluating several configurations side by side, each by an evaluator of its own."""
+"""Concurrent evaluations, each by an evaluator of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,14 +10,14 @@ from ensemble_search.evaluation.base import Evaluation, Evaluator
 
 
 class SideBySide:
-    """Starts evaluations, at most one an evaluator; a context manager.
+    """Run evaluations concurrently, one per evaluator; a context manager.
 
-    On leaving it, evaluations whose results nobody waits for are cancelled.
+    On exit, several evaluators are cancelled, a single one is not.
 
     Parameters
     ----------
     evaluators
-        At least one. A single one works in the calling thread, when its result is asked for.
+        At least one. A single one runs in the calling thread, when the result is requested.
     """
 
     def __init__(self, evaluators: Sequence[Evaluator]):
@@ -37,7 +37,7 @@ class SideBySide:
             self._threads.shutdown(cancel_futures=True)
 
     def start(self, values: Mapping[str, Any], fidelity: float) -> Callable[[], Evaluation]:
-        """Start an evaluation, and return what waits for its result; see ``Evaluator.evaluate``."""
+        """Start an evaluation (``Evaluator.evaluate``); return a function that waits for it."""
         if not self._threads:
             return partial(self._evaluate, values, fidelity)
         return self._threads.submit(self._evaluate, values, fidelity).result

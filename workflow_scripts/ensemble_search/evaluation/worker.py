@@ -1,6 +1,6 @@
 """Worker process: fits configurations (``python -m ensemble_search.evaluation.worker``).
 
-It is started and watched by ``LiveEvaluator``. Messages in both directions are two lengths
+``LiveEvaluator`` starts and supervises it. Messages in both directions are two lengths
 (:data:`LENGTHS`), a JSON header, and raw float32 bytes.
 """
 
@@ -34,9 +34,9 @@ from ensemble_search.runtime import plugins, signals
 LENGTHS = struct.Struct("<QQ")
 MIB = 2**20
 MESSAGE_LENGTH = 300
-#: What an evaluation may leave behind, as a share of the memory that was free at the start.
+#: Share of the memory free at the start that an evaluation may leave allocated.
 LEFTOVER_SHARE = 0.25
-#: Imported at the start, so that no evaluation is charged for it; a space may name its own.
+#: Imported at the start, so that no evaluation pays for it, unless the space has ``modules``.
 MODULES = (
     "ensemble_search.learners.pipeline",
     "ensemble_search.learners.preprocessors",
@@ -65,13 +65,13 @@ _OUT_OF_MEMORY = ("bad_alloc", "bad allocation", "out of memory", "cannot alloca
 
 def one_line(text: str) -> str:
     """Fold white space and cut to :data:`MESSAGE_LENGTH` characters."""
-    # Cut before and after: a message may be megabytes long. It need not be valid text.
+    # Cut first: a message may be megabytes long. It need not be valid text.
     text = text[: 10 * MESSAGE_LENGTH].encode("utf-8", "replace").decode()
-    return " ".join(text[: 10 * MESSAGE_LENGTH].split())[:MESSAGE_LENGTH]
+    return " ".join(text.split())[:MESSAGE_LENGTH]
 
 
 def is_out_of_memory(text: str) -> bool:
-    """Whether C or C++ code says in ``text`` that an allocation failed."""
+    """Whether ``text`` reports a failed allocation, in the words of C or C++ libraries."""
     return any(words in text.lower() for words in _OUT_OF_MEMORY)
 
 
@@ -99,7 +99,7 @@ def write_message(fd: int, header: Mapping[str, Any], *arrays: np.ndarray) -> No
 
 @contextlib.contextmanager
 def _clean_state() -> Iterator[None]:
-    """Make an evaluation independent of those before it, and leave no trace for those after."""
+    """Isolate an evaluation from those before and after it."""
     folder, environment = os.getcwd(), dict(os.environ)
     random.seed(0)
     np.random.seed(0)
@@ -128,7 +128,7 @@ class _Worker:
             self.n_classes = len(arrays["classes"])
         self.threads = threads
         gc.collect()
-        gc.freeze()  # makes collecting after an evaluation a matter of microseconds
+        gc.freeze()  # so that collecting after an evaluation takes microseconds
         self._limit_memory(memory_mb)
         self.n_threads = threading.active_count()
         self.standard = self._standard_files()
@@ -143,10 +143,10 @@ class _Worker:
         }
 
     def _limit_memory(self, memory_mb: int) -> None:
-        """Let private memory grow as far as it could if all of it were resident."""
+        """Limit the growth of private memory to the resident memory still allowed."""
         self.start_memory = resident, data = _memory()
         self.headroom = max(memory_mb * MIB - resident, 0)
-        if sys.platform == "linux" and self.headroom:  # without: the parent ends the search
+        if sys.platform == "linux" and self.headroom:  # otherwise the parent ends the search
             resource.setrlimit(resource.RLIMIT_DATA, (data + self.headroom,) * 2)
 
     def evaluate(
@@ -163,7 +163,7 @@ class _Worker:
                 predictions, predict_seconds = self._fit_predict(values, fidelity)
         except InvalidPredictionError as error:
             status, kind, message = "invalid", "InvalidPrediction", str(error)
-        except BaseException as error:  # sys.exit and KeyboardInterrupt of a learner too
+        except BaseException as error:  # including sys.exit and KeyboardInterrupt
             kind = type(error).__name__
             with contextlib.suppress(Exception):
                 message = str(error)
@@ -188,7 +188,7 @@ class _Worker:
     def _fit_predict(
         self, values: Mapping[str, Any], fidelity: float
     ) -> tuple[list[np.ndarray], float]:
-        """Fit once, or once a fold; return validation and test predictions, and their seconds."""
+        """Fit once, or once per fold; return validation and test predictions and their seconds."""
         X, y, folds = (self.data[name] for name in ("X_train", "y_train", "folds"))
         if not folds.size:
             rows = share_of_rows(y, fidelity)
@@ -217,7 +217,7 @@ class _Worker:
         return predictions, time.perf_counter() - start
 
     def _changed(self) -> str | None:
-        """Say what an evaluation left behind that only a new process gets rid of."""
+        """Name what an evaluation left behind that only a new process clears; None if nothing."""
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -255,10 +255,9 @@ def _memory() -> tuple[int, int]:
 
 
 def _forget_peak() -> int | None:
-    """Let the kernel count the peak of resident memory from here (Linux).
+    """Reset the kernel's peak of resident memory (Linux), or return the lifetime peak in bytes.
 
-    Where it does not, return the peak of the whole life of this process in bytes: only what goes
-    beyond it can be told to belong to what follows.
+    Without a reset, only what exceeds the earlier peak can be attributed to what follows.
     """
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
@@ -289,7 +288,7 @@ def _release_memory() -> None:
 
 
 def _be_a_child() -> None:
-    """What a process forked by a learner does first: die with the worker, obey signals."""
+    """Make a process forked by a learner die with the worker and obey signals."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signals.prctl(signals.PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -301,7 +300,7 @@ def main() -> None:
     requests, replies = settings.pop("requests"), settings.pop("replies")
     signals.with_parent(settings.pop("parent"), signal.SIGKILL)
     signals.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
-    for number in _SIGNALS:  # these are for the parent; a handler, not SIG_IGN, as exec undoes it
+    for number in _SIGNALS:  # not SIG_IGN, which a learner's programs would inherit
         signal.signal(number, lambda *_: None)
         signal.siginterrupt(number, False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -313,12 +312,12 @@ def main() -> None:
             header, _ = LENGTHS.unpack(read_exactly(requests, LENGTHS.size))
             request = json.loads(read_exactly(requests, header))
             reply, predictions = worker.evaluate(request["values"], request["fidelity"])
-            if os.getpid() != pid:  # a learner forked, and this is the child that came back
+            if os.getpid() != pid:  # a child forked by a learner
                 os._exit(0)
             write_message(replies, {**reply, "id": request["id"]}, *predictions)
     except EOFError:  # the parent is done with this worker
         pass
-    os._exit(0)  # whatever threads a learner has left
+    os._exit(0)  # even if a learner left threads
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Operators of the pipelines: each with its hyperparameters and its scikit-learn estimator."""
+"""Operators of the pipelines: hyperparameters and scikit-learn estimators."""

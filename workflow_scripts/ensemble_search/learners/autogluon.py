@@ -1,9 +1,9 @@
-"""Six of AutoGluon's learners with the hyperparameters that its searches vary (version 0.4).
+"""Six of AutoGluon's learners with the hyperparameters that version 0.4 searches.
 
-Boosters add trees until the log loss of a tenth of the training rows has not fallen for
-``PATIENCE`` trees; the trees up to the best one are kept, and the tenth is not trained on.
-(AutoGluon stops by the metric itself, on the validation rows. These are not for the learners to
-see here, and the error of a tenth of the training rows has too few steps to stop by.)
+Boosters stop early when the log loss of a held-out tenth of the training rows has not fallen for
+``PATIENCE`` trees; the trees up to the best one are kept. (AutoGluon stops by the metric on the
+validation rows. Learners must not see these here, and the error of a tenth of the training rows is
+too coarse.)
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ _LEARNING_RATE = {"bounds": (5e-3, 0.2), "log": True}
 
 
 class EarlyStopping(ClassifierMixin, BaseEstimator):
-    """Fit a booster to some of the rows, and stop it by the others.
+    """Fit a booster with early stopping on held-out rows.
 
     Parameters
     ----------
     booster
-        Unfitted classifier that stops early by rows that its ``fit`` is given.
+        Unfitted classifier whose ``fit`` takes rows for early stopping.
     fit_arguments
-        Function of those rows and their labels that makes the arguments of ``fit``.
+        Function from these rows and their labels to the arguments of ``fit``.
     predict_arguments
         Arguments of ``predict_proba``.
     """
@@ -39,7 +39,7 @@ class EarlyStopping(ClassifierMixin, BaseEstimator):
         self.predict_arguments = predict_arguments
 
     def fit(self, X, y):
-        """Fit; ValueError if no class has two rows, so that none can be held out."""
+        """Fit; ValueError if no class has two rows."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         held = held_out(codes)
         if not held.any():
@@ -54,7 +54,7 @@ class EarlyStopping(ClassifierMixin, BaseEstimator):
 
 
 def held_out(codes: np.ndarray) -> np.ndarray:
-    """Mark a tenth of the rows of every class, bool of shape (n,); the only row of a class stays.
+    """Mark a tenth of every class with two or more rows, bool, of shape (n,).
 
     The draw depends on the labels alone.
     """
@@ -132,7 +132,7 @@ def _xgboost_rows(X, y) -> dict:
     Float("l2_leaf_reg", (1.0, 5.0), default=3.0),
 )
 def catboost(values, data):
-    """Writes no files and takes no more threads than it is given, to predict neither."""
+    """Writes no files, and limits threads in prediction too."""
     from catboost import CatBoostClassifier
 
     booster = CatBoostClassifier(
@@ -179,7 +179,7 @@ def extra_trees(values, data):
 
 @operator(Categorical("weights", ["uniform", "distance"], default="uniform"))
 def knn(values, data):
-    """5 neighbours; the only learner that needs features of one scale, so it scales them itself."""
+    """5 neighbours, on standardised features, which the other learners do not need."""
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -1,7 +1,7 @@
 """The classifiers of the DivBO paper (Table 6) with their hyperparameters.
 
-``values`` holds the active hyperparameters by their short names. What the paper searches and no
-current estimator takes is named in ``INERT``.
+``values`` holds the active hyperparameters by short names. ``INERT`` lists those that the paper
+searches but no current estimator takes.
 """
 
 from ConfigSpace import Categorical, Float, Integer, OrdinalHyperparameter
@@ -136,7 +136,7 @@ def knn(values, data):
     conditions={"shrinkage_factor": ("shrinkage", ["manual"])},
 )
 def lda(values, data):
-    """The solver svd knows no shrinkage and lsqr no tolerance, so that tol acts without it."""
+    """The solver svd has no shrinkage, and lsqr no tolerance: tol acts without shrinkage only."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     shrinkage = {
@@ -196,7 +196,7 @@ def logistic_regression(values, data):
     forbidden=LINEAR_SVM_FORBIDDEN,
 )
 def liblinear_svc(values, data):
-    """One-vs-rest by itself."""
+    """One-vs-rest by default."""
     from ensemble_search.learners.scores import ScoreClassifier
 
     return ScoreClassifier(linear_svm(values))
@@ -256,7 +256,7 @@ def libsvm_svc(values, data):
     OrdinalHyperparameter("colsample_bytree", [0.7, 0.8, 0.9, 1.0], default_value=1.0),
 )
 def lightgbm(values, data):
-    """Depth at most 15; without subsample_freq the share of rows would do nothing."""
+    """Depth at most 15; without subsample_freq, subsample would have no effect."""
     return lightgbm_classifier(
         data.threads,
         n_estimators=values["n_estimators"],
@@ -278,7 +278,7 @@ def lightgbm_classifier(threads: int, **arguments):
         n_jobs=threads,
         random_state=SEED,
         deterministic=True,
-        force_col_wise=True,  # sums of whole columns do not depend on how rows are shared out
+        force_col_wise=True,  # sums by columns do not depend on the distribution of rows
         verbosity=-1,
         **arguments,
     )

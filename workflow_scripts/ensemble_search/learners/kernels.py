@@ -10,17 +10,16 @@ from sklearn.preprocessing import KernelCenterer
 class KernelComponents(TransformerMixin, BaseEstimator):
     """Kernel principal component analysis (Schoelkopf, Smola and Mueller, 1998).
 
-    It differs from scikit-learn's in two ways, so that fewer evaluations fail: components are
-    found on a random sample of at most ``max_rows`` rows (the kernel matrix of 30000 rows takes
-    7 GB), and directions of negative eigenvalues, which indefinite kernels such as the sigmoid
-    have, are dropped as those of eigenvalue 0 are.
+    To fail less often than scikit-learn's, it fits a random sample of at most ``max_rows`` rows
+    (the kernel matrix of 30000 rows takes 7 GB), and drops directions with eigenvalues of 0 or
+    less; indefinite kernels such as the sigmoid have negative ones.
 
     Parameters
     ----------
     n_components
         Largest number of components.
     kernel, gamma, degree, coef0
-        As of scikit-learn's ``pairwise_kernels``; what a kernel does not know is ignored.
+        As in scikit-learn's ``pairwise_kernels``; those that a kernel lacks are ignored.
     max_rows
         Largest number of rows to fit on.
     random_state

@@ -1,4 +1,4 @@
-"""What an operator of a pipeline is, and how operators make a configuration space."""
+"""Operators of pipelines, and the configuration space they form."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -19,18 +19,18 @@ SEED = 1  # random_state of every estimator: an evaluation is a function of its 
 
 @dataclass(frozen=True)
 class Data:
-    """What a builder may know of the training data of its step.
+    """The training data of a step, as its builder sees them.
 
     Attributes
     ----------
     X
-        Features as they reach the step, float64, of shape (n_samples, n_features).
+        Features at this step, float64, of shape (n_samples, n_features).
     y
         Labels, int, of shape (n_samples,).
     categorical
         Bool, of shape (n_features,): one-hot columns and categorical codes.
     threads
-        How many threads the estimator may start.
+        Threads that the estimator may start.
     """
 
     X: np.ndarray
@@ -61,16 +61,16 @@ class Operator:
     Attributes
     ----------
     name
-        Its value of the choice node, and the prefix of its hyperparameters (``lda:shrinkage``).
+        Value of the choice node, and prefix of the hyperparameters (``lda:shrinkage``).
     build
-        ``build(values, data)`` makes the unfitted estimator, with the values by their short
-        names; None stands for "leave the data as they are".
+        ``build(values, data)`` makes the unfitted estimator from values by short names; None leaves
+        the data as they are.
     hyperparameters
         ConfigSpace hyperparameters under their short names.
     conditions
         Child to (parent, values of the parent under which the child is active).
     forbidden
-        Combinations of values that are no configuration.
+        Forbidden combinations of values.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Operator:
 
 
 def operator(*hyperparameters, conditions=None, forbidden=()) -> Callable[[Callable], Operator]:
-    """Make the decorated builder an :class:`Operator` of the builder's name."""
+    """Turn the decorated builder into an :class:`Operator` of its name."""
 
     def make(build: Callable) -> Operator:
         return Operator(build.__name__, build, hyperparameters, conditions or {}, tuple(forbidden))
@@ -124,7 +124,7 @@ def joint_space(stages: Mapping[str, Sequence[Operator]]) -> ConfigurationSpace:
 def pipeline_steps(
     stages: Mapping[str, Sequence[Operator]], values: Mapping[str, Any]
 ) -> list[tuple[Operator, dict[str, Any]]]:
-    """Return the chosen operator of every stage with its values by short names."""
+    """Return each stage's chosen operator with its values by short names."""
     steps = []
     for stage, operators in stages.items():
         chosen = next(o for o in operators if o.name == values[stage])

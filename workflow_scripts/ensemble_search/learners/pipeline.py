@@ -1,4 +1,4 @@
-"""Operators in a row: each is built when the data that reach it are known."""
+"""Pipelines whose operators are built for the data that reach them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,16 +14,16 @@ class Pipeline:
     Parameters
     ----------
     steps
-        Operators in their order, each with its values by short names; the last one classifies.
+        Operators in order, each with its values by short names; the last one classifies.
     categorical
         Bool, of shape (n_features,): one-hot columns and categorical codes.
     threads
-        How many threads a step may start; results do not depend on it.
+        Threads that a step may start; results do not depend on it.
 
     Attributes
     ----------
     classes_
-        The labels that were seen, sorted, of shape (n_classes,).
+        The seen labels, sorted, of shape (n_classes,).
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Pipeline:
         Raises
         ------
         ValueError
-            If a step turns the data into NaN or infinite numbers; and whatever a step raises.
+            If a step makes NaN or infinite numbers; also, whatever a step raises.
         """
         categorical = np.asarray(self.categorical, dtype=bool)
         self.transformers_ = []
@@ -54,13 +54,13 @@ class Pipeline:
             transformer.fit(X, y)
             self.transformers_.append((operator.name, transformer))
             X, width = self._transform(operator.name, transformer, X), X.shape[1]
-            if X.shape[1] != width:  # nothing after a preprocessor asks for the kinds of columns
+            if X.shape[1] != width:  # no later step needs the kinds of columns
                 categorical = np.zeros(X.shape[1], dtype=bool)
         self.classifier_ = classifier.build(values, Data(X, y, categorical, self.threads))
         self.classifier_.fit(X, y)
         self.classes_ = self.classifier_.classes_
         if hasattr(self.classifier_, "estimators_") and hasattr(self.classifier_, "n_jobs"):
-            self.classifier_.n_jobs = 1  # threads of a forest add up votes in any order
+            self.classifier_.n_jobs = 1  # threads of a forest would add up votes in any order
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ def none(values, data):
 
 @operator(Integer("random_state", (1, 100_000), default=1))
 def cross_features(values, data):
-    """Products of categorical columns; leaves data without any as they are."""
+    """Products of categorical columns; leaves data with fewer than two of them unchanged."""
     from ensemble_search.learners.products import CategoricalProducts
 
     if data.categorical.sum() < 2:
@@ -71,7 +71,7 @@ def fast_ica(values, data):
     ],
 )
 def feature_agglomeration(values, data):
-    """Leaves a single feature as it is."""
+    """Leaves a single feature unchanged."""
     from sklearn.cluster import FeatureAgglomeration
 
     if data.n_features < 2:
@@ -167,7 +167,7 @@ def _not_negative():
     Categorical("whiten", [False, True], default=False),
 )
 def pca(values, data):
-    """As many components as keep this share of the variance."""
+    """Keeps a share of the variance."""
     from sklearn.decomposition import PCA
 
     return PCA(n_components=values["keep_variance"], whiten=values["whiten"], random_state=SEED)
@@ -213,7 +213,7 @@ def random_trees_embedding(values, data):
 
 @operator(Integer("target_dim", (10, 256), default=128))
 def svd(values, data):
-    """At most n_features - 1 dimensions; leaves a single feature as it is."""
+    """At most n_features - 1 dimensions; leaves a single feature unchanged."""
     from sklearn.decomposition import TruncatedSVD
 
     if data.n_features < 2:
@@ -272,7 +272,7 @@ def _score(name: str, data):
     Categorical("bootstrap", [True, False], default=False),
 )
 def extra_trees_selector(values, data):
-    """Columns that are at least as important as the mean to 100 trees."""
+    """Columns of at least mean importance in 100 trees."""
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.feature_selection import SelectFromModel
 
@@ -291,7 +291,7 @@ def extra_trees_selector(values, data):
     forbidden=LINEAR_SVM_FORBIDDEN,
 )
 def liblinear_selector(values, data):
-    """Columns whose coefficients are at least as large as the mean."""
+    """Columns with coefficients of at least the mean."""
     from sklearn.feature_selection import SelectFromModel
 
     from ensemble_search.learners.selection import Selection

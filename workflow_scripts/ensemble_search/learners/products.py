@@ -8,14 +8,14 @@ from sklearn.preprocessing import PolynomialFeatures
 class CategoricalProducts(TransformerMixin, BaseEstimator):
     """Append the products of all pairs of categorical columns that are not constant.
 
-    Of more than ``n_columns`` categorical columns as many are drawn at random.
+    Of more than ``n_columns`` categorical columns, that many are drawn at random.
 
     Parameters
     ----------
     categorical
         Bool, of shape (n_features,).
     n_columns
-        Largest number of columns that are paired.
+        Largest number of paired columns.
     random_state
         Seed of the draw.
     """
@@ -44,7 +44,7 @@ class CategoricalProducts(TransformerMixin, BaseEstimator):
         n, p = X.shape
         made = np.empty((n, p + len(self.first_)))
         made[:, :p] = X
-        for start in range(0, len(self.first_), 100):  # thousands at once would take 3 copies
+        for start in range(0, len(self.first_), 100):  # all at once would take three copies
             some = slice(start, start + 100)
             made[:, p:][:, some] = X[:, self.first_[some]] * X[:, self.second_[some]]
         return made
@@ -56,13 +56,13 @@ class ImportantPolynomials(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     ranker
-        Classifier with ``feature_importances_``, fitted if there are more than ``n_columns``.
+        Classifier with ``feature_importances_``, fitted if there are more columns.
     n_columns
-        How many columns are taken.
+        Number of columns to take.
     degree, interaction_only
-        As of scikit-learn's PolynomialFeatures.
+        As in scikit-learn's PolynomialFeatures.
     candidates
-        Bool, of shape (n_features,): columns that may be taken; None for all.
+        Bool, of shape (n_features,): columns that may be taken; default: all.
     """
 
     def __init__(self, ranker, n_columns, degree, interaction_only, candidates=None):

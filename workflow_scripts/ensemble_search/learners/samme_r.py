@@ -8,12 +8,12 @@ class SammeR(ClassifierMixin, BaseEstimator):
     """AdaBoost SAMME.R (Algorithm 4 of Multi-class AdaBoost, Statistics and Its Interface 2).
 
     With K classes and log-probabilities l (clipped at the float's epsilon) a tree contributes
-    ``h_k = (K - 1) (l_k - mean(l))``; the weight of a sample of class c is then multiplied with
+    ``h_k = (K - 1) (l_k - mean(l))``; the weight of a sample of class c is then multiplied by
     ``exp(-learning_rate (K - 1)/K (l_c - mean of the other l))``. Boosting ends early at a tree
-    that makes no mistake.
+    without errors.
 
-    Probabilities are the softmax of ``f_k / (K - 1)``, where f is the mean of the trees' h. With
-    the sum, which has the same maximum, they would all be next to 0 or 1.
+    Probabilities are the softmax of ``f_k / (K - 1)``, where f is the mean of the trees' h. Of the
+    sum, which has the same maximum, they would all be near 0 or 1.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
     n_estimators
         Largest number of trees.
     learning_rate
-        Shrinks the updates of the weights.
+        Shrinkage of the weight updates.
     random_state
         Seed of the trees' seeds.
     """
@@ -44,7 +44,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
         for _ in range(self.n_estimators):
             tree = clone(self.estimator).set_params(random_state=seeds.randint(2**31 - 1))
             tree.fit(X, codes, sample_weight=weights)
-            probabilities = np.zeros((n, k))  # a class of weight 0 may be unknown to the tree
+            probabilities = np.zeros((n, k))  # the tree may not know a class of weight 0
             probabilities[:, tree.classes_] = tree.predict_proba(X)
             self.estimators_.append(tree)
             if weights[probabilities.argmax(axis=1) != codes].sum() <= 0:

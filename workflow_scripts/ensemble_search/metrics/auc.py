@@ -6,11 +6,11 @@ from ensemble_search.metrics.base import Metric
 
 
 class Auc(Metric):
-    """1 - area under the ROC curve: how often a sample of a class ranks below one of the others.
+    """1 - area under the ROC curve: how often a positive sample ranks below a negative one.
 
-    With more than two classes, the mean over the classes of one against the rest (macro average).
-    Equal probabilities count one half. Classes without a sample, or without a sample of another
-    class, do not count; where no class counts, the loss is 1/2.
+    With more than two classes, the macro average of one against the rest. Ties count one half.
+    Classes without positive or without negative samples do not count; if none counts, the loss is
+    1/2.
     """
 
     title = "1 - AUC"
@@ -32,7 +32,7 @@ def _below(scores: np.ndarray, positive: np.ndarray) -> float | None:
     n_negative = len(scores) - n_positive
     if not n_positive or not n_negative:
         return None
-    # Weighted means of the same probabilities differ in their last bits.
+    # Equal weighted means may differ in their last bits.
     _, places, counts = np.unique(np.round(scores, 12), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal scores share their mean rank
     above = ranks[positive].sum() - n_positive * (n_positive + 1) / 2

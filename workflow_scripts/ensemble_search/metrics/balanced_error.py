@@ -6,9 +6,9 @@ from ensemble_search.metrics.base import Metric, predicted_labels
 
 
 class BalancedError(Metric):
-    """Mean over the classes of the share of their samples whose predicted label is wrong.
+    """Mean over the classes of the share of misclassified samples: 1 - balanced accuracy.
 
-    1 - balanced accuracy. Classes without a sample do not count.
+    Classes without a sample do not count.
     """
 
     title = "balanced error"

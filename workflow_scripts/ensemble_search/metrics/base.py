@@ -8,24 +8,24 @@ import numpy as np
 TIE = 1e-13
 """Mean probabilities closer than this are tied, as weights such as 1/25 are not exact.
 
-With up to 1000 equal weights, means that are not tied differ by more: ``RESOLUTION`` / 1000 (see
+With up to 1000 equal weights, other means differ by ``RESOLUTION`` / 1000 or more (see
 ``ensembles.base``).
 """
 
 
 class Metric(ABC):
-    """A loss: the lower, the better. A metric lives in ``metrics/<name>.py``.
+    """Base of the metrics, which are losses: the lower, the better.
 
-    Predictions are as they are stored: for classification of shape (n_samples, n_columns), where
-    one column is the probability of class 1 and more columns are those of all classes. What is
-    made of them, such as labels, is the metric's business.
+    A metric lives in ``metrics/<name>.py``. It takes predictions as stored: for classification, of
+    shape (n_samples, n_columns), where one column is the probability of class 1, and more columns
+    are those of all classes.
     """
 
-    #: What it is called in tables and figures.
+    #: Its name in tables and figures.
     title: ClassVar[str]
-    #: Whether it is a share, which people read in percent.
+    #: Whether it is a share, to be shown in percent.
     percent: ClassVar[bool] = False
-    #: What an evaluation that failed counts as where none has succeeded: no loss is higher.
+    #: Highest loss: that of failed evaluations if none has succeeded.
     worst: ClassVar[float] = 1.0
 
     @abstractmethod
@@ -41,15 +41,15 @@ class Metric(ABC):
         """
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray | None:
-        """Return the loss of each sample, of shape (n_samples,), where :meth:`loss` is their mean.
+        """Return the loss of each sample, of shape (n_samples,), if :meth:`loss` is their mean.
 
-        None (the default) if it is no mean over samples.
+        None (the default) if it is not.
         """
         return None
 
 
 def predicted_labels(predictions: np.ndarray) -> np.ndarray:
-    """Return the class of the highest probability, the first of tied ones (:data:`TIE`).
+    """Return the most probable classes, the first of tied ones (:data:`TIE`).
 
     Parameters
     ----------

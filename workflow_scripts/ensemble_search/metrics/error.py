@@ -6,7 +6,7 @@ from ensemble_search.metrics.base import Metric, predicted_labels
 
 
 class Error(Metric):
-    """Share of samples whose predicted label is wrong: 1 - accuracy."""
+    """Share of misclassified samples: 1 - accuracy."""
 
     title = "error"
     percent = True

@@ -4,14 +4,14 @@ import numpy as np
 
 from ensemble_search.metrics.base import Metric
 
-#: Stored probabilities have this resolution; lower ones count as it.
+#: Resolution of stored probabilities, to which lower ones are clipped.
 LOWEST = float(np.finfo(np.float32).eps)
 
 
 class LogLoss(Metric):
-    """Mean negative logarithm of the probability of the true label, in nats.
+    """Mean negative log probability of the true label, in nats.
 
-    Probabilities below 2^-23, the resolution of a float32, count as that.
+    Probabilities are clipped below at 2^-23, the resolution of a float32.
     """
 
     title = "log loss"

@@ -20,7 +20,7 @@ PENDING = "pending"
 
 @dataclass(frozen=True)
 class Observation:
-    """One evaluated configuration, as an optimizer sees it (nothing of the test set is in it).
+    """An evaluation as the optimizer sees it, without anything of the test set.
 
     Attributes
     ----------
@@ -32,10 +32,10 @@ class Observation:
     error
         Validation loss by the study's metric; NaN unless the status is ``ok``.
     prediction
-        Predictions of the validation set, float32, of shape (n_validation, n_outputs): class
-        probabilities, one column a class; None unless the status is ``ok``.
+        Class probabilities of the validation set, float32, of shape (n_validation, n_outputs), one
+        column per class; None unless the status is ``ok``.
     fidelity
-        Share of the training rows that it was fitted on, in (0, 1].
+        Share of the training rows it was fitted on, in (0, 1].
     """
 
     configuration: Configuration
@@ -47,12 +47,12 @@ class Observation:
 
 @dataclass(frozen=True)
 class History:
-    """The evaluations of a search in their order, with the validation labels.
+    """The evaluations of a search, in order, with the validation labels.
 
     Attributes
     ----------
     space
-        The space that is searched.
+        The searched space.
     labels
         Validation labels, int, of shape (n_validation,), in 0..n_classes-1.
     observations
@@ -76,17 +76,30 @@ class History:
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """Validation losses, of shape (n,): a failed evaluation counts as the worst success.
+        """Validation losses, of shape (n,); see :meth:`imputed`."""
+        return self.imputed(np.array([self.observations[i].error for i in self.ok], dtype=float))
 
-        Without a success, as the worst loss there is. A pending evaluation counts as the median
-        of the successes, so that a batch spreads out. These are OpenBox's rules.
+    def imputed(self, losses: np.ndarray) -> np.ndarray:
+        """Extend the losses of the successes to all evaluations, by OpenBox's rules.
+
+        A failed evaluation gets the worst loss of a success (of the metric if there is none), a
+        pending one the median, so that a batch spreads out.
+
+        Parameters
+        ----------
+        losses
+            Of shape (n_ok,).
+
+        Returns
+        -------
+        losses
+            Of shape (n,).
         """
-        errors = np.array([o.error for o in self.observations], dtype=float)
-        known = errors[self.ok] if len(self.ok) else np.array([self.problem.metric.worst])
-        for i, observation in enumerate(self.observations):
-            if observation.status != OK:
-                errors[i] = np.median(known) if observation.status == PENDING else known.max()
-        return errors
+        known = losses if len(losses) else np.array([self.problem.metric.worst])
+        pending = np.array([o.status == PENDING for o in self.observations], dtype=bool)
+        result = np.where(pending, np.median(known), known.max())
+        result[self.ok] = losses
+        return result
 
     @cached_property
     def predictions(self) -> np.ndarray:
@@ -101,14 +114,14 @@ class History:
         return self.space.encode([o.configuration for o in self.observations])
 
     def pending(self, suggestion: "Suggestion") -> "History":
-        """Return the history with one evaluation more, whose result is not known yet."""
+        """Return the history extended by an evaluation whose result is pending."""
         fidelity = suggestion.fidelity
         new = Observation(suggestion.configuration, PENDING, float("nan"), None, fidelity)
         return replace(self, observations=(*self.observations, new))
 
     @cached_property
     def seen(self) -> frozenset[Configuration]:
-        """The configurations that have been evaluated, or are pending."""
+        """The evaluated and pending configurations."""
         return frozenset(o.configuration for o in self.observations)
 
 
@@ -121,8 +134,8 @@ class Suggestion:
     configuration
         A legal configuration of the history's space.
     why
-        What the optimizer says of its choice, as JSON values: at least ``origin``
-        (``initial``, ``random``, ``local`` ...); stored with the evaluation.
+        Reason for the choice, as JSON values: at least ``origin`` (``initial``, ``random``,
+        ``local`` ...); stored with the evaluation.
     fidelity
         Share of the training rows to fit on, in (0, 1]; stored with the evaluation.
     """
@@ -131,14 +144,18 @@ class Suggestion:
     why: dict[str, Any] = field(default_factory=dict)
     fidelity: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not 0 < self.fidelity <= 1:
+            raise ValueError(f"fidelity is {self.fidelity}, not a share in (0, 1]")
+
 
 class Optimizer(BaseModel, ABC):
     """Base of all optimizers: its fields are its settings, with defaults, checked by pydantic.
 
     An optimizer lives in a file of its own, ``optimizers/<name>.py``, which defines one public
-    subclass. It keeps no state: whatever it seems to remember is recomputed from the history, or
-    is a cache that may be thrown away. Heavy imports (scikit-learn, LightGBM) belong inside
-    functions, because the workflow imports every optimizer to check its settings.
+    subclass. It is stateless: everything but disposable caches is recomputed from the history.
+    Heavy imports (scikit-learn, LightGBM) belong inside functions, because the workflow imports
+    every optimizer to check its settings.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -151,9 +168,9 @@ class Optimizer(BaseModel, ABC):
     def planned(self, evaluations: int | None) -> "Optimizer":
         """Return this optimizer for a study's budget of evaluations (None: it is in seconds).
 
-        Called when a study is read. Only an optimizer whose suggestions depend on the budget needs
-        it: it writes the number into a setting of its own, because its history does not know it,
-        and refuses None with a :class:`UserError` that begins with the setting's name.
+        Called when a study is read. An optimizer whose suggestions depend on the budget stores it
+        in a setting, and refuses None with a :class:`UserError` that begins with the setting's
+        name.
         """
         return self
 
@@ -176,34 +193,33 @@ class Optimizer(BaseModel, ABC):
         """
 
     def needs_results(self, evaluations: int) -> bool:
-        """Whether the suggestion after so many evaluations depends on their results.
+        """Whether the suggestion after that many evaluations depends on their results.
 
-        Where it does not, they need not have ended: a search with several workers asks for it
-        while they run.
+        If not, a search with several workers may ask for it while they run.
         """
         return True
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Suggest one configuration or several, none of which needs the results of the others.
+        """Suggest one or more configurations, none of which needs the results of the others.
 
         The search evaluates them in this order, as many at a time as it has workers, and asks for
-        the next plan when all have been evaluated. By default, they are those of :meth:`suggest`
-        until it needs results. An optimizer that plans batches overrides it.
+        the next plan when all are done. A resumed search repeats the last plan. The default plan
+        calls :meth:`suggest` until that needs results; optimizers that suggest batches override it.
 
         Parameters
         ----------
         history
             All evaluations so far.
         generators
-            Those of the next iterations, one after the other; see :meth:`suggest`. A batch that is
-            drawn as a whole takes the first one only.
+            Those of the next iterations, in order; see :meth:`suggest`. A batch drawn as a whole
+            takes only the first.
 
         Yields
         ------
         suggestion
-            At least one. They must not depend on when they are asked for.
+            At least one. It must not depend on when it is requested.
         """
         while True:
             suggestion = self.suggest(history, next(generators))
@@ -214,7 +230,7 @@ class Optimizer(BaseModel, ABC):
 
 
 def random_new(history: History, rng: np.random.Generator) -> Configuration:
-    """Draw uniformly from the space until the configuration is new (a repeat after 100 draws)."""
+    """Draw uniformly until the configuration is new; the 100th draw may be a known one."""
     for _ in range(100):
         configuration = history.space.sample(1, rng)[0]
         if configuration not in history.seen:

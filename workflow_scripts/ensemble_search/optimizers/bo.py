@@ -20,18 +20,16 @@ from ensemble_search.runtime.errors import UserError
 class BayesianOptimization(Optimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
-    The first ``initial`` configurations are random, and later ones with the probability
-    ``interleave``. For the others the forest is fitted on all errors (a failed evaluation counts
-    as the worst success), up to ``local`` climbs start from evaluated configurations, and of
-    ``candidates`` configurations in all the new one with the largest expected improvement is
-    suggested.
+    The first ``initial`` configurations are random, later ones with probability ``interleave``. For
+    the others, the forest is fitted on all errors (:attr:`History.errors`). Candidates are the ends
+    of up to ``local`` climbs from evaluated configurations, and random draws to make
+    ``candidates``; the new one with the largest expected improvement is suggested.
 
-    The defaults are the paper's but for ``interleave``, which is 0 there and 0.2 in the authors'
-    code: the best pipelines are as good with random ones in between, and the ensembles better
-    (docs/search-quality.md).
+    The defaults are the paper's except for ``interleave``, 0 there and 0.2 in the authors' code,
+    which finds equally good pipelines and better ensembles (docs/search-quality.md).
 
-    With ``batch``, so many are suggested from the same results. Those of the batch whose results
-    are not known count as the median of the errors (OpenBox's rule), which keeps the next one away.
+    With ``batch``, that many are suggested from the same results; pending ones count as the median
+    error, which keeps the next one away.
     """
 
     initial: int = Field(5, ge=1, description="Random evaluations at the beginning.")
@@ -39,8 +37,8 @@ class BayesianOptimization(Optimizer):
         "random-forest", description="Performance model: a file in surrogates/."
     )
     candidates: int = Field(5000, ge=1, description="Candidates a suggestion is chosen from.")
-    local: int = Field(50, ge=0, description="Climbs among the neighbours of evaluated ones.")
-    steps: int = Field(20, ge=1, description="Most moves of a climb.")
+    local: int = Field(50, ge=0, description="Maximum climbs from evaluated configurations.")
+    steps: int = Field(20, ge=1, description="Maximum moves of a climb.")
     start: Literal["improvement", "error"] = Field(
         "improvement",
         description="Climbs start where the expected improvement is high, or the error low.",
@@ -55,7 +53,7 @@ class BayesianOptimization(Optimizer):
     @field_validator("performance")
     @classmethod
     def _predicts_errors(cls, name: str) -> str:
-        """Refuse a surrogate that does not exist, or that is none of performance."""
+        """Refuse a surrogate that does not exist or does not predict errors."""
         from ensemble_search.surrogates.base import PerformanceSurrogate
 
         return surrogate_name(name, PerformanceSurrogate, "no errors; random-forest")
@@ -77,7 +75,7 @@ class BayesianOptimization(Optimizer):
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Plan the initial design, and then batches of which each knows those before it."""
+        """Plan the initial design, then batches, within which earlier suggestions are pending."""
         if not self.needs_results(len(history)):
             yield from super().plan(history, generators)
             return
@@ -88,11 +86,11 @@ class BayesianOptimization(Optimizer):
             history = history.pending(suggestion)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest the new candidate that is best by :meth:`rank`; a random one where none is."""
+        """Suggest the cheapest new candidate by :meth:`rank`, or a random configuration."""
         if len(history) < self.initial or not len(history.ok):
             return Suggestion(random_new(history, rng), {"origin": "initial"})
-        # One generator for every purpose: what DivBO draws for its second surrogate leaves the
-        # forest and the candidates as they are in BO.
+        # One generator per purpose: DivBO's draws for its second surrogate leave the forest and the
+        # candidates as in BO.
         fit, climb, ties, more = (np.random.default_rng(s) for s in rng.integers(2**63, size=4))
         if self.interleave and more.random() < self.interleave:
             return Suggestion(random_new(history, more), {"origin": "random"})
@@ -122,7 +120,7 @@ class BayesianOptimization(Optimizer):
         return Suggestion(configuration, why | facts)
 
     def targets(self, history: History) -> np.ndarray:
-        """Say what the forest learns, and improvement is upon the lowest of: the errors, (n,)."""
+        """Return what the forest learns and improves on, of shape (n,): the errors."""
         return history.errors
 
     def rank(
@@ -132,7 +130,7 @@ class BayesianOptimization(Optimizer):
         improvement: np.ndarray,
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
-        """Say what each candidate costs: here, minus its expected improvement.
+        """Return the cost of each candidate: minus its expected improvement.
 
         Parameters
         ----------
@@ -144,7 +142,7 @@ class BayesianOptimization(Optimizer):
         cost
             Of shape (n,); the lowest is suggested.
         columns
-            Values of all candidates, of shape (n,), of which the chosen one's are told as reasons.
+            Values of all candidates, of shape (n,); the chosen one's are stored as reasons.
         facts
             Other reasons, as JSON values.
         """
@@ -158,7 +156,7 @@ class BayesianOptimization(Optimizer):
 
 
 def surrogate_name(name: str, kind: type, otherwise: str) -> str:
-    """Return the name of a surrogate in a study, if there is one of this kind.
+    """Return ``name`` if it is that of a surrogate of this kind.
 
     Raises
     ------

@@ -14,16 +14,15 @@ from ensemble_search.runtime import plugins
 
 
 class DivBO(BayesianOptimization):
-    """BO that also looks for configurations unlike the members of the current ensemble.
+    """BO that also seeks diversity from the members of the current ensemble.
 
     After every evaluation a temporary ensemble (the pool of the paper) is built by selection. A
     second surrogate predicts the diversity (Eq. 3) of each of BO's candidates to its members; its
     acquisition is the expected diversity to the nearest member (Eq. 4). The candidate with the
     lowest sum of ranks, R_performance + w * R_diversity, is suggested, where the weight
-    w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5): it is
-    0 at the beginning and never reaches beta / 2. As performance comes first, w is 0 where all
-    candidates are expected to improve alike: a forest on five observations cannot split, and
-    diversity alone would decide.
+    w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5) from 0
+    towards beta / 2. It is 0 if all candidates have the same expected improvement, as with five
+    observations, which a forest cannot split: diversity alone would decide.
     """
 
     beta: float = Field(0.05, ge=0, description="Twice the limit of the weight of diversity.")
@@ -31,8 +30,13 @@ class DivBO(BayesianOptimization):
     weight: float | None = Field(
         None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
     )
+<<<<<<< HEAD
     pool: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
     ties: Ties = Field("random", description="Of these rounds, as in the ensemble 'selection'.")
+=======
+    pool: int = Field(25, ge=1, le=1000, description="Rounds of ensemble selection for the pool.")
+    ties: Ties = Field("random", description="Ties in these rounds, as in ensemble 'selection'.")
+>>>>>>> h-core
     surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
     sampler: Literal["members", "normal"] = Field(
         "members",
@@ -42,14 +46,14 @@ class DivBO(BayesianOptimization):
     @field_validator("surrogate")
     @classmethod
     def _predicts_diversity(cls, name: str) -> str:
-        """Refuse a surrogate that does not exist, or that is none of diversity."""
+        """Refuse a surrogate that does not exist or does not predict diversity."""
         from ensemble_search.surrogates.base import DiversitySurrogate
 
         return surrogate_name(name, DiversitySurrogate, "no diversity; lightgbm-pairs")
 
     @model_validator(mode="after")
     def _one_weight(self) -> "DivBO":
-        """Refuse settings of the schedule beside a constant weight, which has none."""
+        """Refuse settings of the schedule together with a constant weight."""
         if self.weight is not None:
             for name in ("beta", "tau"):
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -98,14 +102,20 @@ class DivBO(BayesianOptimization):
             "rank_performance": by_performance,
             "rank_diversity": by_diversity,
         }
+<<<<<<< HEAD
         iterations = [int(i) + 1 for i in history.ok[members]]  # as in members.parquet
         facts = {"weight": weight, "pool": len(members), "members": iterations}
         # Half ranks and a weight: rounded, so that equal sums tie whatever the weight's last bit.
+=======
+        pool = [int(i) + 1 for i in history.ok[members]]  # iterations, as in members.parquet
+        facts = {"weight": weight, "pool": len(pool), "members": pool}
+        # Rounded, so that equal sums of half ranks tie whatever the weight's last bit.
+>>>>>>> h-core
         return np.round(by_performance + weight * by_diversity, 9), columns, facts
 
 
 def diversity_weight(observations: int, beta: float, tau: float) -> float:
-    """Weight of diversity after so many observations (Eq. 5), in [0, beta / 2)."""
+    """Return the weight of diversity after a number of observations (Eq. 5), in [0, beta / 2)."""
     return beta * (1 / (1 + float(np.exp(-tau * observations))) - 0.5)
 
 
@@ -123,8 +133,9 @@ def nearest(samples: np.ndarray) -> np.ndarray:
 def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
     """Draw diversities, at least 0, from the mean and spread of the models.
 
-    The same standard normal numbers serve all candidates, so that noise moves no ranks.
+    All candidates share the standard normal draws, so that noise does not change their ranks.
 
+<<<<<<< HEAD
      Parameters
      ----------
      predictions
@@ -134,6 +145,17 @@ def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int 
      -------
      samples
          Of shape (size, n_candidates, n_members).
+=======
+    Parameters
+    ----------
+    predictions
+        Of shape (n_models, n_candidates, n_pool).
+
+    Returns
+    -------
+    samples
+        Of shape (size, n_candidates, n_pool).
+>>>>>>> h-core
     """
     mean, std = predictions.mean(axis=0), predictions.std(axis=0)
     noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)

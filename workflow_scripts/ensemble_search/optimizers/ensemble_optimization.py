@@ -12,28 +12,25 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 
 
 class EnsembleOptimization(BayesianOptimization):
-    """BO of the ensemble's error: the next model is to improve the slot whose turn it is.
+    """BO of the ensemble's error: the next model should improve one slot of the ensemble.
 
-    An ensemble of ``slots`` models is kept, which successes replace in turn
-    (``round_robin.fillings``). The forest learns, for every evaluated model, the validation
-    error of the ensemble with that model in the slot of this turn, and the expected improvement is
-    upon the lowest of these errors; a failed evaluation counts as the worst of them, and leaves
-    the turn where it is. All else is as in BO.
+    The ensemble has ``slots`` models, and the slots take turns (``round_robin.fillings``). For
+    every evaluated model, the forest learns the validation error of the ensemble with it in the
+    current slot; expected improvement is on the lowest of these. A failed evaluation does not end a
+    turn. All else is as in BO.
 
-    The paper of the method has a Gaussian process and majority votes. As in all searches here, the
-    model is a random forest and the ensemble the mean of class probabilities.
+    The original has a Gaussian process and majority votes; as in all searches here, the model is a
+    random forest, and ensembles average class probabilities.
     """
 
     slots: int = Field(12, ge=1, description="Models of the ensemble.")
 
     def targets(self, history: History) -> np.ndarray:
-        """Return the errors of the ensemble with each model in the next slot, of shape (n,)."""
+        """Return the ensemble's error with each model in the current slot, of shape (n,)."""
         losses = next_losses(
             history.predictions, history.labels, self.slots, history.problem.metric
         )
-        targets = np.full(len(history), losses.max())
-        targets[history.ok] = losses
-        return targets
+        return history.imputed(losses)
 
     def rank(
         self,
@@ -42,5 +39,5 @@ class EnsembleOptimization(BayesianOptimization):
         improvement: np.ndarray,
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
-        """Rank as BO does, and tell the slot (from 0) whose turn it is."""
+        """Rank as BO does; report the current slot (from 0)."""
         return -improvement, {}, {"slot": len(history.ok) % self.slots}

@@ -7,14 +7,14 @@ from ensemble_search.optimizers.base import History, Suggestion
 
 
 class EqualShares(per_algorithm.ArmwiseBO):
-    """As many independent BOs as the space has algorithms, in turn: equal shares of the budget.
+    """One independent BO per algorithm, in turn: equal shares of the budget.
 
-    Each BO tunes one algorithm, with its rescaler and preprocessor, and sees the evaluations of
-    that algorithm only; the settings are BO's and hold for each of them. Of 250 evaluations and 11
-    algorithms, each gets 22, and the first 8 get one more.
+    Each BO tunes an algorithm with its rescaler and preprocessor, and sees its evaluations only;
+    all have the same settings, those of BO. Of 250 evaluations, each of 11 algorithms gets 22, and
+    the first 8 one more.
     """
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest what the BO of the algorithm whose turn it is would evaluate next."""
+        """Suggest the next configuration of the algorithm whose turn it is."""
         names = per_algorithm.algorithms(history.space)
         return self.within(history, names[len(history) % len(names)], rng)

@@ -10,14 +10,14 @@ TRIES = 100  # parents and mutations until one gives a new configuration
 
 
 class NeuralEnsembleSearch(Optimizer):
-    """NES-RE: mutations of models that are good together, among the latest ones.
+    """NES-RE: mutations of the members of an ensemble of recent models.
 
-    The first ``population`` evaluations are random. After that, an ensemble of ``parents`` models
-    is chosen from the population (the last ``population`` successes) by forward selection without
-    replacement; one of them, at random, is the parent, and the next configuration is the parent's
-    with another value of one active hyperparameter (``Space.mutate``).
+    The first ``population`` evaluations are random. Then forward selection without replacement
+    chooses ``parents`` models from the population (the last ``population`` successes). The next
+    configuration is that of a random one of them with another value of one active hyperparameter
+    (``Space.mutate``).
 
-    The population is 30 in the DivBO paper; 10 parents are the default of the method's own code.
+    The DivBO paper has a population of 30; 10 parents are the default of the authors of NES.
     """
 
     population: int = Field(30, ge=1, description="Random evaluations first; latest successes.")
@@ -33,7 +33,7 @@ class NeuralEnsembleSearch(Optimizer):
         return evaluations >= self.population
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest a new mutation of a parent; a random configuration where none is found."""
+        """Suggest a new mutation of a parent, or a random configuration if none is found."""
         if len(history) < self.population or not len(history.ok):
             return Suggestion(random_new(history, rng), {"origin": "initial"})
         alive = current(history.ok, self.population)

@@ -9,16 +9,16 @@ from ensemble_search.runtime.errors import UserError
 
 
 class RisingBandit(per_algorithm.ArmwiseBO):
-    """One BO an algorithm, in rounds of pulls; algorithms that cannot catch up are eliminated.
+    """One BO per algorithm, in rounds of pulls; algorithms that cannot catch up are eliminated.
 
-    A pull is ``pull`` evaluations by the BO of one algorithm, and its reward is the best
-    validation accuracy of that algorithm so far. Every surviving algorithm is pulled once a round.
-    After a round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward
-    l = r[-1], and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is
-    eliminated if u is below the l of another. This is MindWare's rule; the DivBO paper has pulls
-    of 5 and alpha 3. The algorithm of the highest l always stays.
+    A pull is ``pull`` evaluations by the BO of one algorithm, and its reward is the best validation
+    accuracy of that algorithm so far. Every surviving algorithm is pulled once a round. After a
+    round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward l = r[-1],
+    and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is eliminated if u
+    is below the l of another. This is MindWare's rule; the DivBO paper has pulls of 5 and alpha 3.
+    The algorithm with the highest l always survives.
 
-    The other settings are BO's and hold for each of the BOs.
+    The other settings are those of every BO.
     """
 
     pull: int = Field(5, ge=1, description="Evaluations of a pull.")
@@ -30,7 +30,7 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     )
 
     def planned(self, evaluations: int | None) -> "RisingBandit":
-        """Write the study's budget into the setting ``budget``, if that is null."""
+        """Set ``budget`` to the study's if it is null."""
         if self.budget is not None:
             return self
         if evaluations is None:
@@ -40,8 +40,12 @@ class RisingBandit(per_algorithm.ArmwiseBO):
             )
         return self.model_copy(update={"budget": evaluations})
 
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the initial design is complete or an algorithm may have been eliminated."""
+        return evaluations >= min(self.initial, self.alpha * self.pull)
+
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest what the BO of the pulled algorithm would evaluate next."""
+        """Suggest the next configuration of the pulled algorithm."""
         if self.budget is None:
             raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
         names = per_algorithm.algorithms(history.space)
@@ -63,7 +67,7 @@ def turn(
     budget: int,
     most: float = 1.0,
 ) -> tuple[str, list[str]]:
-    """Play the bandit again, and say whose turn it is after so many evaluations.
+    """Replay the bandit, and return whose turn it is after ``evaluations``.
 
     Parameters
     ----------
@@ -73,14 +77,14 @@ def turn(
     pull, alpha, budget
         See :class:`RisingBandit`.
     most
-        The highest reward that there can be.
+        The highest possible reward.
 
     Returns
     -------
     arm
         The arm that the next evaluation belongs to.
     surviving
-        The arms that have not been eliminated, in their order.
+        The arms not eliminated, in order.
     """
     surviving = list(rewards)
     played: dict[str, list[float]] = {arm: [] for arm in rewards}
@@ -100,7 +104,7 @@ def turn(
 
 
 def upper_bound(rewards: list[float], alpha: int, left: int, most: float = 1.0) -> float:
-    """Return the most that an arm may reach: its mean growth goes on for ``left`` pulls."""
+    """Return what an arm may reach if its mean growth continues for ``left`` pulls."""
     slope = (rewards[-1] - rewards[-alpha]) / alpha
     return min(most, rewards[-1] + slope * left)
 
@@ -111,6 +115,6 @@ def running_best(values: list[float]) -> np.ndarray:
 
 
 def _reward(observation, algorithm: str, worst: float) -> float:
-    """Worst loss - loss of an evaluation; 0 of a failed one and of those of other algorithms."""
+    """Worst loss - loss of an evaluation; 0 if it failed or is another algorithm's."""
     own = observation.configuration[per_algorithm.ALGORITHM] == algorithm
     return worst - observation.error if own and observation.prediction is not None else 0.0

@@ -1,4 +1,4 @@
-"""What a type of problem owns: the shape of predictions, their alignment, means and diversity."""
+"""Base of the types of problems: shape, alignment and diversity of predictions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from ensemble_search.metrics.base import Metric
 
 
 class InvalidPredictionError(ValueError):
-    """What an estimator predicted is no prediction of the problem."""
+    """An estimator's predictions are not valid for the problem."""
 
 
 @dataclass(frozen=True)
 class Problem(ABC):
     """Base of the types of problems.
 
-    Predictions have two forms: as *models* give them, of shape (..., n_samples, n_outputs), and as
-    they are *stored*, of shape (..., n_samples, n_columns), without what follows from the rest.
+    Predictions have two forms: those of *models*, of shape (..., n_samples, n_outputs), and
+    *stored* ones, of shape (..., n_samples, n_columns), without redundant columns.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class Problem(ABC):
 
     @abstractmethod
     def columns(self, n_outputs: int) -> int:
-        """Return the columns of stored predictions, where models give ``n_outputs``."""
+        """Return the number of columns of stored predictions."""
 
     @abstractmethod
     def predict(self, estimator: Any, X: np.ndarray, n_outputs: int) -> np.ndarray:
-        """Predict with a fitted scikit-learn estimator, and align what it predicts.
+        """Predict with a fitted scikit-learn estimator and align its predictions.
 
         Returns
         -------
@@ -44,25 +44,25 @@ class Problem(ABC):
         Raises
         ------
         InvalidPredictionError
-            If the estimator's predictions are none of the problem.
+            If the predictions are not valid.
         """
 
     @abstractmethod
     def compress(self, predictions: np.ndarray) -> np.ndarray:
-        """Turn predictions into those that are stored."""
+        """Turn predictions of models into stored ones."""
 
     @abstractmethod
     def expand(self, stored: np.ndarray) -> np.ndarray:
-        """Turn stored predictions into what the models gave."""
+        """Turn stored predictions into those of models."""
 
     @abstractmethod
     def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """How different predictions are, from 0 (equal) to 1.
+        """Return how different predictions are, from 0 (equal) to 1.
 
         Parameters
         ----------
         p, q
-            As models give them, of shapes (..., n_samples, n_outputs) that broadcast.
+            Predictions of models, of broadcastable shapes (..., n_samples, n_outputs).
 
         Returns
         -------

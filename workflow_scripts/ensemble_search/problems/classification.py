@@ -20,7 +20,7 @@ class Classification(Problem):
     metric: Metric = ERROR
 
     def columns(self, n_outputs: int) -> int:
-        """One column for two classes, else one a class."""
+        """One column for two classes, else one per class."""
         return 1 if n_outputs == 2 else n_outputs
 
     def predict(self, estimator: Any, X: np.ndarray, n_outputs: int) -> np.ndarray:
@@ -33,15 +33,15 @@ class Classification(Problem):
         return np.ascontiguousarray(predictions[..., 1:]) if two else predictions
 
     def expand(self, stored: np.ndarray) -> np.ndarray:
-        """See :meth:`Problem.expand`: of one column p, the columns 1 - p and p."""
+        """See :meth:`Problem.expand`: one column p becomes 1 - p and p."""
         if stored.shape[-1] != 1:
             return stored
         return np.concatenate([1 - stored, stored], axis=-1)
 
     def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Mean over the samples of the Euclidean distance of two probability vectors, over sqrt(2).
+        """Return the mean Euclidean distance of probability vectors over samples, over sqrt(2).
 
-        DivBO paper, Eq. 3; see :meth:`Problem.diversity`.
+        See :meth:`Problem.diversity`; DivBO paper, Eq. 3.
         """
         squares = np.square(np.asarray(p) - np.asarray(q)).sum(axis=-1)
         return np.sqrt(squares).mean(axis=-1, dtype=np.float64) / np.sqrt(2.0)
@@ -51,19 +51,19 @@ CLASSIFICATION = Classification()
 
 
 def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
-    """Give every class its column and make rows sum to 1.
+    """Align columns with classes and normalise rows to sum to 1.
 
     Parameters
     ----------
     probabilities
-        What ``predict_proba`` returned: (n_samples, len(classes)) numbers.
+        Result of ``predict_proba``, of shape (n_samples, len(classes)).
     classes
-        ``classes_`` of the estimator: the codes 0..n_classes-1 that it saw in the training rows.
+        ``classes_`` of the estimator: those of the codes 0..n_classes-1 in its training rows.
 
     Returns
     -------
     probabilities
-        float32, of shape (n_samples, n_classes); columns of classes never seen are 0.
+        float32, of shape (n_samples, n_classes); columns of unseen classes are 0.
 
     Raises
     ------
@@ -88,6 +88,6 @@ def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
     largest = full.max(axis=1, keepdims=True)
     if not largest.all():
         raise InvalidPredictionError("rows of zeros only")
-    full /= largest  # first, so that no sum overflows
+    full /= largest  # before summing, which could overflow
     full /= full.sum(axis=1, keepdims=True)
     return full.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Diversity of all pairs of a growing list of predictions."""
+"""Pairwise diversities of a growing list of predictions."""
 
 from collections.abc import Sequence
 
@@ -11,25 +11,25 @@ _known: tuple[Problem | None, list[np.ndarray], np.ndarray] = (None, [], np.zero
 
 
 def pairwise(predictions: Sequence[np.ndarray], problem: Problem = CLASSIFICATION) -> np.ndarray:
-    """Diversity of every pair.
+    """Return the diversity of every pair.
 
-    The matrix of the last call is kept: where ``predictions`` begins with the very same arrays,
-    as in a search that grows by one evaluation at a time, only new rows are computed. Every row
-    is always computed against the rows before it, so the result has the same bits either way.
+    The last result is cached: if ``predictions`` begins with the same array objects, as in a
+    growing search, only new rows are computed. Rows are always computed against those before, so
+    the bits are the same either way.
 
     Parameters
     ----------
     predictions
-        n arrays as models give them, each of shape (n_samples, n_outputs).
+        n predictions of models, each of shape (n_samples, n_outputs).
     problem
-        Its ``diversity`` is taken.
+        Defines the diversity.
 
     Returns
     -------
     diversities
         float64, of shape (n, n), symmetric with zeros on the diagonal; read-only.
     """
-    global _known  # noqa: PLW0603 - a cache that may be thrown away at any time
+    global _known  # noqa: PLW0603 - a disposable cache
     other, arrays, matrix = _known
     arrays = arrays if other == problem else []
     same = 0

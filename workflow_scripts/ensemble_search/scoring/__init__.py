@@ -1,1 +1,1 @@
-"""Scores of what searches found: ensembles, surrogates."""
+"""Scores of ensembles and surrogates on finished searches."""

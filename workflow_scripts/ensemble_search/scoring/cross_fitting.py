@@ -1,11 +1,11 @@
-"""Pipelines of a search fitted anew on folds of the training rows, for ensembles that learn.
+"""Cross-fitting of a search's pipelines on the training rows, for ensembles that learn.
 
-A fold is a split of its own to the worker: what is left of the training rows is fitted, the rows
-held out take the place of the validation rows, and the validation and test rows that of the test
-rows. So limits, failures and predictions are those of an evaluation of the search.
+To the worker, a fold is a split: the other training rows are fitted, the fold serves as validation
+rows, and validation and test rows together as test rows. So limits, failures and predictions are as
+in the search.
 
-Every fit is in the journal of its fold before the next one starts: a job that was killed goes on
-after it, and a change of data, folds, limits or code starts another journal.
+Every fold has a journal, to which each fit is written before the next one starts: a killed job
+resumes. A change of data, folds, limits or code starts another journal.
 """
 
 import json
@@ -37,20 +37,20 @@ from ensemble_search.search.journal import Journal, Record
 
 @dataclass(frozen=True)
 class Refitting:
-    """How pipelines are fitted anew.
+    """How pipelines are refitted.
 
     Attributes
     ----------
     space
         Name of the space.
     limits
-        ``seconds`` and ``memory_mb`` of one fit, as ``LiveEvaluator`` has them.
+        ``seconds`` and ``memory_mb`` of a fit; see ``LiveEvaluator``.
     threads
         Threads of the learners.
     folder
-        Where the journals of the folds are kept; made where it is missing.
+        Folder of the folds' journals; created if missing.
     make_evaluator
-        What fits; by default, a worker process.
+        Makes the evaluators; by default, of worker processes.
     """
 
     space: str
@@ -61,14 +61,14 @@ class Refitting:
 
     @property
     def modules(self) -> list[str]:
-        """Modules whose code decides what a fit predicts."""
+        """Modules whose code determines what a fit predicts."""
         return [plugins.module_name("spaces", self.space), "ensemble_search.evaluation.live"]
 
     def enable(self, pool: Pool, search: Path, split: Path) -> Pool:
-        """Give the pool of a finished search ``refit`` and ``train_labels``.
+        """Add ``refit`` and ``train_labels`` to the pool of a finished search.
 
-        The folds are drawn with the seed of the pool. Where validation is by folds, the search has
-        made all predictions, and nothing is fitted.
+        The folds are drawn with the pool's seed. If validation is by folds, the search's
+        predictions are used and nothing is fitted.
         """
         inputs = load_inputs(split / "inputs.npz")
         if inputs.folds.size:
@@ -84,19 +84,19 @@ class Refitting:
 
     @staticmethod
     def _from_folds(pool: Pool, search: Path, inputs: Inputs) -> Pool:
-        """Take the refits of a pool from the search's own folds."""
+        """Take the refits from the search's own folds."""
+        own, seconds = pool.predictions, pool.predict_seconds
         test = read_npy(search / "predictions-test.npy", map_only=True)
 
         def refit(indices: Sequence[int], folds: int) -> list[Refit]:
-            own = ((pool.predictions[i], test[i], float(pool.predict_seconds[i])) for i in indices)
-            return [Refit(out_of_fold, out_of_fold, *rest) for out_of_fold, *rest in own]
+            return [Refit(own[i], own[i], test[i], float(seconds[i])) for i in indices]
 
         return replace(pool, refit=refit, train_labels=inputs.y_train, folds=inputs.folds)
 
     def fit(
         self, wanted: Mapping[str, dict[str, Any]], inputs: Inputs, folds: int, seed: int
     ) -> dict[str, Refit | None]:
-        """Fit every configuration on every fold; one whose fit fails is not fitted further.
+        """Fit every configuration on every fold, until its first failure.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Refitting:
     def _evaluated(
         self, configurations: list[dict[str, Any]], inputs: Inputs, labels: np.ndarray, file: Path
     ) -> Iterable[Record]:
-        """Evaluate configurations; the worker reads its rows from ``file``, which is made here."""
+        """Evaluate configurations, on inputs that are written to the temporary ``file``."""
         try:
             with atomic(file) as temporary:
                 np.savez(temporary, allow_pickle=False, **vars(inputs))
@@ -185,9 +185,9 @@ def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
 
 
 def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
-    """Make the split that a worker gets to fit all training rows but those held out.
+    """Make the split of a fold: fit all training rows but those held out.
 
-    Labels of rows that are predicted are no part of it.
+    It has no labels of predicted rows.
     """
     left = np.delete(np.arange(len(inputs.y_train)), held)
     return replace(
@@ -201,13 +201,13 @@ def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
 
 
 def read_configurations(search: Path) -> list[dict[str, Any]]:
-    """Read the active hyperparameters of every evaluation of a search's folder."""
+    """Read the active hyperparameters of every evaluation in a search's folder."""
     rows = readers.observations(search, [], others="config.").drop_columns("iteration").to_pylist()
     return [{n.removeprefix("config."): v for n, v in row.items() if v is not None} for row in rows]
 
 
 def _merged(records: list[Record], rows: list[np.ndarray], inputs: Inputs) -> Refit:
-    """Put the folds of one configuration together, in the order of the folds."""
+    """Merge the records of a configuration, one per fold, in order."""
     out_of_fold = np.empty((len(inputs.y_train), records[0].validation.shape[1]), np.float32)
     seconds = 0.0
     for held, record in zip(rows, records, strict=True):

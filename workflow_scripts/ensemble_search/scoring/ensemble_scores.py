@@ -1,4 +1,4 @@
-"""The ensemble of every iteration of a finished search, with its validation and test error."""
+"""Ensembles of every iteration of a finished search, with validation and test errors."""
 
 import importlib
 import json
@@ -22,14 +22,14 @@ from ensemble_search.runtime.files import (
     write_parquet,
 )
 
-#: What an ensemble is made from, beside the labels.
+#: What an ensemble is made from, besides the labels.
 PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 
 
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
-    """Read what the ensembles of a finished search need; nothing of the features is read.
+    """Read what the ensembles of a finished search need; features are not read.
 
-    Evaluations on a share of the training rows only are left out, as failed ones are.
+    Evaluations on a share of the training rows are treated as failed.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     Returns
     -------
     pool
-        Its predictions are mapped from the file, not held in memory.
+        The predictions are memory-mapped.
     test_predictions
-        As the pool's predictions, of shape (n, n_test, n_columns); mapped too.
+        Of shape (n, n_test, n_columns), memory-mapped.
     test_labels
         Int, of shape (n_test,).
 
@@ -88,15 +88,15 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
 def score(
     ensemble: Ensemble, pool: Pool, test_predictions: np.ndarray, test_labels: np.ndarray
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Build the ensemble of every prefix of a pool, and compute its losses wherever it changed.
+    """Build the ensemble of every prefix of a pool and compute its losses where it changed.
 
     Returns
     -------
     scores
         Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
         ``test_error`` (losses by the study's metric, NaN until an evaluation has succeeded),
-        ``members`` (unique ones) and ``cost`` (seconds in which they predict validation and test
-        rows; NaN as the errors, or where the pool does not know), each of shape (n,).
+        ``members`` (unique ones) and ``cost`` (seconds to predict validation and test rows; NaN as
+        the errors, or if unknown), each of shape (n,).
     members
         Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
         and ``weight``; rows only for iterations at which the ensemble changed.
@@ -151,7 +151,7 @@ def write(
     output: Path,
     refits: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the errors, the members and a manifest of a finished search's ensemble to ``output``.
+    """Write scores, members and manifest of a finished search's ensemble to ``output``.
 
     The files are ``scores.parquet``, ``members.parquet`` and, last, ``ensemble.json``.
 
@@ -160,29 +160,29 @@ def write(
     search, split, seed
         See :func:`load`.
     settings
-        Those of a study, such as ``{"type": "selection", "size": 25}``.
+        From the study, such as ``{"type": "selection", "size": 25}``.
     refits
-        Fields of ``Refitting``, for ensembles that fit pipelines anew.
+        Fields of ``Refitting``, for ensembles that refit pipelines.
 
     Raises
     ------
     UserError
-        What ``plugins.make``, :func:`load` and :func:`score` raise, and if ``refits``
-        are needed and missing; before anything is written.
+        From ``plugins.make``, :func:`load` and :func:`score`, or if ``refits`` are missing; before
+        anything is written.
     """
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
     pool, test_predictions, test_labels = load(search, split, seed)
     if ensemble.refits:
         if refits is None:
-            raise UserError(f"ensemble '{settings['type']}' fits pipelines anew: give --refits")
-        # By its name, so that the code of evaluations is no part of the other ensembles' version.
+            raise UserError(f"ensemble '{settings['type']}' refits pipelines: give --refits")
+        # By name, so that the code of evaluations is not in the version of other ensembles.
         refitting = importlib.import_module("ensemble_search.scoring.cross_fitting").Refitting(
             **refits
         )
         pool = refitting.enable(pool, search, split)
     scores, members = score(ensemble, pool, test_predictions, test_labels)
     write_parquet(output / "members.parquet", members)
-    # With what it was made, so that a report can tell it from the same name in another study.
+    # With its settings, so that a report can tell it from a namesake in another study.
     made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
     write_parquet(
         output / "scores.parquet", scores, {"ensemble_search.settings": json.dumps(made_with)}

@@ -1,4 +1,4 @@
-"""How well a surrogate predicts what it has not seen (DivBO paper, Section 4.2 and Figure 2)."""
+"""Accuracy of surrogates on unseen configurations (DivBO paper, Section 4.2 and Figure 2)."""
 
 import time
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ PROTOCOLS = ("observed", "held-out", "error")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Configurations that could be fitted, and what came of it.
+    """Successful evaluations of a search.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Evaluated:
     errors
         Validation errors, of shape (n,).
     diversities
-        Of every pair, on the validation set (Eq. 3), of shape (n, n).
+        Pairwise diversities on the validation set (Eq. 3), of shape (n, n).
     """
 
     vectors: np.ndarray
@@ -43,7 +43,7 @@ class Evaluated:
 
 
 def read(folder: Path, space: Space) -> Evaluated:
-    """Read the successful evaluations of a search's folder, in their order.
+    """Read the successful evaluations of a search's folder, in order.
 
     Raises
     ------
@@ -75,11 +75,10 @@ def assess(
     held_out: int,
     seed: Sequence[int],
 ) -> list[dict[str, Any]]:
-    """Fit a surrogate on growing numbers of configurations, and compare it with the held-out ones.
+    """Fit a surrogate on growing numbers of configurations and test it on held-out ones.
 
     The configurations are shuffled by ``seed`` alone: every surrogate learns from the same first
-    ``size`` and is asked for the same last ``held_out``, which no fit ever sees. A pair is never
-    split: pairs of the held-out are apart from those that were learnt from, not only other pairs.
+    ``size`` and predicts the same last ``held_out``. These are in no pair that a fit sees.
 
     Parameters
     ----------
@@ -91,20 +90,19 @@ def assess(
     Returns
     -------
     rows
-        One a size and protocol (:data:`PROTOCOLS`: ``error`` for a performance surrogate, the other
-        two for one of diversity): ``observations``, ``protocol``, ``pairs`` (predictions made),
-        ``tau`` (Kendall's tau-b of the predicted mean and the truth; NaN if either is constant),
-        ``within_1`` and ``within_2`` (share of the truths within the mean plus or minus so many
-        predicted standard deviations), ``absolute_error`` and ``spread`` (means of the absolute
-        difference and of the predicted standard deviation), ``fit_cpu_seconds`` and
-        ``predict_cpu_seconds``.
+        One per size and protocol (:data:`PROTOCOLS`: ``error`` for performance surrogates, the
+        other two for diversity surrogates): ``observations``, ``protocol``, ``pairs`` (predictions
+        made), ``tau`` (Kendall's tau-b of predicted mean and truth; NaN if either is constant),
+        ``within_1`` and ``within_2`` (share of truths within one and two predicted standard
+        deviations of the mean), ``absolute_error`` and ``spread`` (means of the absolute error and
+        of the predicted standard deviation), ``fit_cpu_seconds`` and ``predict_cpu_seconds``.
     """
     n = len(evaluated.errors)
     if max(sizes) + held_out > n:
         raise ValueError(f"{max(sizes)} + {held_out} configurations are more than {n}")
     order = np.random.default_rng(seed).permutation(n)
     new = order[n - held_out :]
-    _fit(surrogate, evaluated, order[:2], np.random.default_rng(seed))  # so that imports are done
+    _fit(surrogate, evaluated, order[:2], np.random.default_rng(seed))  # for its imports
     rows = []
     for size in sizes:
         old = order[:size]
@@ -121,7 +119,7 @@ def assess(
 
 
 def compare(mean: np.ndarray, spread: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Compare predictions with the truth, each of shape (n,); :func:`assess` names the figures."""
+    """Compare predictions with the truth, each of shape (n,); see :func:`assess`."""
     from scipy.stats import kendalltau
 
     distance = np.abs(truth - mean)
@@ -144,14 +142,14 @@ def _fit(surrogate, evaluated: Evaluated, chosen: np.ndarray, rng: np.random.Gen
 
 
 def _ask(model, protocol: str, evaluated: Evaluated, old: np.ndarray, new: np.ndarray):
-    """Return the mean, the spread and the truth of what a protocol asks for."""
+    """Return predicted mean, predicted spread and truth for a protocol."""
     if protocol == "error":
         return *model(evaluated.vectors[new]), evaluated.errors[new]
     known = old if protocol == "observed" else new
     chosen = np.ones((len(new), len(known)), dtype=bool)
     if protocol == "held-out":
         chosen = np.triu(chosen, 1)
-    # The unseen one first, as DivBO asks: a model may treat the two of a pair differently.
+    # The unseen one first, as in DivBO: a model may not be symmetric.
     members = model(evaluated.vectors[new], evaluated.vectors[known])[:, chosen]
     truth = evaluated.diversities[np.ix_(new, known)][chosen]
     return members.mean(axis=0), members.std(axis=0), truth

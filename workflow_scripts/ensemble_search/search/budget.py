@@ -20,7 +20,7 @@ class Budget:
         With ``evaluations``: the search ends once this many have succeeded.
     seconds
         The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
-        reaches it. How many evaluations that are depends on the machine.
+        reaches it. How many that are depends on the machine.
     minimum
         Evaluations made in any case; only used with ``seconds``.
     """
@@ -31,11 +31,11 @@ class Budget:
     successes: int | None = None
 
     def at_once(self, done: int, workers: int) -> int:
-        """Count the evaluations that may be under way at a time, after so many that are done."""
+        """Return how many evaluations may run concurrently when ``done`` have been stored."""
         return workers if self.evaluations is None else min(workers, self.evaluations - done)
 
     def end(self, records: Sequence[Record]) -> int | None:
-        """Count the first evaluations that exhaust the budget; None if some of it is left.
+        """Return the number of evaluations that exhaust the budget; None if some of it is left.
 
         Raises
         ------

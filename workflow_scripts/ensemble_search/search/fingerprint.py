@@ -8,7 +8,7 @@ from ensemble_search.runtime.code_version import Guard, code_version
 
 
 def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, list[str]]:
-    """Name the modules that decide what a search finds.
+    """List the modules that determine the results of a search.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def version(optimizer: dict[str, Any], space: str, metric: str) -> str:
 
 
 def guard(optimizer: dict[str, Any], space: str, metric: str) -> Guard:
-    """Watch the code that decides what a search finds."""
+    """Guard the code that determines the results of a search."""
     return Guard(*_all(optimizer, space, metric))
 
 
@@ -66,7 +66,7 @@ def conditions(
     threads: int,
     libraries: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Say what, besides code, decides the outcome of evaluating a configuration.
+    """Return what, besides code, determines the result of an evaluation.
 
     ``data`` is the checksum of its inputs; ``libraries`` are those of
     :func:`ensemble_search.runtime.provenance.versions`.
@@ -83,5 +83,5 @@ def conditions(
 
 
 def short(fingerprint: Mapping[str, Any]) -> str:
-    """Name the folder of a fingerprint: 12 hexadecimal digits."""
+    """Return the name of a fingerprint's folder: 12 hexadecimal digits."""
     return files.digest(fingerprint)[:12]

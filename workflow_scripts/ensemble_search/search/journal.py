@@ -68,11 +68,12 @@ class Record:
         Wall seconds from the end of the previous evaluation (or the start of the job) to the end of
         this one, without suggesting and fitting: starting workers, reading, writing.
     began
-        When they began, in ISO format; for the first evaluation, the start of the search.
+        Start of the interval of ``rest_seconds``, in ISO format: for the first evaluation, of the
+        search.
     fidelity
         Share of the training rows that it was fitted on, in (0, 1].
     planned_after
-        Number of evaluations that its plan knew (``Optimizer.plan``).
+        Number of evaluations known when it was planned (``Optimizer.plan``).
     validation, test
         Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
         class 1) for two classes, else one per class; None unless the status is ``ok``.
@@ -107,7 +108,7 @@ class Record:
         why: dict[str, Any] | None = None,
         **others: Any,
     ) -> "Record":
-        """Take an evaluation for storing, with the loss of its predictions on ``labels``."""
+        """Make the record of an evaluation, with the loss of its predictions on ``labels``."""
         validation = test = error = None
         if evaluation.status == OK:
             validation, test = map(problem.compress, (evaluation.validation, evaluation.test))
@@ -135,7 +136,7 @@ _LINE = create_model(
 
 
 class Journal:
-    """The evaluations of one search on disk; a context manager that holds the journal's lock.
+    """The evaluations of a search on disk; a context manager that holds the journal's lock.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ class Journal:
         Raises
         ------
         UserError
-            If the disk is full or the folder cannot be written; no partial data stay.
+            If the disk is full or the folder cannot be written; no partial data remain.
         """
         content = asdict(record)
         validation, test = content.pop("validation"), content.pop("test")
@@ -210,7 +211,7 @@ class Journal:
             for file, content_ in ((self._arrays, data), (self._lines, line)):
                 _write_all(file, content_)
                 os.fsync(file)
-        except BaseException as error:  # a signal, too
+        except BaseException as error:  # including a signal
             for file, size in ((self._lines, sizes[1]), (self._arrays, sizes[0])):
                 with suppress(OSError):  # the rest is dropped at the next start
                     os.ftruncate(file, size)
@@ -229,14 +230,14 @@ class Journal:
         path = self.folder / "fingerprint.json"
         try:
             found = read_json(path)
-        except Unusable:  # torn or lost: the lines themselves tell whether they belong here
+        except Unusable:  # damaged or lost: the lines' checksums tell whose they are
             write_json(path, self.fingerprint)
             return
         if found != self.fingerprint:
             changes = "; ".join(differences(found, self.fingerprint))
             raise UserError(
                 f"the journal '{self.folder}' belongs to another search ({changes}); remove the "
-                "folder to start anew, or its fingerprint.json to keep what is this search's"
+                "folder to start over, or its fingerprint.json to keep this search's evaluations"
             )
 
     def _read(self) -> None:
@@ -293,7 +294,7 @@ class Journal:
         return Record(**content, validation=validation, test=test), size
 
     def _content(self, text: bytes) -> dict[str, Any]:
-        """Read the JSON of a line whose checksum is right; `refusal` if it is no record even so."""
+        """Parse a line whose checksum is right; raise :meth:`refusal` if it is not a record."""
         path = self.folder / "journal.jsonl"
         try:
             with reading(path):
@@ -305,13 +306,13 @@ class Journal:
             raise self.refusal(len(self.records) + 1, error.reason) from None
 
     def refusal(self, line: int, reason: str) -> Unusable:
-        """Refuse a line that is complete but wrong: not disk damage, so it is not just dropped."""
+        """Return the error for an intact but invalid line: no disk damage, so it is not dropped."""
         remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
         return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
-    """Say key by key how two fingerprints differ: ``settings.beta: 0.05 there, 0.1 here``."""
+    """List how two fingerprints differ, as in ``settings.beta: 0.05 there, 0.1 here``."""
     lines = []
     for key in sorted({*old, *new}):
         a, b = old.get(key), new.get(key)

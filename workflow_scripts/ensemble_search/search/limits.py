@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ensemble_search.runtime.schema import Amount, Stored
 
-#: Measurements of an evaluation that the limits are compared with.
+#: Measurements of an evaluation that are compared with the limits.
 FIGURES = ("cpu_seconds", "fit_seconds", "memory_mb")
 
 
@@ -25,7 +25,7 @@ def could_change(
     new: Mapping[str, float],
     threads: int = 1,
 ) -> bool:
-    """Whether an evaluation could have another result under other limits.
+    """Whether an evaluation could end differently under other limits.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def could_change(
         return True
     if status != "timeout" and new["seconds"] < old["seconds"]:
         # The wall-clock limit is more than twice the CPU limit and pauses on a busy machine: an
-        # evaluation far from both in CPU seconds can only have waited.
+        # evaluation with far fewer CPU seconds can only have waited.
         if figures["cpu_seconds"] > new["seconds"] * threads:
             return True
         if figures["fit_seconds"] > 2 * new["seconds"]:

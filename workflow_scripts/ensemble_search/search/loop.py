@@ -23,7 +23,7 @@ from ensemble_search.spaces.base import Space
 
 @dataclass(frozen=True)
 class _UnderWay:
-    """An evaluation whose result is not stored yet; ``result`` waits for it."""
+    """A started evaluation; ``result`` waits for its result."""
 
     suggestion: Suggestion
     suggest_seconds: float
@@ -47,15 +47,15 @@ def run(
 ) -> list[Record]:
     """Resume the search in ``journal`` until its budget is exhausted.
 
-    What it finds does not depend on the number of evaluators: evaluations are stored in the order
-    of their suggestions, whichever ends first.
+    Results do not depend on the number of evaluators: evaluations are stored in the order of their
+    suggestions, whichever ends first.
 
     Parameters
     ----------
     labels
         Validation labels, int, of shape (n_validation,).
     evaluators
-        At least one. Several evaluate configurations of a plan side by side.
+        At least one; several evaluate the suggestions of a plan concurrently.
     budget
         Total evaluations or seconds of fitting, including those in the journal.
     seed
@@ -78,6 +78,10 @@ def run(
     ------
     Unusable
         If a configuration in the journal is not in the space.
+    UserError
+        If the budget's evaluations are exhausted before enough have succeeded.
+    EvaluatorError
+        If an evaluator fails; raised when the evaluations suggested before have been stored.
     """
 
     def observed(record: Record) -> Observation:
@@ -97,19 +101,19 @@ def run(
     for record in journal.records[: budget.end(journal.records)]:
         try:
             observations += (observed(record),)
-        except UserError as error:  # a configuration that the space does not have
+        except UserError as error:  # not a configuration of the space
             raise journal.refusal(len(observations) + 1, str(error)) from None
     known = journal.records[-1].planned_after if journal.records else 0
     suggestions: Iterator[Suggestion] | None = None
     under_way: deque[_UnderWay] = deque()
     with SideBySide(evaluators) as side_by_side:
         while (end := budget.end(journal.records)) is None:
-            if suggestions is None:  # continues the plan of the last evaluation
+            if suggestions is None:  # resumes the last plan
                 suggestions = islice(plan(known), len(observations) - known, None)
             while len(under_way) < budget.at_once(len(observations), len(evaluators)):
                 start = time.perf_counter()
                 suggestion = next(suggestions, None)
-                if suggestion is None and under_way:  # the next plan needs their results
+                if suggestion is None and under_way:  # the next plan needs results
                     break
                 if suggestion is None:
                     known = len(observations)

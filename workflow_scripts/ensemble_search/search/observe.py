@@ -1,4 +1,4 @@
-"""What an optimizer observes of an evaluation, and the random generator that it is given.
+"""What an optimizer gets: observations of the evaluations and a random generator.
 
 Together with the optimizer, the space and the worker, this code determines the result of a search;
 a change here changes the fingerprint of every search.
@@ -28,9 +28,9 @@ def observation(
     problem: Problem = CLASSIFICATION,
     fidelity: float = 1.0,
 ) -> Observation:
-    """Make the observation of an evaluation; ``validation`` are its stored predictions.
+    """Make the observation of an evaluation from its stored predictions ``validation``.
 
-    The optimizer gets a read-only copy.
+    The observation has a read-only copy of them.
     """
     if status != OK:
         return Observation(configuration, status, float("nan"), None, fidelity)

@@ -23,7 +23,7 @@ class Progress:
     budget
         Its budget.
     found
-        Number of evaluations in the journal at the start.
+        Evaluations in the journal at the start.
     """
 
     def __init__(self, folder: Path, job: dict[str, Any], budget: Budget, found: list[Record]):
@@ -60,9 +60,9 @@ class Progress:
 
 
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and estimate the seconds of work left.
+    """Count a search's evaluations and failures, and estimate the seconds left with one worker.
 
-    ``done`` and ``budget`` are evaluations (of a search for successes, these), or seconds of
+    ``done`` and ``budget`` are evaluations (successes if the budget counts these), or seconds of
     fitting if ``unit`` is ``seconds``.
     """
     seconds = sum(r.suggest_seconds + r.fit_seconds for r in records)
@@ -86,20 +86,20 @@ def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
 
 
 def best_error(records: list[Record]) -> float | None:
-    """Return the lowest error of those that were fitted on all training rows; None without one."""
+    """Return the lowest error of evaluations on all training rows; None if there is none."""
     errors = (r.error for r in records if r.status == OK and r.fidelity == 1)
     return min(errors, default=None)
 
 
 def amount(state: dict[str, Any]) -> str:
-    """Write how much of a budget is used: ``5/20`` or ``5 in 12/60 s``; see :func:`summary`."""
+    """Format the used part of a budget: ``5/20`` or ``5 in 12/60 s``; see :func:`summary`."""
     if state["unit"] == "evaluations":
         return f"{state['done']}/{state['budget']}"
     return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
 
 
 def duration(seconds: float) -> str:
-    """Write seconds for a reader: ``45 s``, ``12 min``, ``3.5 h``."""
+    """Format a duration: ``45 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

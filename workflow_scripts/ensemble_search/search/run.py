@@ -31,7 +31,7 @@ JOB = ("dataset", "search", "repeat", "seed", "space", "metric", "limits", "budg
 OUTPUTS = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
 
 
-# The learners' threads are the worker's; the optimizer's own arrays are small.
+# Learners run in the worker; the optimizer's own arrays are too small for threads to help.
 @threadpool_limits.wrap(limits=1)
 def run_job(
     job: dict[str, Any],
@@ -57,14 +57,17 @@ def run_job(
     threads
         Threads of the learners.
     workers
-        Evaluations side by side, each with so many threads; they change no result.
+        Concurrent evaluations, each with ``threads`` threads; results do not depend on it.
     make_evaluator
-        What evaluates the configurations; by default, fits in a worker process.
+        Makes the evaluators; by default, of worker processes.
 
     Raises
     ------
     UserError
-        If a key of the job is missing or wrong, or the split cannot be used.
+        If a key of the job is missing or wrong, the split cannot be used, the journal cannot be
+        read or written, or the code changes meanwhile.
+    EvaluatorError
+        If an evaluator fails.
     """
     if missing := [key for key in JOB if key not in job]:
         raise UserError(f"--job: key '{missing[0]}' is missing; needed: {', '.join(JOB)}")
@@ -107,7 +110,7 @@ def run_job(
             since=started,
         )
         progress(records)
-        # Below the lock: nobody else writes these files now.
+        # Under the lock, so that no other job writes these files.
         write(output, records, column_types(space), shapes)
     wall = sum(map(seconds, records))
     rest = sum(r.rest_seconds for r in records)
@@ -143,7 +146,7 @@ def seconds(record: Record) -> float:
 
 
 def column_types(space: Space) -> dict[str, pa.DataType]:
-    """Types of the hyperparameters' columns, so that they are the same in every file."""
+    """Return the column types of the hyperparameters, the same for every file."""
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
     defaults = {name: h.default_value for name, h in space.configspace.items()}
     return {n: types[type(np.asarray(d).item())] for n, d in defaults.items()}

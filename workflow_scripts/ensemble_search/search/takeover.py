@@ -1,4 +1,4 @@
-"""Journals of earlier versions of a search: which evaluations are still valid, or why none."""
+"""Reuse of evaluations from the journals of earlier versions of a search."""
 
 import sys
 from contextlib import suppress
@@ -13,11 +13,11 @@ from ensemble_search.search.limits import FIGURES, Limits, unaffected
 
 
 def take_over(journal: Journal) -> None:
-    """Copy evaluations that a change of limits does not affect to a new journal, and log it.
+    """Copy the evaluations that a change of limits does not affect to a new journal.
 
-    Looks at the journals beside it. From one that differs only in the limits, the evaluations
-    before the first one that could have another result are copied. Otherwise the latest journal is
-    logged, with the differences.
+    They come from a neighbouring journal that differs only in the limits, and precede the first
+    evaluation that could end differently. Otherwise, the differences to the latest journal are
+    logged.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def take_over(journal: Journal) -> None:
         _say(f"takes over {count} of {total} evaluations of '{folder}' ({changes}){rest}")
     elif latest:
         changes = "; ".join(differences(others[latest[-1]], journal.fingerprint))
-        _say(f"starts anew: not the search of the journal '{latest[-1]}' ({changes})")
+        _say(f"starts over: not the search of the journal '{latest[-1]}' ({changes})")
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

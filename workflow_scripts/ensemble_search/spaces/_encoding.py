@@ -1,4 +1,4 @@
-"""One hyperparameter as a column of numbers; see ``Space``."""
+"""A hyperparameter as a column of points; see ``Space``."""
 
 import math
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class Column:
-    """How the values of a hyperparameter are numbers.
+    """Mapping between a hyperparameter's values and its entries in points.
 
     Attributes
     ----------
     name
         Name of the hyperparameter.
     lower, upper
-        Bounds of a number; of categories and ordinal levels, the first and the last index.
+        Bounds of numbers; first and last index of categories and ordinal levels.
     log
-        Whether unit scale is that of the logarithm.
+        Whether unit scale is logarithmic.
     whole
         Whether the numbers are integers.
     categorical
         Whether entries are category indices (unit-scale positions otherwise).
     choices
-        Categories or ordinal levels; None of other numbers.
+        Categories or ordinal levels; None for other numbers.
     default
         Entry of the default value.
     """
@@ -49,7 +49,7 @@ class Column:
         Raises
         ------
         UserError
-            If it is none of ``Float``, ``Integer``, ``Categorical`` (each uniform), ``Ordinal``.
+            Unless it is a uniform ``Float``, ``Integer`` or ``Categorical``, or an ``Ordinal``.
         """
         from ConfigSpace import (
             CategoricalHyperparameter,
@@ -109,7 +109,7 @@ class Column:
     def draw(self, uniform: np.ndarray) -> np.ndarray:
         """Turn draws from [0, 1) into entries that are uniform over the domain.
 
-        Every integer owns an interval of length 1 around it (in log scale that interval's share).
+        Every integer has the interval of length 1 around it (its share in log scale).
         """
         if self.whole and not self.log:
             size = self.upper - self.lower + 1
@@ -123,7 +123,7 @@ class Column:
     def neighbours(
         self, entries: np.ndarray, size: int, spread: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return other entries near each of some entries: (index into them, other entry)."""
+        """Return indices of ``entries`` and, for each, a neighbouring entry."""
         from scipy.special import ndtr, ndtri
 
         if self.categorical or (self.whole and self.upper - self.lower <= size):
@@ -148,7 +148,7 @@ class Column:
         return np.exp(scaled) if self.log else scaled
 
     def _entries(self, numbers: np.ndarray) -> np.ndarray:
-        """Entries of rounded numbers; element by element, so that no batch changes a bit."""
+        """Return the entries of rounded numbers, with the same bits in any batch."""
         if self.categorical or self.upper == self.lower:
             return numbers - (0 if self.categorical else self.lower)
         if self.log:

@@ -7,7 +7,7 @@ from ensemble_search.spaces.divbo import Divbo
 
 
 class AutogluonLike(Divbo):
-    """Six learners; their hyperparameters are those that AutoGluon 0.4 searches."""
+    """Six learners with the hyperparameters that AutoGluon 0.4 searches."""
 
     #: What the worker imports before the first evaluation.
     modules: ClassVar = (

@@ -1,4 +1,4 @@
-"""What a configuration space is to the optimizers, and to the worker that fits pipelines."""
+"""Configuration spaces, as optimizers and workers use them."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ class Configuration(Mapping[str, Any]):
     """The active hyperparameters by name: immutable, hashable, equal if the values are equal.
 
     Values are plain ``bool``, ``int``, ``float`` or ``str``, so that ``dict(configuration)`` is
-    JSON and :meth:`Space.configuration` makes the same configuration of it again.
+    JSON, from which :meth:`Space.configuration` restores it.
 
     Attributes
     ----------
@@ -62,26 +62,27 @@ class Configuration(Mapping[str, Any]):
 
 
 class Space(ABC):
-    """A conditional configuration space together with the pipelines that it describes.
+    """A conditional configuration space and its pipelines.
 
-    A space lives in a file of its own, ``space/<name>.py``, which defines one public subclass.
-    Its hyperparameters are ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
+    A space lives in a file of its own, ``spaces/<name>.py``, which defines one public subclass, and
+    may have ``modules``, which a worker imports before the first evaluation. Its hyperparameters
+    are ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
 
-    Many configurations at a time are *points*: float64 of shape (n, n_hyperparameters), one
-    column a hyperparameter in the order of :attr:`columns`, holding a number's position in unit
-    scale, the index of a category, or NaN where the hyperparameter is inactive. A point is
-    computed from the values alone and gives them back exactly, because numbers are rounded to
-    eight digits: configurations that went through a file keep their encoding to the last bit.
+    *Points* are configurations as float64 arrays of shape (n, n_hyperparameters), one column per
+    hyperparameter in the order of :attr:`columns`: a number's position in unit scale, the index of
+    a category, or NaN if inactive. As numbers are rounded to eight digits, points and values
+    determine each other exactly: configurations read from a file have the same encoding to the last
+    bit.
 
     Attributes
     ----------
     fixed
-        Values of hyperparameters that are not searched; see :meth:`restricted`.
+        Values of hyperparameters not searched; see :meth:`restricted`.
     """
 
     fixed: Mapping[str, Any] = MappingProxyType({})
 
-    #: Modules, beside those of all spaces, whose versions can change what a pipeline predicts.
+    #: Further libraries whose versions can change predictions of the pipelines.
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -99,7 +100,7 @@ class Space(ABC):
         categorical
             Bool, of shape (n_features,): which input columns are one-hot or categorical codes.
         threads
-            How many threads a learner that can use them may start.
+            Threads that a learner may start.
 
         Returns
         -------
@@ -109,12 +110,12 @@ class Space(ABC):
 
     @cached_property
     def configspace(self) -> "ConfigurationSpace":
-        """The ConfigSpace object of :meth:`define`, made once."""
+        """The ConfigSpace object of :meth:`define`, cached."""
         return self.define()
 
     @cached_property
     def columns(self) -> list[Column]:
-        """The hyperparameters in ConfigSpace's order (parents come before their children)."""
+        """The hyperparameters in ConfigSpace's order: parents before children."""
         return [Column.of(hyperparameter) for hyperparameter in self.configspace.values()]
 
     @cached_property
@@ -123,7 +124,7 @@ class Space(ABC):
         return {column.name: i for i, column in enumerate(self.columns)}
 
     def configuration(self, values: Mapping[str, Any]) -> Configuration:
-        """Make the configuration that has these active values (as read from a journal).
+        """Make the configuration with these active values, as read from a journal.
 
         Raises
         ------
@@ -146,7 +147,7 @@ class Space(ABC):
         return self.at(point)[0]
 
     def restricted(self, fixed: Mapping[str, Any]) -> "Space":
-        """Return the part of the space with these values, such as ``{"algorithm": "knn"}``.
+        """Return the subspace with these values, such as ``{"algorithm": "knn"}``.
 
         Its samples, neighbours and mutations keep them; points and encoding are the same.
         """
@@ -154,7 +155,7 @@ class Space(ABC):
             if name not in self.index:
                 raise UserError(f"the space has no hyperparameter '{name}'")
             self.columns[self.index[name]].entry(value)
-        part = copy.copy(self)  # shares what has been computed once
+        part = copy.copy(self)  # shares cached properties
         part.fixed = {**self.fixed, **fixed}
         return part
 
@@ -163,9 +164,9 @@ class Space(ABC):
     ) -> list[Configuration]:
         """Draw ``size`` configurations uniformly from the conditional space.
 
-        Every hyperparameter is drawn uniformly (numbers in their own scale), inactive ones are
-        dropped, forbidden combinations are drawn again. ``fixed`` gives values that are not
-        drawn, such as ``{"algorithm": "knn"}``.
+        Every hyperparameter is drawn uniformly (numbers in their scale), inactive ones are dropped,
+        and forbidden combinations redrawn. ``fixed`` values, such as ``{"algorithm": "knn"}``, are
+        not drawn.
         """
         return self.at(self.sample_points(size, rng, fixed))
 
@@ -174,18 +175,18 @@ class Space(ABC):
     ) -> list[Configuration]:
         """Return legal configurations that differ in one hyperparameter.
 
-        Of a categorical (and of a number with at most five values) every other value; of any
-        other number four draws from a Gaussian around it, truncated to the domain, of standard
+        Categoricals, and numbers with at most five values, take every other value; other numbers
+        take four draws from a Gaussian around the value, truncated to the domain, of standard
         deviation 0.2 in unit scale (fewer if draws fall on one integer). Hyperparameters that
         become active get their default, those that become inactive are dropped.
         """
         return self.at(self.neighbour_points(configuration.point[None], rng)[0])
 
     def encode(self, configurations: Sequence[Configuration]) -> np.ndarray:
-        """Encode as points in which inactive hyperparameters have their default.
+        """Encode as points with the defaults of inactive hyperparameters, as OpenBox does.
 
-        So does OpenBox, on which the paper's systems are built. Returns float64, of shape
-        (n, n_hyperparameters): positions in unit scale, and indices of categories.
+        Returns float64, of shape (n, n_hyperparameters): positions in unit scale, and indices of
+        categories.
         """
         return self.encode_points(self.points(configurations))
 
@@ -194,7 +195,7 @@ class Space(ABC):
         return np.array([c.point for c in configurations]).reshape(-1, len(self.columns))
 
     def at(self, points: np.ndarray) -> list[Configuration]:
-        """Make the configurations of legal points, such as :meth:`sample_points` returns."""
+        """Make the configurations of legal points."""
         values: list[dict[str, Any]] = [{} for _ in points]
         for i, column in enumerate(self.columns):
             rows = np.flatnonzero(~np.isnan(points[:, i]))
@@ -223,12 +224,12 @@ class Space(ABC):
     def neighbour_points(
         self, old: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the neighbours of many points at once, as :meth:`neighbours` does.
+        """Return the :meth:`neighbours` of many points at once.
 
         Parameters
         ----------
         old
-            The points that they are around, of shape (n, n_hyperparameters).
+            Points, of shape (n, n_hyperparameters).
         rng
             Generator of the Gaussian draws.
 
@@ -237,7 +238,7 @@ class Space(ABC):
         points
             The neighbours, of shape (n_neighbours, n_hyperparameters), centre by centre.
         centres
-            Index of the point each is a neighbour of, int, ascending, of shape (n_neighbours,).
+            Index of each neighbour's centre, int, ascending, of shape (n_neighbours,).
         """
         rows, columns, entries = [], [], []
         for i, column in enumerate(self.columns):
@@ -261,16 +262,16 @@ class Space(ABC):
     def mutate(
         self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
     ) -> tuple[Configuration, str] | None:
-        """Give one active hyperparameter, chosen uniformly, another value, drawn uniformly.
+        """Give a random active hyperparameter another value, both drawn uniformly.
 
-        What becomes active gets random values, what becomes inactive is dropped; forbidden
-        combinations are drawn again.
+        Those that become active get random values, those that become inactive are dropped;
+        forbidden combinations are redrawn.
 
         Returns
         -------
         mutant
-            The new configuration and the name of the hyperparameter that was chosen; None if
-            ``tries`` draws gave nothing legal.
+            The new configuration and the name of the hyperparameter; None if none of ``tries``
+            draws was legal.
         """
         old = configuration.point
         varies = np.array([c.upper > c.lower and c.name not in self.fixed for c in self.columns])
@@ -296,7 +297,7 @@ class Space(ABC):
 
     @cached_property
     def categories(self) -> np.ndarray:
-        """Number of categories of every hyperparameter, 0 of a number; int."""
+        """Number of categories of every hyperparameter, 0 for numbers; int."""
         return np.array([len(c.choices) if c.categorical else 0 for c in self.columns])
 
     @cached_property
@@ -305,7 +306,7 @@ class Space(ABC):
 
     @cached_property
     def _conditions(self) -> list[tuple[Any, list[int]]]:
-        """Conditions with all children that depend on the same; parents before children."""
+        """Distinct conditions with their children; parents before children."""
         groups: list[tuple[Any, list[int]]] = []
         for i, column in enumerate(self.columns):
             for condition in self.configspace.parent_conditions_of[column.name]:
@@ -318,7 +319,7 @@ class Space(ABC):
         return groups
 
     def _vectors(self, points: np.ndarray) -> np.ndarray:
-        """ConfigSpace's own vectors, a column a point: what its conditions and clauses read."""
+        """ConfigSpace's own vectors, one column per point, as its conditions and clauses need."""
         vectors = points.T.copy()
         for i in self._numeric_parents:
             column, active = self.columns[i], ~np.isnan(vectors[i])
@@ -329,14 +330,14 @@ class Space(ABC):
 
     @cached_property
     def _numeric_parents(self) -> list[int]:
-        """Numbers that conditions or clauses depend on; ConfigSpace scales them in its own way."""
+        """Numbers in conditions or clauses, which ConfigSpace scales differently."""
         names = {p.name for parents in self.configspace.parents_of.values() for p in parents}
         for clause in self.configspace.forbidden_clauses:
             names |= set(_names_in(clause))
         return [i for i, c in enumerate(self.columns) if c.name in names and not c.categorical]
 
     def _deactivate(self, points: np.ndarray) -> None:
-        """Set what is inactive to NaN, in place; parents before children."""
+        """Set inactive entries to NaN, in place; parents before children."""
         vectors = self._vectors(points)
         for condition, children in self._conditions:
             inactive = ~condition.satisfied_by_vector_array(vectors)

@@ -1,4 +1,4 @@
-"""A small part of the DivBO paper's space: pipelines that fit in milliseconds, for tests."""
+"""A small subspace of the DivBO paper's, of pipelines that fit in milliseconds, for tests."""
 
 from functools import cached_property
 

@@ -1,15 +1,15 @@
-"""Categories as numbers that a tree can split: ordered by what the tree is to learn."""
+"""Categories as numbers that a tree can split, in the order of its targets."""
 
 import numpy as np
 
 
 class Categories:
-    """The categories of all hyperparameters, numbered through.
+    """The categories of all hyperparameters, numbered consecutively.
 
     Parameters
     ----------
     categories
-        Number of categories of each hyperparameter, 0 of a number; int, of shape
+        Number of categories of each hyperparameter, 0 for numbers; int, of shape
         (n_hyperparameters,).
     """
 
@@ -20,7 +20,7 @@ class Categories:
         self._owners = np.repeat(np.arange(len(self._sizes)), self._sizes)
 
     def codes(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the numbers of the categories of encoded configurations.
+        """Return the category numbers of encoded configurations.
 
         Int, of shape (n, n_categorical), columns as in :attr:`columns`.
         """
@@ -29,12 +29,11 @@ class Categories:
     def places(
         self, codes: np.ndarray, targets: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """Place each hyperparameter's categories on a line, by the mean target of their rows.
+        """Order each hyperparameter's categories by the mean target of their rows.
 
-        For a numerical target the best split of a category into two subsets is one between
-        neighbours on this line (Breiman et al. 1984, Theorem 4.5). Equal means are ordered at
-        random. A category without a row falls anywhere between the others, or beyond them: trees
-        with places of their own do not agree on it.
+        For a numerical target, the best binary split of the categories is between neighbours in
+        this order (Breiman et al. 1984, Theorem 4.5). Ties are ordered at random. A category
+        without rows gets a random place, so that trees with their own orders disagree on it.
 
         Parameters
         ----------

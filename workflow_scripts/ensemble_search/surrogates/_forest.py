@@ -1,4 +1,4 @@
-"""Random forests with the settings of OpenBox's."""
+"""Random forests with OpenBox's settings."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ def grow(rows: np.ndarray, targets: np.ndarray, size: int, rng: np.random.Genera
     Returns
     -------
     trees
-        The trees themselves: their ``predict`` does without the checks of each scikit-learn call.
-        It takes float32 and returns float64 of shape (n, 1).
+        The ``Tree`` objects, whose ``predict`` skips scikit-learn's checks: it takes float32 and
+        returns float64 of shape (n, 1).
     """
     from sklearn.ensemble import RandomForestRegressor
 

@@ -1,4 +1,4 @@
-"""What surrogates are: models of performance, or of diversity, of configurations not yet fitted.
+"""Base of the surrogates: models of the performance or diversity of unseen configurations.
 
 A surrogate lives in a file of its own, ``surrogates/<name>.py``, with one public subclass of
 either class below. Its fields are its settings; ``fit`` returns the fitted model as a function,
@@ -16,7 +16,7 @@ DiversityModel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class PerformanceSurrogate(BaseModel, ABC):
-    """Predicts the validation error of a configuration, with a standard deviation (M_perf)."""
+    """Predicts validation errors of configurations, with standard deviations (M_perf)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,10 +52,9 @@ class PerformanceSurrogate(BaseModel, ABC):
 
 
 class DiversitySurrogate(BaseModel, ABC):
-    """Predicts the diversity (paper, Eq. 3) of a pair of configurations (M_div).
+    """Predicts diversities (DivBO paper, Eq. 3) of pairs of configurations (M_div).
 
-    A model consists of several members; their mean is the prediction, their spread is what the
-    model does not know.
+    A model has several members: their mean is the prediction, their spread its uncertainty.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,13 +85,13 @@ class DiversitySurrogate(BaseModel, ABC):
         Returns
         -------
         model
-            ``model(a, b)`` of shapes (m, n_hyperparameters) and (p, n_hyperparameters) gives the
-            predictions of every member for every pair, of shape (members, m, p).
+            ``model(a, b)`` of shapes (m, n_hyperparameters) and (p, n_hyperparameters) gives every
+            member's prediction for every pair, of shape (members, m, p).
         """
 
 
 def one_hot(vectors: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    """Give each category a column of its own, for models that know numbers only.
+    """One-hot encode categories, for models of numbers only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Diversity from the known ones of similar configurations, where a forest says what is similar."""
+"""Diversity by a kernel on configurations that a forest learns."""
 
 import numpy as np
 from pydantic import Field
@@ -6,20 +6,19 @@ from pydantic import Field
 from ensemble_search.surrogates._categories import Categories
 from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
-LANDMARKS = 10  # observed configurations; the trees learn how far others are from these
+LANDMARKS = 10  # observed configurations: trees learn the diversities to them
 
 
 class ForestKernel(DiversitySurrogate):
-    """Weighted mean of known diversities; not of the paper, and far cheaper.
+    """Weighted mean of observed diversities; not from the DivBO paper, and far cheaper.
 
-    Extremely randomized trees learn the diversities of a configuration to ten observed ones, drawn
-    at random, and are grown until every observed configuration has its own leaf. A configuration
-    x is as similar to observation i as many trees put them in the same leaf: these are weights
-    w_i(x) of sum 1. The prediction is sum_ij w_i(x) w_j(x') D_ij, which is symmetric, and D_ij
-    itself for two observed configurations. There are n rows to learn from instead of the n^2
-    pairs. Groups of trees are the members of the model; each orders the categories by the
-    diversities to one of the ten (``Categories.places``), so the groups
-    disagree about an algorithm that was never tried.
+    Extremely randomized trees learn a configuration's diversities to ten random observed ones, and
+    are grown until every observed configuration has its own leaf. The weight w_i(x) of observation
+    i for a configuration x is the share of trees in which they share a leaf. The prediction is
+    sum_ij w_i(x) w_j(x') D_ij: symmetric, and D_ij for two observed configurations. Trees learn
+    from n rows instead of n^2 pairs. Groups of trees are the members of the model; each orders the
+    categories by the diversities to one of the ten (``Categories.places``), so that groups disagree
+    on untried algorithms.
     """
 
     groups: int = Field(5, ge=1, description="Groups of trees, the members of the model.")
@@ -38,7 +37,7 @@ class ForestKernel(DiversitySurrogate):
         known = Categories(categories)
         vectors = np.asarray(vectors, dtype=np.float32)
         codes = known.codes(vectors)
-        landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # again from the first
+        landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # with repeats
         targets = diversities[:, landmarks]
         groups = []
         for _ in range(self.groups):
@@ -63,14 +62,14 @@ class ForestKernel(DiversitySurrogate):
 
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             products = weights(a) @ (diversities @ weights(b).transpose(0, 2, 1))
-            # The last bits of a product of matrices depend on the processor: equal ones shall tie.
+            # Rounded, as the last bits of a matrix product depend on the processor.
             return products.astype(np.float32)
 
         return predict
 
 
 def _shares(tree, columns: np.ndarray) -> np.ndarray:
-    """Share of each row in the nodes of a tree: 1 / rows of its leaf, of shape (nodes, n)."""
+    """Return each row's share of a tree's nodes, 1 / rows in its leaf, of shape (nodes, n)."""
     shares = np.zeros((tree.node_count, len(columns)), dtype=np.float32)
     shares[tree.apply(columns), np.arange(len(columns))] = 1
     return shares / np.maximum(shares.sum(axis=1, keepdims=True), 1)

@@ -11,10 +11,10 @@ from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 class LightGBMPairs(DiversitySurrogate):
     """LightGBM regressors on concatenated pairs (DivBO paper, Section 3.2).
 
-    Every ordered pair of observed configurations is a row, each with itself too (diversity 0).
-    Each model learns from the pairs of a random 80 % of the configurations: rows that share a
-    configuration depend on each other, so leaving out single rows would understate the spread.
-    A prediction is the mean over both orders of the pair, hence symmetric.
+    Every ordered pair of observed configurations is a row, including pairs with itself (diversity
+    0). Each model learns from the pairs of a random 80 % of the configurations: rows that share a
+    configuration are dependent, so leaving out single rows would understate the spread. Predictions
+    are means over both orders of a pair, hence symmetric.
     """
 
     models: int = Field(5, ge=1, description="LightGBM models.")
@@ -44,15 +44,15 @@ def train(pairs: Pairs, models: int, trees: int, rng: np.random.Generator) -> li
         "objective": "regression",
         "learning_rate": 0.1,
         "num_leaves": 31,
-        "min_data_in_leaf": 5,  # LightGBM's 20 can hardly split the pairs of 10 configurations
+        "min_data_in_leaf": 5,  # the default, 20, hardly splits the pairs of 10 configurations
         "feature_fraction": 0.8,
         "use_missing": False,
         "deterministic": True,
-        "force_row_wise": True,  # a fifth faster than by columns here
+        "force_row_wise": True,  # a fifth faster here than by columns
         "num_threads": 1,
         "verbosity": -1,
     }
-    # Binned once for all models. Nearly all of the time is LightGBM's own, in the trees.
+    # Binned once for all models; nearly all of the time goes into LightGBM's trees.
     data = lightgbm.Dataset(pairs.rows, pairs.targets, params=parameters)
     data.construct()
     boosters = []

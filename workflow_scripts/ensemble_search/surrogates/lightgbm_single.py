@@ -1,4 +1,4 @@
-"""The diversity surrogate of the code that is left of DivBO: one LightGBM model, no spread."""
+"""The diversity surrogate of the authors' remaining code: one LightGBM model, no spread."""
 
 import numpy as np
 from pydantic import Field
@@ -9,11 +9,11 @@ from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
 
 class LightGBMSingle(DiversitySurrogate):
-    """One LightGBM regressor on all ordered pairs, as the authors' code has it.
+    """One LightGBM regressor on all ordered pairs, as in the authors' code.
 
-    1000 trees of depth 5 learn the diversities' normal scores (:func:`normal_scores`) and are
-    asked for one order of each pair only, the first argument first; so predictions are not
-    symmetric. They are told as diversities, which keeps their order.
+    1000 trees of depth 5 learn the normal scores of the diversities (:func:`normal_scores`) and
+    predict each pair in one order, the first argument first, so predictions are not symmetric. They
+    are transformed back to diversities, which keeps their order.
     """
 
     trees: int = Field(1000, ge=1, description="Trees of the model.")
@@ -56,10 +56,10 @@ class LightGBMSingle(DiversitySurrogate):
 
 
 def normal_scores(values: np.ndarray) -> np.ndarray:
-    """Turn values into the standard normal quantiles of their ranks, equal ones into their mean's.
+    """Transform values to standard normal quantiles of their ranks, averaged over ties.
 
-    Shares of smaller values are kept a little away from 0 and 1, by
-    1 / (4 n^(1/4) sqrt(pi log n)), as in OpenBox's ``gaussian_transform``.
+    Probabilities are kept 1 / (4 n^(1/4) sqrt(pi log n)) away from 0 and 1, as in OpenBox's
+    ``gaussian_transform``.
 
     Parameters
     ----------

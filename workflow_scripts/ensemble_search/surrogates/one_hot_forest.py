@@ -1,4 +1,4 @@
-"""Random forest on one-hot columns: what a forest without categorical splits does to a search."""
+"""Random forest on one-hot columns, to show the effect of categorical splits."""
 
 import numpy as np
 from pydantic import Field
@@ -8,12 +8,11 @@ from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurroga
 
 
 class OneHotForest(PerformanceSurrogate):
-    """scikit-learn's forest on one column a category, for comparison with ``random-forest``.
+    """scikit-learn's forest on one-hot columns, for comparison with ``random-forest``.
 
-    The mean is the mean of the trees' means, the variance is the variance of the trees' means
-    (no less than 1e-10). The column of an algorithm that was
-    never tried is constant, so no tree splits on it: all of them predict the mean of the others,
-    and expected improvement hardly ever chooses it (docs/optimizers.md).
+    Mean and variance (at least 1e-10) are those of the trees' predictions. The column of an untried
+    algorithm is constant, so that no tree splits on it: all predict the mean of the others, and
+    expected improvement hardly ever chooses it (docs/optimizers.md).
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest.")

@@ -1,4 +1,4 @@
-"""Probabilistic random forest that splits categories: the performance surrogate of SMAC, DivBO."""
+"""Probabilistic random forest with categorical splits: the performance surrogate of DivBO."""
 
 import numpy as np
 from pydantic import Field
@@ -7,23 +7,20 @@ from ensemble_search.surrogates._categories import Categories
 from ensemble_search.surrogates._forest import TREE
 from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurrogate
 
-VARIANCE = 1e-5  # the least, as in OpenBox
+VARIANCE = 1e-5  # lower bound, as in OpenBox
 
 
 class RandomForest(PerformanceSurrogate):
-    """Forest whose trees' spread is the uncertainty (Hutter et al. 2011; OpenBox's settings).
+    """Forest with the spread of its trees as uncertainty (Hutter et al. 2011; OpenBox's settings).
 
-    Each tree learns from a bootstrap sample, and sees a categorical hyperparameter as one column,
-    in which the categories are in the order of their mean errors in that sample
-    (``Categories.places``). A category that the sample does not have has a
-    random place, another in every tree, so the trees disagree about it: an algorithm that was
-    never tried may well improve, where a forest on one-hot columns predicts the mean of the others
-    and is sure of it.
+    Each tree learns from a bootstrap sample. A categorical hyperparameter is one column, in which
+    categories are ordered by their mean errors in the sample (``Categories.places``). Categories
+    not in the sample get random places, so that trees disagree on them: an untried algorithm may
+    well improve, where a forest on one-hot columns confidently predicts the mean of the others.
 
-    Every split looks at 5/6 of the hyperparameters, and lies anywhere between the two neighbouring
-    values; a node of fewer than 3 rows is not split, and a leaf holds at least 3, counted with the
-    copies in the bootstrap sample. The mean is the mean of the trees' means, the variance their
-    variance (divisor n - 1), no less than 1e-5.
+    Every split considers 5/6 of the hyperparameters, with a random threshold between the two
+    neighbouring values; leaves hold at least 3 rows, counting copies in the bootstrap sample. Mean
+    and variance (divisor n - 1, at least 1e-5) are those of the trees' predictions.
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest.")
@@ -51,7 +48,7 @@ class RandomForest(PerformanceSurrogate):
 
 
 class _Tree:
-    """One tree: scikit-learn's, on columns in which categories are numbers."""
+    """scikit-learn's tree on columns of numbered categories."""
 
     def __init__(
         self, vectors: np.ndarray, known: Categories, errors: np.ndarray, rng: np.random.Generator
@@ -70,7 +67,7 @@ class _Tree:
         self.used = [(i, known.columns[i]) for i in np.flatnonzero(used)]
 
     def _move_thresholds(self, columns: np.ndarray, rng: np.random.Generator) -> None:
-        """Draw each threshold uniformly between the values beside it (scikit-learn: the middle)."""
+        """Draw each threshold uniformly between its neighbouring values, not in the middle."""
         splits = np.flatnonzero(self.tree.children_left >= 0)
         values = columns[:, self.tree.feature[splits]].astype(float)
         here = self.tree.decision_path(columns).toarray()[:, splits] > 0
@@ -80,7 +77,7 @@ class _Tree:
         self.tree.threshold[splits] = low + rng.random(len(splits)) * (high - low)
 
     def predict(self, columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the means of the leaves; ``columns`` is overwritten where it holds categories."""
+        """Return the leaves' means; overwrites the categorical ``columns``."""
         for i, column in self.used:
             columns[:, column] = self.places[codes[:, i]]
         return self.tree.predict(columns).ravel()

@@ -9,10 +9,10 @@ from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
 
 class RandomForestPairs(DiversitySurrogate):
-    """The forest of the performance surrogate, on pairs (DivBO paper, Figure 2: PRF).
+    """Random forest on one-hot encoded pairs (DivBO paper, Figure 2: PRF).
 
-    Each tree is a member; it learns from a bootstrap sample of the pairs, not of the
-    configurations. A prediction is the mean over both orders of the pair.
+    Each tree is a member and learns from a bootstrap sample of the pairs, not of the
+    configurations. Predictions are means over both orders of a pair.
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest, the members of the model.")
@@ -33,7 +33,7 @@ class RandomForestPairs(DiversitySurrogate):
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             a, b = pairs.columns(a), pairs.columns(b)
             result = np.empty((len(trees), len(a), len(b)))
-            for j, other in enumerate(b):  # one at a time: 5000 x 25 rows would fill the memory
+            for j, other in enumerate(b):  # not at once: 5000 x 25 rows would take too much memory
                 others = np.broadcast_to(other, a.shape)
                 orders = np.hstack([a, others]), np.hstack([others, a])
                 for i, tree in enumerate(trees):

@@ -1,4 +1,4 @@
-"""The paper's diversity surrogate with XGBoost in the place of LightGBM (Figure 2)."""
+"""The paper's diversity surrogate with XGBoost instead of LightGBM (Figure 2)."""
 
 import json
 
@@ -13,9 +13,8 @@ from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 class XGBoostPairs(DiversitySurrogate):
     """XGBoost regressors on concatenated pairs (DivBO paper, Figure 2: XGB).
 
-    As ``LightGBMPairs``: as many models and trees, of as many
-    leaves, on the pairs of 80 % of the configurations each; what else XGBoost can be told is left
-    at its defaults.
+    As ``LightGBMPairs``, with as many models, trees and leaves, each model on the pairs of 80 % of
+    the configurations; other settings are XGBoost's defaults.
     """
 
     models: int = Field(5, ge=1, description="XGBoost models.")

@@ -1,1 +1,1 @@
-"""Greedy ensembles and their pieces, as searches use them too."""
+"""Greedy ensembles, shared by post-hoc ensembles and searches."""

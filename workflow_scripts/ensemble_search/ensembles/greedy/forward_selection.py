@@ -1,4 +1,4 @@
-"""Regularized evolution's population: the latest successes, and the ensemble of parents in it."""
+"""Regularized evolution: its population and the ensemble of parents."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ensemble_search.metrics.error import ERROR
 def current(ok: np.ndarray, size: int) -> np.ndarray:
     """Return the population: the last ``size`` of the successful evaluations ``ok`` (indices).
 
-    The oldest leaves when a success joins; a failed evaluation does not live to join.
+    A success replaces the oldest member; a failure does not join.
     """
     return ok[max(len(ok) - size, 0) :]
 
@@ -24,8 +24,8 @@ def forward_selection(
 ) -> list[int]:
     """Choose ``size`` different models greedily (ForwardSelect of Zaidi et al., NeurIPS 2021).
 
-    Every round adds the model, of those that are not in yet, that makes the loss of the mean
-    prediction lowest, one of equal ones at random.
+    Every round adds the model not yet chosen that minimises the loss of the mean prediction; ties
+    are broken at random.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ def forward_selection(
     labels
         Int, of shape (n_samples,).
     size
-        Models to choose; all n where there are no more.
+        Models to choose; at most n are.
     rng
         Of ties.
     metric
-        What the ensemble is to minimise.
+        Loss to minimise.
 
     Returns
     -------
     chosen
-        Indices in the order in which they were chosen.
+        Indices in the order of choice.
     """
     candidates = make_sums(predictions, labels, metric)
     models = candidates.models(0, len(predictions))

@@ -1,7 +1,7 @@
-"""Ensemble optimization's own ensemble: slots that are filled again one after the other.
+"""Ensemble optimization's own ensemble: slots that are refilled in turn.
 
-All of it is computed anew from the successes whenever it is needed: 250 models on 8000 samples
-take a tenth of a second.
+It is recomputed from the successes whenever needed: 250 models on 8000 samples take a tenth of a
+second.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,22 @@ from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 
 SEED = 0
-"""Of ties, in every search: the search and the ensemble made of it must fill the slots alike."""
+"""Of ties, in all searches: a search and its ensemble must fill the slots alike."""
 
 
 def fillings(
     predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
 ) -> Iterator[list[int]]:
+<<<<<<< HEAD
     """Yield, for every prefix of the successes, the models that its slots hold.
+=======
+    """Yield, for every prefix of a pool of successes, the models in its slots.
+>>>>>>> h-core
 
-    The n-th success (from 1) is the turn of slot (n - 1) mod size: it gets the model, of all n,
-    that makes the loss of the mean prediction of all slots lowest, one of equal ones uniformly at
-    random, by the draws of (:data:`SEED`, n). The first ``size`` successes fill empty slots
-    (Lévesque et al., UAI 2016).
+    After the n-th success (from 1), slot (n - 1) mod size gets the one of the n models that
+    minimises the loss of the slots' mean prediction; ties are broken uniformly at random, by the
+    draws of (:data:`SEED`, n). The first ``size`` successes fill empty slots (Lévesque et al., UAI
+    2016).
 
     Parameters
     ----------
@@ -35,12 +39,12 @@ def fillings(
     size
         Number of slots.
     metric
-        What the slots are to minimise.
+        Loss to minimise.
 
     Yields
     ------
     slots
-        Indices of models, the content of slots 0, 1, ..., at most ``size``.
+        Indices of the models in slots 0, 1, ..., at most ``size``.
     """
     if not len(predictions):
         return
@@ -57,7 +61,7 @@ def fillings(
 def next_losses(
     predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
 ) -> np.ndarray:
-    """Return the loss of the slots with each model in the slot whose turn is next.
+    """Return the loss of the slots with each model in the slot that is next.
 
     Parameters
     ----------
@@ -75,8 +79,13 @@ def next_losses(
     return candidates.losses(_losses(candidates, slots, n % size, n))
 
 
+<<<<<<< HEAD
 def _losses(candidates, slots: list[int], turn: int, n: int) -> np.ndarray:
     """Return the losses of the slots with each of the first n models in that whose turn it is."""
+=======
+def _losses(pool, slots: list[int], turn: int, n: int) -> np.ndarray:
+    """Return the losses of the slots with each of the first n models in slot ``turn``."""
+>>>>>>> h-core
     others = slots[:turn] + slots[turn + 1 :]
     sums = candidates.zero
     for model in others:

@@ -1,13 +1,16 @@
+<<<<<<< HEAD:workflow_scripts/ensemble_search/ensembles/greedy/running_sums.py
 """Running sums of predictions, and the loss with one more model, for every model at once.
+=======
+"""Losses of an ensemble extended by one model of a pool, for all models at once.
+>>>>>>> h-core:workflow_scripts/ensemble_search/ensembles/greedy/error_counts.py
 
-The error has a fast and exact way, counts of wrong labels: a label that no model of the pool can
-turn, because the sum of the others is too clear, is counted once for all models; only the other
-samples are looked at model by model. Counts are integers, and sums are exact
-(``ensembles.base.rounded``), so no tie hangs on rounding or on the order of the models, and the
-errors are those of the ensemble's labels (``metrics.base.predicted_labels``).
+Errors are counted fast and exactly: a label that no model of the pool can change is counted once
+for all models, and only the other samples are compared model by model. As counts are integers and
+sums are exact (``ensembles.base.rounded``), ties depend neither on rounding nor on the order of the
+models, and the errors are those of ``metrics.base.predicted_labels``.
 
-Other metrics take the mean of every such ensemble. Their losses are rounded to a float32, as their
-last bits depend on the processor.
+For other metrics, the loss of every such ensemble's mean is computed, and rounded to a float32, as
+its last bits depend on the processor.
 """
 
 from collections.abc import Callable
@@ -23,17 +26,17 @@ from ensemble_search.metrics.error import ERROR, Error
 def make_sums(
     predictions: np.ndarray, labels: np.ndarray, metric: Metric = ERROR
 ) -> "TwoClasses | ManyClasses | Losses":
-    """Choose the form in which sums and losses are computed.
+    """Choose how sums and losses are computed.
 
     Parameters
     ----------
     predictions
-        Class probabilities without NaN, of shape (n, n_samples, n_columns); of two columns the
-        second is used, the probability of class 1.
+        Class probabilities without NaN, of shape (n, n_samples, n_columns); of two columns, the
+        second is used.
     labels
         Int, of shape (n_samples,).
     metric
-        What is minimised.
+        Loss to minimise.
     """
     if predictions.shape[2] == 2:
         predictions = predictions[:, :, 1:]
@@ -45,7 +48,7 @@ def make_sums(
 
 
 def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the probability that each model gives the true label.
+    """Return each model's probability of the true label.
 
     Parameters
     ----------
@@ -64,10 +67,14 @@ def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarr
 
 
 class _Counts:
-    """What is counted are wrong labels."""
+    """Losses are counts of wrong labels."""
 
     def losses(self, found: np.ndarray) -> np.ndarray:
+<<<<<<< HEAD:workflow_scripts/ensemble_search/ensembles/greedy/running_sums.py
         """Return what :meth:`scorer`'s functions found as losses."""
+=======
+        """Turn the counts of :meth:`counter`'s functions into losses."""
+>>>>>>> h-core:workflow_scripts/ensemble_search/ensembles/greedy/error_counts.py
         return found / len(self.labels)
 
 
@@ -92,8 +99,8 @@ class TwoClasses(_Counts):
     def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from models to their errors in round ``number`` (from 1).
 
-        A label is 1 if sums + p > number / 2, that is if p is above a limit, and a float32 is
-        above the limit just if it is above the largest float32 that is not above the limit.
+        A label is 1 if sums + p > number / 2, that is, if p exceeds a limit; for a float32 p, this
+        is the same as exceeding the largest float32 not above the limit.
         """
         exact = number / 2 - sums  # without rounding, as the sums are
         limit = exact.astype(np.float32)
@@ -113,8 +120,8 @@ class TwoClasses(_Counts):
 class ManyClasses(_Counts):
     """Sums and errors of three or more classes from predictions of shape (n, n_samples, C).
 
-    Samples are sorted by label, so that those whose label comes before or after a class (which
-    loses or wins a tie against it) are slices.
+    Samples are sorted by label, so that those with a label before or after a class (which loses or
+    wins a tie with it) are slices.
     """
 
     def __init__(self, predictions: np.ndarray, labels: np.ndarray):
@@ -132,8 +139,13 @@ class ManyClasses(_Counts):
         """Return the sums with one more model."""
         return sums + self.by_class[:, :, winner]
 
+<<<<<<< HEAD:workflow_scripts/ensemble_search/ensembles/greedy/running_sums.py
     def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from models to their errors in a round (whatever its number)."""
+=======
+    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function from models to their errors in a round; ``number`` has no effect."""
+>>>>>>> h-core:workflow_scripts/ensemble_search/ensembles/greedy/error_counts.py
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]

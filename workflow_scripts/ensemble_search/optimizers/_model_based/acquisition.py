@@ -1,4 +1,4 @@
-"""What model-based optimizers share: expected improvement, candidates, and the final choice."""
+"""Expected improvement, candidates, and the choice among them."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ Score = Callable[[np.ndarray], np.ndarray]
 
 
 def settled(values: np.ndarray) -> np.ndarray:
-    """Round to the 24 bits of a float32 (as float64), for values that decide a choice.
+    """Round values that decide a choice to the 24 bits of a float32; float64.
 
-    Libraries compute in other instructions on other processors, and the last bits of a float64
-    differ with them: what is equal but for these must tie everywhere.
+    The last bits of a float64 depend on the processor's instructions: values that differ only in
+    them must tie everywhere.
     """
     return np.asarray(values, dtype=np.float32).astype(float)
 
 
 def expected_improvement(mean: np.ndarray, std: np.ndarray, best: float) -> np.ndarray:
-    """Expected improvement upon the lowest error seen, :func:`settled` (Jones et al. 1998, Eq. 15).
+    """Expected improvement on the lowest error, :func:`settled` (Jones et al. 1998, Eq. 15).
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def climb(
     rng: np.random.Generator,
     steps: int = 20,
 ) -> np.ndarray:
-    """Climb from every start to a local maximum of the score, all climbs in lock-step.
+    """Climb from every start to a local maximum of the score, all in lock-step.
 
-    A climb moves to the best of its neighbours as long as that is better than where it stands,
-    for at most ``steps`` moves; one call of the score serves a step of all climbs.
+    A climb moves to its best neighbour while that is better, at most ``steps`` times; each step of
+    all climbs is one call of the score.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Candidates:
     vectors
         The same encoded, float32, of shape (n, n_hyperparameters).
     n_local
-        How many of them are ends of climbs.
+        Number of ends of climbs.
     """
 
     points: np.ndarray
@@ -130,7 +130,7 @@ def first_new(
     seen: Collection[Configuration],
     rng: np.random.Generator,
 ) -> tuple[int, Configuration] | None:
-    """Find the point of lowest cost whose configuration has not been evaluated, or None.
+    """Return the index and configuration of the cheapest point not in ``seen``, or None.
 
     Equal costs are ordered at random.
     """

@@ -1,4 +1,4 @@
-"""Searches that tune every algorithm on its own, with a BO that sees nothing of the others."""
+"""Separate BOs of the algorithms of a space."""
 
 from dataclasses import replace
 
@@ -13,12 +13,12 @@ ALGORITHM = "algorithm"
 
 
 class ArmwiseBO(BayesianOptimization):
-    """Base of the optimizers that decide whose turn it is; their BO settings hold for each arm."""
+    """Base of optimizers that choose an algorithm (arm) and let its own BO suggest."""
 
     def within(self, history: History, algorithm: str, rng: np.random.Generator) -> Suggestion:
-        """Suggest what the BO of one algorithm would evaluate next.
+        """Suggest what the BO of an algorithm would evaluate next.
 
-        Where all of its configurations have been evaluated, any new configuration is suggested.
+        If all of its configurations have been evaluated, any new configuration is suggested.
         """
         suggestion = super().suggest(part(history, algorithm), rng)
         if suggestion.configuration in history.seen:
@@ -41,7 +41,7 @@ def algorithms(space: Space) -> list[str]:
 
 
 def part(history: History, algorithm: str) -> History:
-    """Return the evaluations of one algorithm, as the history of a search of its own part."""
+    """Return the history of an algorithm's evaluations in its part of the space."""
     space = history.space.restricted({ALGORITHM: algorithm})
     rows = (o for o in history.observations if o.configuration[ALGORITHM] == algorithm)
     return replace(history, space=space, observations=tuple(rows))

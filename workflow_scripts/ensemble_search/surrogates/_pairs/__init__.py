@@ -1,1 +1,1 @@
-"""What surrogates share that learn from pairs of configurations."""
+"""Shared parts of the surrogates on pairs of configurations."""

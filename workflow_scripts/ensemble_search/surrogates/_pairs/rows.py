@@ -1,4 +1,4 @@
-"""Pairs of configurations as rows that a regressor learns diversities from."""
+"""Pairs of configurations as training rows of a regressor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ensemble_search.surrogates.base import DiversityModel, one_hot
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every ordered pair of n configurations, each with itself too (DivBO paper, Section 3.2).
+    """All ordered pairs of n configurations, including (i, i) (DivBO paper, Section 3.2).
 
     Attributes
     ----------
@@ -20,10 +20,9 @@ class Pairs:
     targets
         Their diversities, of shape (n * n,).
     varying
-        Bool, of shape (n_columns,): the one-hot columns that are in the rows. The others are
-        constant over the configurations, so that no tree could split on them.
+        Bool, of shape (n_columns,): the one-hot columns in the rows; the others are constant.
     categories
-        Number of categories of each hyperparameter, 0 of a number.
+        Number of categories of each hyperparameter, 0 for numbers.
     size
         n.
     """
@@ -48,17 +47,17 @@ class Pairs:
         return cls(rows, diversities.ravel(), varying, categories, n)
 
     def of_subset(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw 80 % of the configurations, 2 at least; return the rows of their pairs, int."""
+        """Draw 80 % of the configurations, at least 2; return the indices of their pairs' rows."""
         size = min(self.size, max(2, round(0.8 * self.size)))
         chosen = np.sort(rng.choice(self.size, size, replace=False))
         return (chosen[:, None] * self.size + chosen).ravel()
 
     def columns(self, vectors: np.ndarray) -> np.ndarray:
-        """Make the varying one-hot columns of other configurations, float32."""
+        """Return the varying one-hot columns of other configurations, float32."""
         return one_hot(vectors, self.categories)[:, self.varying]
 
     def model(self, members: Sequence[PairTrees]) -> DiversityModel:
-        """Ask boosters that were trained on the rows; see :class:`DiversitySurrogate`."""
+        """Return the model of boosters trained on the rows; see :class:`DiversitySurrogate`."""
 
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             a, b = self.columns(a), self.columns(b)
@@ -68,5 +67,5 @@ class Pairs:
 
     @staticmethod
     def no_model(members: int) -> DiversityModel:
-        """Predict 0: what can be learned from configurations that are all equal."""
+        """Return the model for configurations that are all equal: it predicts 0."""
         return lambda a, b: np.zeros((members, len(a), len(b)))

@@ -1,4 +1,4 @@
-"""Predictions of boosted trees for every pair of two sets, without a row for each pair."""
+"""Predictions of boosted trees for all pairs of two sets, without a row per pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ import numpy as np
 
 
 class PairTrees:
-    """The trees of a boosted model whose rows are pairs: one's columns, then the other's.
+    """The trees of a boosted model on pairs: one's columns, then the other's.
 
-    Each split looks at one half of the row only. So for each half alone the leaves that it may
-    end in are known, as bits of a word (QuickScorer, Lucchese et al. 2015), and a pair ends in the
-    one leaf that both halves may end in. 5000 candidates x 25 members cost 5025 passes through a
-    tree and one AND a pair, instead of 125 000 passes: a twentieth of the time of LightGBM's own
-    ``predict``, with the same result.
+    Each split tests one half of the row. So each half has a set of leaves it can reach, kept as
+    bits of a word (QuickScorer, Lucchese et al. 2015), and a pair ends in the one leaf that both
+    can reach. 5000 candidates x 25 members take 5025 passes through a tree and an AND per pair
+    instead of 125 000 passes: a twentieth of the time of LightGBM's ``predict``, with the same
+    result.
 
     Parameters
     ----------
     trees
         At most 32 leaves each.
     n_columns
-        Columns of half a row.
+        Number of columns of half a row.
     base
-        What is added to the sum of the trees.
+        Added to the sum of the trees.
     """
 
     def __init__(self, trees: "Sequence[Tree]", n_columns: int, base: float = 0.0):
@@ -39,7 +39,7 @@ class PairTrees:
 
     @classmethod
     def of_xgboost(cls, model: dict[str, Any]) -> "PairTrees":
-        """Read the JSON of ``Booster.save_raw``: gbtree, numerical splits, one squared error."""
+        """Read the JSON of ``Booster.save_raw``: gbtree, numerical splits, one output."""
         learner = model["learner"]
         head = learner["learner_model_param"]
         trees = [_xgboost_tree(t) for t in learner["gradient_booster"]["model"]["trees"]]
@@ -47,14 +47,14 @@ class PairTrees:
         return cls(trees, int(head["num_feature"]) // 2, base)
 
     def predict(self, a: np.ndarray, b: np.ndarray, orders: Sequence[int] = (0, 1)) -> np.ndarray:
-        """Predict every pair, as the mean over its two orders.
+        """Predict every pair, as the mean over its orders.
 
         Parameters
         ----------
         a, b
-            float32, of shapes (m, n_columns) and (p, n_columns); fastest where b is the shorter.
+            float32, of shapes (m, n_columns) and (p, n_columns); faster if b is the shorter.
         orders
-            Which orders: 0 has the columns of ``a`` first, 1 those of ``b``.
+            0 has the columns of ``a`` first, 1 those of ``b``.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class PairTrees:
             for order in orders:
                 words, which = np.unique(tree.reachable(b, 1 - order), return_inverse=True)
                 bits = words[:, None] & tree.reachable(a, order)
-                # Of each word one bit is left; its number is the exponent of the float.
+                # Each word has one bit left; its number is the exponent of the float.
                 leaves = bits.astype(np.float64).view(np.int64)
                 leaves >>= 52
                 leaves -= 1023
@@ -97,7 +97,7 @@ class Tree:
 
 def _lightgbm_tree(fields: dict[str, str]) -> Tree:
     exact = _numbers(fields.get("threshold", ""), float)
-    # x <= t holds for a float32 x just if x <= the largest float32 that is not above t.
+    # For a float32 x, x <= t is the same as x <= the largest float32 not above t.
     threshold = exact.astype(np.float32)
     above = threshold > exact
     threshold[above] = np.nextafter(threshold[above], np.float32(-np.inf))
@@ -111,21 +111,21 @@ def _xgboost_tree(fields: dict[str, Any]) -> Tree:
     split = nodes[0] >= 0
     numbers = np.where(split, np.cumsum(split) - 1, ~(np.cumsum(~split) - 1))
     values = np.array(fields["split_conditions"], dtype=np.float32)
-    # x < t, of float32, is x <= the one below t.
+    # For float32, x < t is the same as x <= the next lower one.
     threshold = np.nextafter(values[split], np.float32(-np.inf))
     feature = np.array(fields["split_indices"])[split]
     return Tree(feature, threshold, numbers[nodes[:, split]], values[~split].astype(float))
 
 
 class _Reachable:
-    """For either half of a row, a tree's splits and the leaves that each of them leaves."""
+    """A tree's splits on either half of a row, with the leaves that remain after each."""
 
     def __init__(self, tree: Tree, n_columns: int):
         self.value = tree.value
         self.all = np.uint32(2 ** len(self.value) - 1)
         feature, threshold, children = tree.feature, tree.threshold, tree.children
         below = np.zeros((2, len(feature)), dtype=np.uint32)
-        # From the bottom up: a split has a lower number than the splits below it.
+        # Bottom up: a split's number is lower than its descendants'.
         for node in range(len(feature) - 1, -1, -1):
             for side, child in enumerate((children[0][node], children[1][node])):
                 below[side, node] = 1 << ~child if child < 0 else below[:, child].sum()
@@ -136,17 +136,17 @@ class _Reachable:
             self.halves.append((feature[half] % n_columns, *columns))
 
     def reachable(self, columns: np.ndarray, half: int) -> np.ndarray:
-        """Leaves (bits) that each sample, as this half of a row, may end in: (n_samples,)."""
+        """Return the leaves (bits) that each sample can reach as this half, (n_samples,)."""
         feature, threshold, if_left, if_right = self.halves[half]
         words = np.where(columns.take(feature, axis=0) <= threshold, if_left, if_right)
         return np.bitwise_and.reduce(words, axis=0, initial=self.all)
 
 
 def _fields(block: str) -> dict[str, str]:
-    """Read the lines ``name=value`` of a block of the model's text."""
+    """Read the lines ``name=value`` of a block."""
     return dict(line.split("=", 1) for line in block.split("\n") if "=" in line)
 
 
 def _numbers(text: str, kind: type) -> np.ndarray:
-    """Parse numbers that are separated by blanks."""
+    """Parse numbers separated by blanks."""
     return np.array(text.split(), dtype=kind)
