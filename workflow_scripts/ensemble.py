@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument(
         "--refits",
         type=json.loads,
-        help="of ensembles that fit pipelines anew, JSON: space, limits (seconds, memory_mb)",
+        help="of ensembles that refit pipelines, JSON: space, limits (seconds, memory_mb)",
     )
     parser.add_argument("--checkpoints", type=Path, help="folder where such fits are kept")
     parser.add_argument("--threads", type=int, default=1, help="threads of such fits (1)")
