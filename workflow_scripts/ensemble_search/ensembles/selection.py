@@ -3,17 +3,10 @@
 Every round adds the model that minimises the error of the mean probability, so it needs the error
 of (selected + a) for every model a. Two shortcuts leave the result unchanged:
 
-<<<<<<< HEAD
 * ``greedy.running_sums`` counts errors only on the samples whose label some model of the pool can
-  still turn.
-* When a model joins the pool, the rounds before the first one that it wins stay as they are, so
-  only its own error in these rounds is computed (:func:`paths`).
-=======
-* Errors are counted by ``greedy.error_counts``, which looks only at the samples whose label some
-  model of the pool can still change.
+  still change.
 * When a model joins the pool, the rounds before the first one that it wins do not change, so only
   its own error in these rounds is computed (:func:`paths`).
->>>>>>> h-core
 """
 
 from collections.abc import Callable, Iterator
@@ -167,11 +160,7 @@ def log_losses(right: np.ndarray) -> np.ndarray:
 
 
 class _Round:
-<<<<<<< HEAD
-    """One round: the sums before it, what scores models, its winner and the winner's key.
-=======
-    """A round: the sums before it, the counter of errors, its winner and the winner's key.
->>>>>>> h-core
+    """A round: the sums before it, what scores models, its winner and the winner's key.
 
     ``right`` is the sum of the true labels' probabilities before it (``log-loss`` only).
     """
@@ -197,13 +186,8 @@ class _Rounds:
         ties: Ties,
         metric: Metric,
     ):
-<<<<<<< HEAD
         self.candidates, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
-        # The first draws are the same however many follow.
-=======
-        self.pool, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
         # The first draws do not depend on their number.
->>>>>>> h-core
         self.draws = [
             np.random.default_rng([seed, number]).random(len(predictions))
             for number in range(1, size + 1)
@@ -216,13 +200,8 @@ class _Rounds:
         return [r.winner for r in self.rounds], [r.key[0] for r in self.rounds]
 
     def join(self, new: int) -> None:
-<<<<<<< HEAD
-        """Let a model win the first round that it can, and forget those that follow."""
-        model = self.candidates.models(new, new + 1).copy()
-=======
         """Let a model win the first round that it can, and drop the later rounds."""
-        model = self.pool.models(new, new + 1).copy()
->>>>>>> h-core
+        model = self.candidates.models(new, new + 1).copy()
         for place, current in enumerate(self.rounds):
             wrong = current.score(model)[0].item()
             if wrong > current.key[0]:
@@ -234,13 +213,8 @@ class _Rounds:
                 return
 
     def fill(self, n: int) -> None:
-<<<<<<< HEAD
-        """Append the rounds that are missing, choosing among the first ``n`` models."""
-        models = self.candidates.models(0, n)
-=======
         """Append the missing rounds, choosing among the first ``n`` models."""
-        models = self.pool.models(0, n)
->>>>>>> h-core
+        models = self.candidates.models(0, n)
         for place in range(len(self.rounds), self.size):
             self.rounds.append(self._begin())
             wrong = self.rounds[place].score(models)

@@ -30,13 +30,8 @@ class DivBO(BayesianOptimization):
     weight: float | None = Field(
         None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
     )
-<<<<<<< HEAD
     pool: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
-    ties: Ties = Field("random", description="Of these rounds, as in the ensemble 'selection'.")
-=======
-    pool: int = Field(25, ge=1, le=1000, description="Rounds of ensemble selection for the pool.")
     ties: Ties = Field("random", description="Ties in these rounds, as in ensemble 'selection'.")
->>>>>>> h-core
     surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
     sampler: Literal["members", "normal"] = Field(
         "members",
@@ -102,15 +97,9 @@ class DivBO(BayesianOptimization):
             "rank_performance": by_performance,
             "rank_diversity": by_diversity,
         }
-<<<<<<< HEAD
         iterations = [int(i) + 1 for i in history.ok[members]]  # as in members.parquet
         facts = {"weight": weight, "pool": len(members), "members": iterations}
-        # Half ranks and a weight: rounded, so that equal sums tie whatever the weight's last bit.
-=======
-        pool = [int(i) + 1 for i in history.ok[members]]  # iterations, as in members.parquet
-        facts = {"weight": weight, "pool": len(pool), "members": pool}
         # Rounded, so that equal sums of half ranks tie whatever the weight's last bit.
->>>>>>> h-core
         return np.round(by_performance + weight * by_diversity, 9), columns, facts
 
 
@@ -135,27 +124,15 @@ def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int 
 
     All candidates share the standard normal draws, so that noise does not change their ranks.
 
-<<<<<<< HEAD
-     Parameters
-     ----------
-     predictions
-         Of shape (n_models, n_candidates, n_members).
-
-     Returns
-     -------
-     samples
-         Of shape (size, n_candidates, n_members).
-=======
     Parameters
     ----------
     predictions
-        Of shape (n_models, n_candidates, n_pool).
+        Of shape (n_models, n_candidates, n_members).
 
     Returns
     -------
     samples
-        Of shape (size, n_candidates, n_pool).
->>>>>>> h-core
+        Of shape (size, n_candidates, n_members).
     """
     mean, std = predictions.mean(axis=0), predictions.std(axis=0)
     noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)

@@ -19,11 +19,7 @@ SEED = 0
 def fillings(
     predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
 ) -> Iterator[list[int]]:
-<<<<<<< HEAD
-    """Yield, for every prefix of the successes, the models that its slots hold.
-=======
-    """Yield, for every prefix of a pool of successes, the models in its slots.
->>>>>>> h-core
+    """Yield, for every prefix of the successes, the models in its slots.
 
     After the n-th success (from 1), slot (n - 1) mod size gets the one of the n models that
     minimises the loss of the slots' mean prediction; ties are broken uniformly at random, by the
@@ -79,13 +75,8 @@ def next_losses(
     return candidates.losses(_losses(candidates, slots, n % size, n))
 
 
-<<<<<<< HEAD
 def _losses(candidates, slots: list[int], turn: int, n: int) -> np.ndarray:
-    """Return the losses of the slots with each of the first n models in that whose turn it is."""
-=======
-def _losses(pool, slots: list[int], turn: int, n: int) -> np.ndarray:
     """Return the losses of the slots with each of the first n models in slot ``turn``."""
->>>>>>> h-core
     others = slots[:turn] + slots[turn + 1 :]
     sums = candidates.zero
     for model in others:

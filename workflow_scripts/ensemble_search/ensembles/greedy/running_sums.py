@@ -1,8 +1,4 @@
-<<<<<<< HEAD:workflow_scripts/ensemble_search/ensembles/greedy/running_sums.py
-"""Running sums of predictions, and the loss with one more model, for every model at once.
-=======
-"""Losses of an ensemble extended by one model of a pool, for all models at once.
->>>>>>> h-core:workflow_scripts/ensemble_search/ensembles/greedy/error_counts.py
+"""Running sums of predictions, and the loss with one more model, for all models at once.
 
 Errors are counted fast and exactly: a label that no model of the pool can change is counted once
 for all models, and only the other samples are compared model by model. As counts are integers and
@@ -70,11 +66,7 @@ class _Counts:
     """Losses are counts of wrong labels."""
 
     def losses(self, found: np.ndarray) -> np.ndarray:
-<<<<<<< HEAD:workflow_scripts/ensemble_search/ensembles/greedy/running_sums.py
-        """Return what :meth:`scorer`'s functions found as losses."""
-=======
-        """Turn the counts of :meth:`counter`'s functions into losses."""
->>>>>>> h-core:workflow_scripts/ensemble_search/ensembles/greedy/error_counts.py
+        """Turn what :meth:`scorer`'s functions found into losses."""
         return found / len(self.labels)
 
 
@@ -139,13 +131,8 @@ class ManyClasses(_Counts):
         """Return the sums with one more model."""
         return sums + self.by_class[:, :, winner]
 
-<<<<<<< HEAD:workflow_scripts/ensemble_search/ensembles/greedy/running_sums.py
     def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from models to their errors in a round (whatever its number)."""
-=======
-    def counter(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
         """Return the function from models to their errors in a round; ``number`` has no effect."""
->>>>>>> h-core:workflow_scripts/ensemble_search/ensembles/greedy/error_counts.py
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]
