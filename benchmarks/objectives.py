@@ -326,16 +326,14 @@ class Table:
         )
 
     def _read(self, folder: Path, space: Space) -> None:
-        table = readers.observations(folder, ["status", "error"], others="config.")
+        table = readers.observations(folder, ["status", "error"], others=readers.CONFIGURATION)
         splits = folder.parents[3] / "splits" / folder.parents[1].name
         split = splits / "fixed"
         if not split.is_dir():
             split = splits / f"repeat-{folder.name}"
         pool, test, self.test_labels = load(folder, split, 0)
         self.labels = pool.labels
-        names = [name for name in table.column_names if name.startswith("config.")]
-        for i, row in enumerate(table.select(names).to_pylist()):
-            values = {n.removeprefix("config."): v for n, v in row.items() if v is not None}
+        for i, values in enumerate(readers.configurations(table)):
             status = table["status"][i].as_py()
             outcome = Outcome(status, float("nan"))
             if status == OK:

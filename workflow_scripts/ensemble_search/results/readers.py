@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Columns of the tables, by kind of value; see docs/architecture.md.
+#: Beginning of the names of the hyperparameters' columns.
+CONFIGURATION = "config."
 OBSERVATIONS = {
     "iteration": "int64",
     "status": "string",
@@ -205,6 +207,18 @@ def observations(
         if not _losses(errors[ok]) or not np.isnan(errors[~ok]).all():
             raise Unusable(path, "column 'error' must be a loss where 'status' is ok, else empty")
     return table
+
+
+def configurations(table: "pa.Table") -> list[dict[str, Any]]:
+    """Return the active hyperparameters by name of every row of a table of observations.
+
+    The table has been read with ``others=CONFIGURATION``.
+    """
+    rows = table.select([n for n in table.column_names if n.startswith(CONFIGURATION)]).to_pylist()
+    return [
+        {name.removeprefix(CONFIGURATION): v for name, v in row.items() if v is not None}
+        for row in rows
+    ]
 
 
 def predictions(folder: Path, part: str, rows: int) -> np.ndarray:

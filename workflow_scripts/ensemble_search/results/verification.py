@@ -229,18 +229,14 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
 def _difference(search: _Search, index: int) -> float | str:
     """Largest difference of the predictions of a repeated evaluation, or the problem."""
     manifest = search.manifest
-    table = readers.observations(search.folder, ["error", "fidelity"], others="config.")
-    rows = table.slice(index, 1).to_pylist()
-    values = {
-        name.removeprefix("config."): value
-        for name, value in rows[0].items()
-        if name.startswith("config.") and value is not None
-    }
+    table = readers.observations(search.folder, ["error", "fidelity"], others=readers.CONFIGURATION)
+    values = readers.configurations(table.slice(index, 1))[0]
+    error, fidelity = (table[name][index].as_py() for name in ("error", "fidelity"))
     limits = manifest["limits"] | {"seconds": PATIENCE * manifest["limits"]["seconds"]}
     threads = manifest.get("threads", 1)
     evaluator = live.make(manifest["space"], search.split / "inputs.npz", limits, threads)
     with evaluator:
-        again = evaluator.evaluate(values, rows[0]["fidelity"])
+        again = evaluator.evaluate(values, fidelity)
     what = f"'{search.folder}': evaluation {index + 1}"
     if again.status != OK:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
@@ -250,11 +246,11 @@ def _difference(search: _Search, index: int) -> float | str:
         old = readers.predictions(search.folder, part, table.num_rows)[index]
         difference = max(difference, float(np.abs(old - problem.compress(new)).max()))
     labels = checked_inputs(search.split).y_validation
-    error = problem.metric.loss(labels, rounded(problem.compress(again.validation)))
-    if difference > ROUNDING or error != rows[0]["error"]:
+    now = problem.metric.loss(labels, rounded(problem.compress(again.validation)))
+    if difference > ROUNDING or now != error:
         return (
             f"{what} predicts otherwise now, by up to {difference:.2g} (error "
-            f"{rows[0]['error']:.4f} there, {error:.4f} here){_why(manifest)}"
+            f"{error:.4f} there, {now:.4f} here){_why(manifest)}"
         )
     return difference
 

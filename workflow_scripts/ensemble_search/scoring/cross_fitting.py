@@ -73,7 +73,8 @@ class Refitting:
         inputs = load_inputs(split / "inputs.npz")
         if inputs.folds.size:
             return self._from_folds(pool, search, inputs)
-        configurations = read_configurations(search)
+        table = readers.observations(search, [], others=readers.CONFIGURATION)
+        configurations = readers.configurations(table)
 
         def refit(indices: Sequence[int], folds: int) -> list[Refit | None]:
             wanted = {_key(configurations[i]): configurations[i] for i in indices}
@@ -198,12 +199,6 @@ def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
         y_validation=inputs.y_validation[:0],
         X_test=np.concatenate([inputs.X_validation, inputs.X_test]),
     )
-
-
-def read_configurations(search: Path) -> list[dict[str, Any]]:
-    """Read the active hyperparameters of every evaluation in a search's folder."""
-    rows = readers.observations(search, [], others="config.").drop_columns("iteration").to_pylist()
-    return [{n.removeprefix("config."): v for n, v in row.items() if v is not None} for row in rows]
 
 
 def _merged(records: list[Record], rows: list[np.ndarray], inputs: Inputs) -> Refit:

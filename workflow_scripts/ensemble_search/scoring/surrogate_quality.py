@@ -51,14 +51,9 @@ def read(folder: Path, space: Space) -> Evaluated:
         If a file is missing, damaged or not that of the search.
     """
     check(folder / "search.json")
-    table = readers.observations(folder, ["status", "error"], others="config.")
+    table = readers.observations(folder, ["status", "error"], others=readers.CONFIGURATION)
     ok = np.flatnonzero([status == OK for status in table["status"].to_pylist()])
-    names = [name for name in table.column_names if name.startswith("config.")]
-    rows = table.select(names).take(ok).to_pylist()
-    configurations = [
-        space.configuration({n.removeprefix("config."): v for n, v in row.items() if v is not None})
-        for row in rows
-    ]
+    configurations = [space.configuration(v) for v in readers.configurations(table.take(ok))]
     predictions = readers.predictions(folder, "validation", table.num_rows)
     return Evaluated(
         space.encode(configurations).astype(np.float32),
