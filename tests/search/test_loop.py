@@ -194,6 +194,27 @@ def test_evaluations_run_side_by_side_and_are_stored_in_the_order_of_suggestions
     assert all(e.cancelled for e in evaluators)
 
 
+def test_a_slow_evaluation_keeps_no_other_evaluator_waiting(tmp_path):
+    """The first one ends only after all the others, which one evaluator has to do."""
+    one = side_by_side(tmp_path / "one", [Clockwork()], Budget(evaluations=6))
+    order = [r.configuration for r in one]
+
+    class FirstEndsLast(Reversing):
+        def evaluate(self, values, fidelity=1.0):
+            end = time.monotonic() + 60
+            while dict(values) == order[0] and len(self.ended) < 5:
+                assert time.monotonic() < end, "the others were not started"
+                time.sleep(0.001)
+            self.ended.append(order.index(dict(values)))
+            return Clockwork.evaluate(self, values)
+
+    ended = []
+    evaluators = [FirstEndsLast(order, ended), FirstEndsLast(order, ended)]
+    records = side_by_side(tmp_path / "two", evaluators, Budget(evaluations=6))
+    assert ended == [1, 2, 3, 4, 5, 0]
+    assert [r.configuration for r in records] == order
+
+
 def test_an_error_of_one_evaluator_ends_the_others(tmp_path):
     class Broken(Clockwork):
         def evaluate(self, values, fidelity=1.0):

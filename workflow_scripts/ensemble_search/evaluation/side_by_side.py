@@ -1,8 +1,7 @@
-"""Concurrent evaluations, each by an evaluator of its own."""
+"""Evaluating several configurations side by side, each by an evaluator of its own."""
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import Any
 
@@ -10,22 +9,23 @@ from ensemble_search.evaluation.base import Evaluation, Evaluator
 
 
 class SideBySide:
-    """Run evaluations concurrently, one per evaluator; a context manager.
+    """Evaluates at most one configuration per evaluator at a time; a context manager.
 
-    On exit, several evaluators are cancelled, a single one is not.
+    On leaving it, unfinished evaluations are cancelled.
 
     Parameters
     ----------
     evaluators
-        At least one. A single one runs in the calling thread, when the result is requested.
+        At least one. A single one works in the calling thread.
     """
 
     def __init__(self, evaluators: Sequence[Evaluator]):
         self._evaluators = evaluators
-        self._idle: SimpleQueue[Evaluator] = SimpleQueue()
+        self._free: SimpleQueue[Evaluator] = SimpleQueue()
         for evaluator in evaluators:
-            self._idle.put(evaluator)
+            self._free.put(evaluator)
         self._threads = ThreadPoolExecutor(len(evaluators)) if len(evaluators) > 1 else None
+        self._running: set[Future] = set()
 
     def __enter__(self) -> "SideBySide":
         return self
@@ -36,15 +36,29 @@ class SideBySide:
                 evaluator.cancel()
             self._threads.shutdown(cancel_futures=True)
 
-    def start(self, values: Mapping[str, Any], fidelity: float) -> Callable[[], Evaluation]:
-        """Start an evaluation (``Evaluator.evaluate``); return a function that waits for it."""
+    @property
+    def idle(self) -> bool:
+        """Whether an evaluator has nothing to do."""
+        self._running = {future for future in self._running if not future.done()}
+        return len(self._running) < len(self._evaluators)
+
+    def start(self, values: Mapping[str, Any], fidelity: float) -> Future[Evaluation]:
+        """Start an evaluation; see ``Evaluator.evaluate``. A single evaluator also ends it."""
         if not self._threads:
-            return partial(self._evaluate, values, fidelity)
-        return self._threads.submit(self._evaluate, values, fidelity).result
+            future: Future[Evaluation] = Future()
+            future.set_result(self._evaluate(values, fidelity))
+            return future
+        future = self._threads.submit(self._evaluate, values, fidelity)
+        self._running.add(future)
+        return future
+
+    def wait(self) -> None:
+        """Wait until one of the running evaluations has ended."""
+        wait(self._running, return_when=FIRST_COMPLETED)
 
     def _evaluate(self, values: Mapping[str, Any], fidelity: float) -> Evaluation:
-        evaluator = self._idle.get()
+        evaluator = self._free.get()
         try:
             return evaluator.evaluate(values, fidelity)
         finally:
-            self._idle.put(evaluator)
+            self._free.put(evaluator)

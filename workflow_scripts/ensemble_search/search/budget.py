@@ -30,9 +30,9 @@ class Budget:
     minimum: int = 1
     successes: int | None = None
 
-    def at_once(self, done: int, workers: int) -> int:
-        """Return how many evaluations may run concurrently when ``done`` have been stored."""
-        return workers if self.evaluations is None else min(workers, self.evaluations - done)
+    def allows(self, started: int) -> bool:
+        """Whether another evaluation may be started after so many."""
+        return self.evaluations is None or started < self.evaluations
 
     def end(self, records: Sequence[Record]) -> int | None:
         """Return the number of evaluations that exhaust the budget; None if some of it is left.

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import count, islice
 
@@ -23,12 +24,12 @@ from ensemble_search.spaces.base import Space
 
 @dataclass(frozen=True)
 class _UnderWay:
-    """A started evaluation; ``result`` waits for its result."""
+    """A started evaluation that is not stored yet."""
 
     suggestion: Suggestion
     suggest_seconds: float
     planned_after: int
-    result: Callable[[], Evaluation]
+    evaluation: Future[Evaluation]
 
 
 def run(
@@ -94,6 +95,45 @@ def run(
         history = History(space, labels, observations[:known], problem)
         return iter(optimizer.plan(history, (generator(seed, i) for i in count(known))))
 
+    def start_next() -> bool:
+        """Start another evaluation, unless all evaluators are busy or results are needed first."""
+        nonlocal known, suggestions
+        if not side_by_side.idle or not budget.allows(len(observations) + len(under_way)):
+            return False
+        start = time.perf_counter()
+        suggestion = next(suggestions, None)
+        if suggestion is None:
+            if under_way:
+                return False
+            known = len(observations)
+            suggestions = plan(known)
+            suggestion = next(suggestions)
+        seconds = time.perf_counter() - start
+        evaluation = side_by_side.start(dict(suggestion.configuration), suggestion.fidelity)
+        under_way.append(_UnderWay(suggestion, seconds, known, evaluation))
+        return True
+
+    def store(first: _UnderWay) -> None:
+        nonlocal begun, observations
+        record = Record.of(
+            dict(first.suggestion.configuration),
+            first.evaluation.result(),
+            labels,
+            problem,
+            first.suggest_seconds,
+            first.suggestion.why,
+            fidelity=first.suggestion.fidelity,
+            planned_after=first.planned_after,
+        )
+        ended = time.time()
+        rest = max(0.0, ended - begun - record.suggest_seconds - record.fit_seconds)
+        record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
+        begun = ended
+        check()
+        journal.append(record)
+        observations += (observed(record),)
+        progress(journal.records)
+
     begun = time.time() if since is None else since
     labels = labels.copy()
     labels.flags.writeable = False
@@ -103,42 +143,14 @@ def run(
             observations += (observed(record),)
         except UserError as error:  # not a configuration of the space
             raise journal.refusal(len(observations) + 1, str(error)) from None
+    # The plan of the last evaluation goes on.
     known = journal.records[-1].planned_after if journal.records else 0
-    suggestions: Iterator[Suggestion] | None = None
+    suggestions = islice(plan(known), max(0, len(observations) - known), None)
     under_way: deque[_UnderWay] = deque()
     with SideBySide(evaluators) as side_by_side:
         while (end := budget.end(journal.records)) is None:
-            if suggestions is None:  # resumes the last plan
-                suggestions = islice(plan(known), len(observations) - known, None)
-            while len(under_way) < budget.at_once(len(observations), len(evaluators)):
-                start = time.perf_counter()
-                suggestion = next(suggestions, None)
-                if suggestion is None and under_way:  # the next plan needs results
-                    break
-                if suggestion is None:
-                    known = len(observations)
-                    suggestions = plan(known)
-                    suggestion = next(suggestions)
-                seconds = time.perf_counter() - start
-                result = side_by_side.start(dict(suggestion.configuration), suggestion.fidelity)
-                under_way.append(_UnderWay(suggestion, seconds, known, result))
-            first = under_way.popleft()
-            record = Record.of(
-                dict(first.suggestion.configuration),
-                first.result(),
-                labels,
-                problem,
-                first.suggest_seconds,
-                first.suggestion.why,
-                fidelity=first.suggestion.fidelity,
-                planned_after=first.planned_after,
-            )
-            ended = time.time()
-            rest = max(0.0, ended - begun - record.suggest_seconds - record.fit_seconds)
-            record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
-            begun = ended
-            check()
-            journal.append(record)
-            observations += (observed(record),)
-            progress(journal.records)
+            if under_way and under_way[0].evaluation.done():
+                store(under_way.popleft())
+            elif not start_next():
+                side_by_side.wait()
     return journal.records[:end]
