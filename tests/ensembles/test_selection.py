@@ -503,6 +503,32 @@ def test_settings_are_checked():
         Selection(size=0)
     with pytest.raises(ValidationError):
         Selection(rounds=25)
+    with pytest.raises(ValidationError, match="no metric is called 'brior'; did you mean 'brier'"):
+        Selection(metric="brior")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_rounds_minimise_a_metric_of_their_own(n_classes):
+    """Plain loops with the Brier score in exact arithmetic, whatever the metric of the pool."""
+    pool = noisy_pool(5, 12, 30, n_classes)
+    truth = np.eye(n_classes)[pool.labels]
+    if n_classes == 2:
+        truth = truth[:, 1:]
+    path: list[int] = []
+    for _ in range(8):
+        scores = [
+            ((pool.predictions[[*path, i]].astype(float).mean(axis=0) - truth) ** 2).sum()
+            for i in range(len(pool.predictions))
+        ]
+        path.append(int(np.argmin(scores)))
+    indices, weights = members_of(path)
+    by_brier = Selection(size=8, metric="brier")
+    members = by_brier.build(pool)
+    assert members.indices.tolist() == indices
+    np.testing.assert_allclose(members.weights, weights)
+    assert by_brier.build_prefixes(pool)[-1].same(members)
+    assert not Selection(size=8).build(pool).same(members)
+    assert by_brier.modules == ["ensemble_search.metrics.brier"]
 
 
 def test_members_predict_ties_to_the_first_class():

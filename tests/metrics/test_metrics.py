@@ -20,7 +20,7 @@ from support import toy_space
 METRICS = {name: plugins.load("metrics", name)() for name in plugins.available("metrics")}
 CLASSES = (2, 3, 5)
 #: Those with values of scikit-learn and by hand below; the contract holds for every file.
-KNOWN = ("auc", "balanced-error", "error", "log-loss")
+KNOWN = ("auc", "balanced-error", "brier", "error", "log-loss")
 
 
 def draw(n_classes: int, seed: int, n: int = 60, models: int = 1, shares=None):
@@ -65,6 +65,9 @@ def test_values_of_scikit_learn(n_classes):
             "error": 1 - reference.accuracy_score(labels, hard),
             "balanced-error": 1 - reference.balanced_accuracy_score(labels, hard),
             "log-loss": reference.log_loss(labels, full, labels=range(n_classes)),
+            "brier": reference.brier_score_loss(
+                labels, full, labels=range(n_classes), scale_by_half=True
+            ),
             "auc": 1
             - reference.roc_auc_score(
                 labels,

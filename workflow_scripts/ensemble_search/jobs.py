@@ -21,6 +21,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.search import fingerprint
 from ensemble_search.study import model as studies
 from ensemble_search.study.model import Study
+from ensemble_search.study.sections import ensembles
 
 #: Random configurations of a table that one job evaluates.
 SHARD = 100
@@ -126,11 +127,9 @@ class Jobs:
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def ensemble_code(self, ensemble: str) -> str:
         """Version of the code of an ensemble."""
-        kind = self.study.ensembles[ensemble]["type"]
-        modules = [
-            plugins.module_name("ensembles", kind),
-            plugins.module_name("metrics", self.study.metric),
-        ]
+        made = ensembles.make(self.study, ensemble)
+        metric = plugins.module_name("metrics", self.study.metric)
+        modules = [type(made).__module__, metric, *made.modules]
         if self.refits(ensemble):
             modules += [
                 "ensemble_search.scoring.cross_fitting",

@@ -160,6 +160,11 @@ class Ensemble(BaseModel, ABC):
     #: Whether it uses ``pool.refit``; its jobs then get the resources of a search.
     refits: ClassVar[bool] = False
 
+    @property
+    def modules(self) -> list[str]:
+        """Modules that the ensemble loads by name, such as a metric of its settings."""
+        return []
+
     @abstractmethod
     def build(self, pool: Pool) -> Members | None:
         """Build the ensemble of a pool; None if no evaluation has succeeded."""

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ensemble_search.ensembles.base import RESOLUTION, Ensemble, Members, Pool
 from ensemble_search.ensembles.greedy.running_sums import make_sums, right_probabilities
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
 
 Ties = Literal["random", "selected-first", "log-loss"]
 
@@ -39,11 +41,34 @@ class Selection(Ensemble):
         auto-sklearn. ``selected-first``: one already selected, as in AutoGluon. ``log-loss``: the
         one that minimises the log loss of the mean probability (:func:`log_losses`). Remaining ties
         are broken uniformly at random.
+    metric
+        Loss that the rounds minimise, a file in metrics/. Default: the study's.
     """
 
     size: int = Field(25, ge=1, le=1000)
     use_best: bool = False
     ties: Ties = "random"
+    metric: str | None = None
+
+    @field_validator("metric")
+    @classmethod
+    def _is_a_metric(cls, name: str | None) -> str | None:
+        """Refuse a metric that does not exist."""
+        if name is not None:
+            try:
+                plugins.load("metrics", name)
+            except UserError as error:
+                raise ValueError(str(error)) from None
+        return name
+
+    @property
+    def modules(self) -> list[str]:
+        """The metric's module, unless it is the study's."""
+        return [plugins.module_name("metrics", self.metric)] if self.metric else []
+
+    def _minimised(self, pool: Pool) -> Metric:
+        """Return the loss that the rounds minimise."""
+        return plugins.load("metrics", self.metric)() if self.metric else pool.problem.metric
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`; :func:`select` among the successes."""
@@ -57,7 +82,7 @@ class Selection(Ensemble):
             pool.seed,
             ties=self.ties,
             use_best=self.use_best,
-            metric=pool.problem.metric,
+            metric=self._minimised(pool),
         )
         return Members(ok[chosen.indices], chosen.weights)
 
@@ -71,7 +96,7 @@ class Selection(Ensemble):
             self.size,
             pool.seed,
             self.ties,
-            pool.problem.metric,
+            self._minimised(pool),
         )
         result: list[Members | None] = []
         members, counts = None, {}
