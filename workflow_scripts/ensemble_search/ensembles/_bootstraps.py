@@ -1,0 +1,55 @@
+"""Bootstraps of the validation rows, and the losses of models on them (ESMBO paper, Section 3)."""
+
+import numpy as np
+
+from ensemble_search.metrics.base import Metric
+
+SEED = 0
+"""Of the bootstraps, in all searches: a search and its ensemble must have the same ones."""
+
+
+def counts(numbers: range, rows: int, ratio: float = 1.0) -> np.ndarray:
+    """Return how often each row is in bootstraps, int, of shape (len(numbers), rows).
+
+    Parameters
+    ----------
+    numbers
+        Which bootstraps, from 0; each is drawn by the generator of (:data:`SEED`, its number).
+    rows
+        Number of rows.
+    ratio
+        Size of a bootstrap over the number of rows; at least one row is drawn.
+    """
+    size = max(1, round(ratio * rows))
+    draws = (np.random.default_rng([SEED, n]).integers(rows, size=size) for n in numbers)
+    return np.stack([np.bincount(drawn, minlength=rows) for drawn in draws])
+
+
+def losses(
+    counts: np.ndarray, labels: np.ndarray, predictions: np.ndarray, metric: Metric
+) -> np.ndarray:
+    """Return the loss of every model on every bootstrap, of shape (n_models, n_bootstraps).
+
+    They are rounded to float32: models that differ in the last bits of a sum tie.
+
+    Parameters
+    ----------
+    counts
+        See :func:`counts`.
+    labels
+        Int, of shape (n_samples,).
+    predictions
+        Class probabilities without NaN, of shape (n_models, n_samples, n_columns); of two columns,
+        the second is used.
+    metric
+        If it is no mean over samples, it is computed for every model and bootstrap.
+    """
+    if predictions.shape[2] == 2:
+        predictions = predictions[:, :, 1:]
+    each = [metric.losses(labels, model) for model in predictions]
+    if any(found is None for found in each):
+        rows = [np.repeat(np.arange(len(labels)), n) for n in counts]
+        found = [[metric.loss(labels[r], model[r]) for r in rows] for model in predictions]
+    else:
+        found = np.stack(each) @ counts.T / counts[0].sum()
+    return np.array(found, dtype=np.float32).astype(float)
