@@ -22,6 +22,7 @@ from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.schema import Amount, Count, Stored
 
 MANIFEST = "table.json"
+PARTS = ("validation", "test")
 FILES = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
@@ -97,7 +98,7 @@ class Table:
             raise Unusable(path, f"column 'status' holds {min(map(repr, unknown))}")
         if found.num_rows != about["entries"]:
             raise Unusable(path, f"it has {found.num_rows} rows, {MANIFEST} {about['entries']}")
-        arrays = [mapped(folder, part, found.num_rows) for part in ("validation", "test")]
+        arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
         return cls(folder, about, configurations(found), columns, *arrays)
 
     @cached_property
@@ -173,7 +174,7 @@ class Table:
             raise UserError(
                 f"the table '{self.folder}' has a configuration at fidelity "
                 f"{', '.join(map(str, known))} only, and the optimizer asks for {fidelity}; choose "
-                "another optimizer, or pour in searches that evaluate at that fidelity"
+                "another optimizer, or add searches that evaluate at that fidelity"
             )
         raise UserError(f"the table '{self.folder}' has no configuration {dict(values)}")
 
@@ -181,6 +182,24 @@ class Table:
 def manifest(folder: Path) -> dict[str, Any]:
     """Read the ``table.json`` of a table."""
     return schema.read_json(folder / MANIFEST, Manifest, REMEDY)
+
+
+def glance(folder: Path) -> dict[str, Any]:
+    """Read the ``table.json`` of a table, and see that its other files are there and not cut off.
+
+    Raises
+    ------
+    Unusable
+        Naming the first file that is missing or damaged; changed bytes are left to :func:`check`.
+    """
+    about = manifest(folder)
+    try:
+        files.read_parquet(folder / "observations.parquet", {})
+        for part in PARTS:
+            mapped(folder, part, about["entries"])
+    except Unusable as error:
+        raise Unusable(error.path, error.reason, REMEDY) from None
+    return about
 
 
 def check(folder: Path) -> None:

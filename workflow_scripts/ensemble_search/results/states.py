@@ -145,8 +145,7 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             rule = "replayed_ensemble"
             log = layout.log(rule, layout.REPLAYED_ENSEMBLE)
         yield job("ensembles", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
-    splits = dict.fromkeys(study.split_name(repeat) for repeat in range(study.repeats))
-    for dataset, split in product(study.datasets, splits) if study.tables else ():
+    for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
         for shard in jobs.shards:
             places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS

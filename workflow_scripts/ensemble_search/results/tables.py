@@ -15,7 +15,6 @@ from ensemble_search.search.progress import duration
 
 #: What the searches of a table have in common: keys of their fingerprints.
 CONDITIONS = ("data", "space", "limits", "threads", "versions")
-PARTS = ("validation", "test")
 
 
 def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> None:
@@ -51,7 +50,7 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
                 f"'{folder}' does not belong to a table with '{folders[0]}': {'; '.join(lines)}"
             )
     seen: set[tuple[frozenset, float]] = set()
-    kept, predictions = [], {part: [] for part in PARTS}
+    kept, predictions = [], {part: [] for part in tables.PARTS}
     for folder, manifest in zip(folders, manifests, strict=True):
         found = readers.observations(folder, readers.OBSERVATIONS, tables.CONFIGURATION)
         fidelities = found["fidelity"].to_pylist()
@@ -64,14 +63,14 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
         source = f"{manifest['search']}/{manifest['repeat']}"
         chosen = found.take(pa.array(rows, type=pa.int64()))
         kept.append(chosen.append_column("source", pa.array([source] * len(rows), pa.string())))
-        for part in PARTS:
+        for part in tables.PARTS:
             stored = readers.predictions(folder, part, found.num_rows)
             predictions[part].append(stored[rows].astype(precision))
     whole = pa.concat_tables(kept, promote_options="default")
     count = pa.array(range(1, whole.num_rows + 1))
     whole = whole.set_column(whole.column_names.index("iteration"), "iteration", count)
     files.write_parquet(output / "observations.parquet", whole)
-    for part in PARTS:
+    for part in tables.PARTS:
         files.write_npy(output / f"predictions-{part}.npy", np.concatenate(predictions[part]))
     statuses = whole["status"].to_pylist()
     about = {
