@@ -323,3 +323,7 @@ def test_a_forged_manifest_is_refused(made):
     path.write_text(json.dumps(about | {"entries": 10**12}))
     with pytest.raises(UserError, match=r"has 60 rows, table\.json 1000000000000"):
         replay(made)
+    del about["status"]
+    path.write_text(json.dumps(about))
+    with pytest.raises(UserError, match=r"table\.json': status: Field required; copy"):
+        list(tables.describe(made))

@@ -252,6 +252,7 @@ def checkout(tmp_path_factory):
         table.mkdir(parents=True)
         about = {"dataset": dataset, "space": "divbo", "data": "", "versions": {}, "files": {}}
         about |= {"limits": {"seconds": 5, "memory_mb": 4096}, "threads": 1, "entries": 200}
+        about |= {"status": {"ok": 200}, "fit_seconds": 9}
         (table / "table.json").write_text(json.dumps(about))
         write_parquet(table / "observations.parquet", {"iteration": np.arange(1, 201)})
         for part in PARTS:

@@ -51,6 +51,8 @@ class Manifest(Stored):
     threads: Count
     versions: dict[str, str]
     entries: Count
+    status: dict[str, Count]
+    fit_seconds: Amount
     files: dict[str, str]
 
 
