@@ -22,7 +22,10 @@ from ensemble_search.study import yaml_file
 #: Examples that are named of each reason.
 EXAMPLES = 4
 #: Rules in the order in which data flow.
-ORDER = ("fetch", "split", "configurations", "search", "surrogate", "ensemble", "fitted_ensemble")
+ORDER = (
+    *("fetch", "split", "configurations", "search", "shard", "table", "replay", "surrogate"),
+    *("ensemble", "fitted_ensemble", "replayed_ensemble"),
+)
 FOLLOWS = "its input is recomputed"
 NEW = "not computed yet"
 #: Snakemake's words for a reason -> ours; the first that fits counts, as it causes the others.
