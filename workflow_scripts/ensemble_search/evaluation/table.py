@@ -23,7 +23,9 @@ from ensemble_search.runtime.schema import Amount, Count, Stored
 
 MANIFEST = "table.json"
 PARTS = ("validation", "test")
-FILES = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
+OBSERVATIONS = "observations.parquet"
+PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
+FILES = (OBSERVATIONS, *PREDICTIONS)
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
 #: Beginning of the names of the hyperparameters' columns.
@@ -93,7 +95,7 @@ class Table:
         """
         about = manifest(folder)
         check(folder)
-        path = folder / "observations.parquet"
+        path = folder / OBSERVATIONS
         found = files.read_parquet(path, COLUMNS, CONFIGURATION)
         columns = {name: found[name].to_pylist() for name in COLUMNS}
         if unknown := set(columns["status"]) - set(STATUSES):
@@ -196,7 +198,7 @@ def glance(folder: Path) -> dict[str, Any]:
     """
     about = manifest(folder)
     try:
-        files.read_parquet(folder / "observations.parquet", {})
+        files.read_parquet(folder / OBSERVATIONS, {})
         for part in PARTS:
             mapped(folder, part, about["entries"])
     except Unusable as error:

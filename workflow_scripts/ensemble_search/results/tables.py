@@ -69,9 +69,9 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
     whole = pa.concat_tables(kept, promote_options="default")
     count = pa.array(range(1, whole.num_rows + 1))
     whole = whole.set_column(whole.column_names.index("iteration"), "iteration", count)
-    files.write_parquet(output / "observations.parquet", whole)
-    for part in tables.PARTS:
-        files.write_npy(output / f"predictions-{part}.npy", np.concatenate(predictions[part]))
+    files.write_parquet(output / tables.OBSERVATIONS, whole)
+    for name, part in zip(tables.PREDICTIONS, tables.PARTS, strict=True):
+        files.write_npy(output / name, np.concatenate(predictions[part]))
     statuses = whole["status"].to_pylist()
     about = {
         "dataset": first["dataset"],
@@ -114,8 +114,7 @@ def describe(root: Path) -> Iterator[str]:
 def _manifest(folder: Path) -> dict[str, Any]:
     if not (folder / "search.json").is_file():
         raise UserError(f"'{folder}' is no finished search: it has no search.json")
-    manifest = readers.search(folder)
-    files.check(folder / "search.json")
+    manifest = readers.checked_search(folder)
     if manifest.get("table"):
         raise UserError(f"'{folder}' was replayed on a table: it has no evaluations of its own")
     return manifest
