@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.schema import Amount, Count, Stored
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANIFEST = "table.json"
 PARTS = ("validation", "test")
@@ -244,7 +247,7 @@ def mapped(folder: Path, part: str, rows: int) -> np.ndarray:
     return array
 
 
-def configurations(observations) -> list[dict[str, Any]]:
+def configurations(observations: "pa.Table") -> list[dict[str, Any]]:
     """Return the active hyperparameters by name of every row of a table of observations.
 
     Its columns :data:`CONFIGURATION` have been read with ``files.read_parquet``.
