@@ -289,6 +289,17 @@ def test_the_log_estimates_what_is_left_once_there_is_progress(tmp_path, capsys,
     assert last.endswith("2/2, best error 0.2500, 1 failed, last ok in 1.0 s, 0 s left")
 
 
+def test_quick_evaluations_are_reported_once_a_second_and_at_the_end(tmp_path, capsys):
+    records = [made_record(fit_seconds=1.0, suggest_seconds=0.0)] * 9
+    progress = Progress(tmp_path, JOB, Budget(evaluations=9), [])
+    for count in range(1, 10):
+        progress(records[:count])
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.search(r"(\d)/9,", line)[1] for line in (lines[0], lines[-1])] == ["1", "9"]
+    assert len(lines) < 9
+    assert json.loads((tmp_path / "progress.json").read_text())["done"] == 9
+
+
 def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}
