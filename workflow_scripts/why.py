@@ -124,15 +124,19 @@ def _changes(text: str) -> str:
 
 
 def _settings(text: str) -> dict:
-    """The JSON object among the parameters of a job; the others name its code."""
+    """The JSON object among the parameters of a job; the others name its code.
+
+    Of a job that does several repeats, that of the first, and how many they are.
+    """
+    found = []
     for literal in re.findall(r"'(?:[^'\\]|\\.)*'", text):
         try:
             content = json.loads(ast.literal_eval(literal))
         except (ValueError, SyntaxError):
             continue
         if isinstance(content, dict):
-            return content
-    return {}
+            found.append(content)
+    return {**found[0], "repeats": len(found)} if found else {}
 
 
 def _order(job: tuple[str, str, str]) -> tuple:
