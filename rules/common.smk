@@ -107,21 +107,6 @@ def lock_study(name):
         sys.exit(f"error: cannot write '{folder}': {error.strerror}")
 
 
-def poured_in(w):
-    """Searches whose evaluations are part of a table: those on its split."""
-    return [
-        f"{SEARCH}/search.json".format(
-            study=JOBS.home(w.dataset, search, repeat).study.study,
-            dataset=w.dataset,
-            search=search,
-            repeat=repeat,
-        )
-        for search in STUDY.tables.searches
-        for repeat in range(STUDY.repeats)
-        if STUDY.split_name(repeat) == w.split
-    ]
-
-
 # Folders of a search and of its split.
 SEARCH = f"results/{{study}}/{layout.SEARCH}"
 SPLIT = f"results/{{study}}/{layout.SPLIT}".replace("{split}", STUDY.split_name("{repeat}"))

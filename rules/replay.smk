@@ -40,7 +40,8 @@ rule replay:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        mem_mb=lambda w, input, attempt: 3000 * attempt + int(input.size_mb),
+        # Repeats are done one after the other.
+        mem_mb=lambda w, input, attempt: 3000 * attempt + int(input.size_mb / STUDY.repeats),
         runtime=lambda w, attempt: 240 * attempt,
     params:
         jobs=lambda w: [JOBS.search(w.dataset, w.search, repeat) for repeat in REPEATS],

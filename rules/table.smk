@@ -1,13 +1,31 @@
 # Tables of evaluated configurations, if the study has the key `tables:`.
+from ensemble_search.evaluation import table as tables
+
 TABLES = (
     [
-        layout.path(RESULTS, layout.TABLE, dataset=dataset, split=split) / "table.json"
+        layout.path(RESULTS, layout.TABLE, dataset=dataset, split=split) / name
         for dataset in STUDY.datasets
-        for split in sorted({STUDY.split_name(repeat) for repeat in range(STUDY.repeats)})
+        for split in STUDY.splits
+        for name in (tables.MANIFEST, *tables.FILES)
     ]
     if STUDY.tables
     else []
 )
+
+
+def searches_of_table(w):
+    """Searches whose evaluations are added to a table: those on its split."""
+    return [
+        f"{SEARCH}/search.json".format(
+            study=JOBS.home(w.dataset, search, repeat).study.study,
+            dataset=w.dataset,
+            search=search,
+            repeat=repeat,
+        )
+        for search in STUDY.tables.searches
+        for repeat in range(STUDY.repeats)
+        if STUDY.split_name(repeat) == w.split
+    ]
 
 
 wildcard_constraints:
@@ -57,7 +75,7 @@ if STUDY.tables:
                 f"{RESULTS}/{layout.SHARD}/search.json".replace("{shard}", str(s))
                 for s in JOBS.shards
             ],
-            poured_in,
+            searches_of_table,
         output:
             observations=RESULTS / layout.TABLE / "observations.parquet",
             validation=RESULTS / layout.TABLE / "predictions-validation.npy",

@@ -46,7 +46,10 @@ def main() -> None:
     if refits is not None:
         if options.checkpoints is None:
             raise errors.UserError("--refits needs --checkpoints, a folder where fits are kept")
-        refits = {**refits, "threads": options.threads, "folder": options.checkpoints}
+        errors.check_keys("--refits", refits, ("space", "limits"))
+        errors.check_keys("--refits: limits", refits["limits"], ("seconds", "memory_mb"))
+        refits = {key: refits[key] for key in ("space", "limits")}
+        refits |= {"threads": options.threads, "folder": options.checkpoints}
     for search, split, seed, output in zip(*searches, strict=True):
         ensemble_scores.write(search, split, settings, seed, output, refits)
 

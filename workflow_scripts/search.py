@@ -20,15 +20,16 @@ from ensemble_search.search.run import JOB, run_job
 def main() -> None:
     """Search, then write the declared outputs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-
-    def several(name: str, type_, what: str, required: bool = True) -> None:
-        parser.add_argument(name, type=type_, nargs="+", required=required, help=what)
-
-    several("--job", json.loads, f"JSON: {', '.join(JOB)} (and its settings); one or several")
-    several("--split", Path, "folder of the split, one a job, as the other folders")
-    several("--checkpoints", Path, "folder for the journals of this search")
-    several("--output", Path, "folder for the results")
-    several("--table", Path, "folder of a table: look up what to evaluate, and fit nothing", False)
+    several = {"nargs": "+", "required": True}
+    parser.add_argument(
+        "--job", type=json.loads, **several, help=f"JSON: {', '.join(JOB)} (and its settings)"
+    )
+    parser.add_argument("--split", type=Path, **several, help="folder of its split")
+    parser.add_argument("--checkpoints", type=Path, **several, help="folder for its journals")
+    parser.add_argument("--output", type=Path, **several, help="folder for its results")
+    parser.add_argument(
+        "--table", type=Path, nargs="+", help="folder of a table: look evaluations up, fit nothing"
+    )
     parser.add_argument("--threads", type=int, default=1, help="threads of all workers (1)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations side by side (1)")
     arguments = parser.parse_args()

@@ -29,8 +29,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")
     arguments = parser.parse_args()
     job = arguments.job
-    if missing := [key for key in JOB if key not in job]:
-        raise UserError(f"--job: key '{missing[0]}' is missing; needed: {', '.join(JOB)}")
+    errors.check_keys("--job", job, JOB)
 
     surrogate = plugins.load("surrogates", job["surrogate"])()
     space = plugins.load("spaces", job["space"])()

@@ -34,11 +34,12 @@ def main() -> None:
         raise UserError(str(error)) from error
     for line in found.problems:
         print(f"problem: {line}")
-    again = f"{found.same} repeated evaluations gave the same bits"
+    again = f"repeated evaluations with the same bits: {found.same}"
     if found.rounded:
-        again += f", {found.rounded} the same up to rounding"
-    count = f"{len(found.problems)} problems" if found.problems else "no problem"
-    print(f"{found.folders} folders checked, {again}; {count}")
+        again += f", the same up to rounding: {found.rounded}"
+    n = len(found.problems)
+    count = f"{n or 'no'} problem{'s' * (n > 1)}"
+    print(f"{found.folders} folders checked; {again}; {count}")
     if found.problems:
         sys.exit(1)
 

@@ -22,7 +22,10 @@ from ensemble_search.study import yaml_file
 #: Examples that are named of each reason.
 EXAMPLES = 4
 #: Rules in the order in which data flow.
-ORDER = ("fetch", "split", "configurations", "search", "surrogate", "ensemble", "fitted_ensemble")
+ORDER = (
+    *("fetch", "split", "configurations", "search", "shard", "table", "replay", "surrogate"),
+    *("ensemble", "fitted_ensemble", "replayed_ensemble"),
+)
 FOLLOWS = "its input is recomputed"
 NEW = "not computed yet"
 #: Snakemake's words for a reason -> ours; the first that fits counts, as it causes the others.
@@ -121,15 +124,19 @@ def _changes(text: str) -> str:
 
 
 def _settings(text: str) -> dict:
-    """The JSON object among the parameters of a job; the others name its code."""
+    """The JSON object among the parameters of a job; the others name its code.
+
+    Of a job that does several repeats, that of the first, and how many they are.
+    """
+    found = []
     for literal in re.findall(r"'(?:[^'\\]|\\.)*'", text):
         try:
             content = json.loads(ast.literal_eval(literal))
         except (ValueError, SyntaxError):
             continue
         if isinstance(content, dict):
-            return content
-    return {}
+            found.append(content)
+    return {**found[0], "repeats": len(found)} if found else {}
 
 
 def _order(job: tuple[str, str, str]) -> tuple:

@@ -133,7 +133,7 @@ def finish(root, loaded, **change) -> Path:
     whole = loaded.model_dump(mode="json")
     content |= {key: whole[key] for key in ("space", "limits", "seed")}
     content |= {"settings": loaded.searches["random"], **change}
-    path = root / "searches/wine/random/0/search.json"
+    path = root / f"searches/wine/random/{content['repeat']}/search.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
     return path
@@ -289,6 +289,17 @@ def test_the_log_estimates_what_is_left_once_there_is_progress(tmp_path, capsys,
     assert last.endswith("2/2, best error 0.2500, 1 failed, last ok in 1.0 s, 0 s left")
 
 
+def test_quick_evaluations_are_reported_once_a_second_and_at_the_end(tmp_path, capsys):
+    records = [made_record(fit_seconds=1.0, suggest_seconds=0.0)] * 9
+    progress = Progress(tmp_path, JOB, Budget(evaluations=9), [])
+    for count in range(1, 10):
+        progress(records[:count])
+    lines = capsys.readouterr().err.splitlines()
+    assert [re.search(r"(\d)/9,", line)[1] for line in (lines[0], lines[-1])] == ["1", "9"]
+    assert len(lines) < 9
+    assert json.loads((tmp_path / "progress.json").read_text())["done"] == 9
+
+
 def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}
@@ -311,6 +322,62 @@ def test_tables_are_named_in_the_status(stacked):
     kinds = [job.kind for job in jobs if job.kind != "ensembles"]
     assert kinds == [*3 * ["parts of tables"], "tables", "evaluations of surrogates"]
     assert json.loads(Jobs(model.check(content)).shard("wine", 2))["budget"] == {"evaluations": 1}
+
+
+@pytest.fixture
+def replayed(stacked):
+    """A study with two repeats on a table; its first search has been replayed, but not written."""
+    evaluation = {"replay": "results/t/tables"}
+    content = stacked.study.model_dump(mode="json", exclude_none=True)
+    jobs = Jobs(model.check(content | {"repeats": 2, "evaluation": evaluation}))
+    records = [made_record(fit_seconds=1.0, suggest_seconds=0.0)] * 20
+    Path("results/s").mkdir(parents=True)
+    with lock("results/s/.lock", "the study"):
+        Progress(Path("results/s/checkpoints/wine/random/0"), JOB, Budget(evaluations=20), [])(
+            records
+        )
+        yield jobs
+
+
+def test_a_replay_that_runs(replayed):
+    lines, _ = status.report(replayed)
+    assert [line.split()[3:5] for line in lines[1:3]] == [["running", "20/20"], ["waiting", "0/20"]]
+    path = Path("results/s/checkpoints/wine/random/0/progress.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"updated": time.time() - 9999}))
+    lines, _ = status.report(replayed)
+    assert lines[1].split()[3:5] == ["waiting", "0/20"], "it is of an earlier run"
+
+
+def test_a_replay_that_failed_starts_over(replayed):
+    logs = Path("results/s/logs/replay/wine/random.log")
+    ensembles = Path("results/s/logs/replayed_ensemble/wine/random/best.log")
+    for log in (logs, ensembles):
+        log.parent.mkdir(parents=True)
+    logs.write_text("wine random repeat 0: 20/20\nerror: the table is damaged\n")
+    lines, _ = status.report(replayed)
+    assert [line.split()[3:] for line in lines[1:3]] == [["failed", "0/20"]] * 2
+    assert lines[4:6] == [
+        "2 searches: 2 failed; 0/40 evaluations",
+        "4 ensembles: 4 waiting",
+    ]
+    assert lines[6:] == [f"wine random 0 and 1 more: the table is damaged; see {logs}"]
+    logs.unlink()
+    for repeat in range(2):
+        finish(Path("results/s"), replayed.study, repeat=repeat)
+    ensembles.write_text("error: no space left\n")
+    assert (
+        f"wine random best 0 and 1 more: no space left; see {ensembles}"
+        in (status.report(replayed)[0])
+    )
+
+
+def test_replays_are_found_in_the_queue(replayed, monkeypatch):
+    comments = [("replay", "wine", "random"), ("replayed_ensemble", "wine", "random", "best")]
+    queue = [slurm.Job("7", "PENDING", slurm.comment(*comment)) for comment in comments]
+    monkeypatch.setattr(slurm, "queue", lambda: queue)
+    lines, _ = status.report(replayed)
+    assert "2 searches: 2 queued; 20/40 evaluations" in lines[4]
+    assert lines[5] == "4 ensembles: 2 queued, 2 waiting"
 
 
 def test_an_empty_log_on_a_full_disk_says_so(tmp_path, monkeypatch):

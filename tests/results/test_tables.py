@@ -10,13 +10,16 @@ import pandas as pd
 import pytest
 
 from ensemble_search.data.split import load_inputs
+from ensemble_search.evaluation import table as table_module
 from ensemble_search.evaluation.table import Table
+from ensemble_search.jobs import Jobs, check_tables
 from ensemble_search.results import readers, tables
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy
 from ensemble_search.scoring import ensemble_scores
 from ensemble_search.search.run import run_job
+from ensemble_search.study import model
 from support import hostile_space, instant_search
 from support.instant_search import InstantEvaluator, make_job
 
@@ -214,6 +217,66 @@ def test_a_damaged_table(made, name):
         list(tables.describe(made))
 
 
+@pytest.fixture
+def study(made, monkeypatch) -> dict:
+    """A study that is replayed on the table."""
+    monkeypatch.chdir(made)
+    shutil.copytree("table", "results/other/tables/blobs/fixed")
+    return {
+        "study": "s",
+        "datasets": {"blobs": {"sklearn": "wine"}},
+        "repeats": 3,
+        "limits": {"seconds": 60},
+        "budget": {"evaluations": 60},
+        "searches": {"random": {"optimizer": "random"}},
+        "ensembles": {"best": {"type": "best"}},
+        "methods": {"RS": {"search": "random", "ensemble": "best"}},
+        "evaluation": {"replay": "results/other/tables"},
+    }
+
+
+def check(study: dict) -> None:
+    check_tables(Jobs(model.check(study).model_copy(update={"space": "hostile"})))
+
+
+def test_a_study_is_checked_against_its_table(study, monkeypatch):
+    read = []
+    glance = table_module.glance
+    monkeypatch.setattr(table_module, "glance", lambda f: read.append(f) or glance(f))
+    check(study)
+    assert read == [Path("results/other/tables/blobs/fixed")], "once, for all repeats"
+    with pytest.raises(UserError, match=r"60 configurations, fewer than budget\.evaluations, 61"):
+        check(study | {"budget": {"evaluations": 61}})
+    with pytest.raises(UserError, match=r"limits\.seconds is 60\.0, the study's 9\.0"):
+        check(study | {"limits": {"seconds": 9}})
+
+
+@pytest.mark.parametrize("name", ["observations.parquet", "predictions-test.npy", "table.json"])
+def test_a_table_that_lost_a_file_or_a_part_of_one(study, name):
+    path = Path("results/other/tables/blobs/fixed") / name
+    content = path.read_bytes()
+    path.write_bytes(content[:-20])
+    with pytest.raises(UserError, match=f"cannot read '{path}'.*; copy the table again"):
+        check(study)
+    path.unlink()
+    with pytest.raises(UserError, match=f"there is no '{path}'; name a folder of tables"):
+        check(study)
+
+
+@pytest.mark.parametrize("name", ["observations.parquet", "predictions-test.npy", "table.json"])
+def test_a_table_of_its_own_may_be_missing_but_not_damaged(study, name):
+    own = study | {"study": "other", "tables": {"random": 99}}
+    path = Path("results/other/tables/blobs/fixed") / name
+    check(own)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UserError, match=f"cannot read '{path}'"):
+        check(own)
+    path.unlink()
+    check(own)
+    shutil.rmtree("results")
+    check(own)
+
+
 def test_a_table_that_has_changed_since_a_search(made):
     output = replay(made)
     tables.build([made / "random/1"], made / "table")
@@ -260,3 +323,7 @@ def test_a_forged_manifest_is_refused(made):
     path.write_text(json.dumps(about | {"entries": 10**12}))
     with pytest.raises(UserError, match=r"has 60 rows, table\.json 1000000000000"):
         replay(made)
+    del about["status"]
+    path.write_text(json.dumps(about))
+    with pytest.raises(UserError, match=r"table\.json': status: Field required; copy"):
+        list(tables.describe(made))

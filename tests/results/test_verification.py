@@ -128,5 +128,5 @@ def test_the_script(study):
         f"problem: '{SEARCH / 'predictions-test.npy'}' is missing; remove the folder '{SEARCH}' "
         "and run the study again"
     )
-    assert last.startswith("4 folders checked, ")
-    assert last.endswith("; 1 problems")
+    assert last.startswith("4 folders checked; ")
+    assert last.endswith("; 1 problem")

@@ -236,11 +236,19 @@ def test_scores_say_what_they_were_made_with(tmp_path):
 def test_script_ends_with_one_line(tmp_path):
     search, split = make(tmp_path, n=4, failed=())
     common = ("--search", search, "--split", split, "--output", tmp_path / "out")
+    stacking = ('{"type": "stacking"}', "--checkpoints", tmp_path / "fits", "--refits")
+    limits = '{"seconds": 9}'
     for settings, message in (
-        ("{type: best}", "error: --settings is not JSON: "),
-        ('{"type": "selektion"}', "error: ensemble.type: there is no 'selektion'; did you mean"),
+        (("{type: best}",), "error: --settings is not JSON: "),
+        (('{"type": "selektion"}',), "error: ensemble.type: there is no 'selektion'; did you mean"),
+        ((*stacking, '{"space": "divbo"}'), "error: --refits: key 'limits' is missing; needed: "),
+        ((*stacking, "7"), "error: --refits: key 'space' is missing; needed: space, limits"),
+        (
+            (*stacking, f'{{"space": "divbo", "limits": {limits}}}'),
+            "error: --refits: limits: key 'memory_mb' is missing; needed: seconds, memory_mb",
+        ),
     ):
-        done = run_script(*common, "--settings", settings)
+        done = run_script(*common, "--settings", *settings)
         assert done.returncode == 2
         assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()

@@ -16,9 +16,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ensemble_search.evaluation.table import FILES
+from ensemble_search.evaluation.table import PARTS
+from ensemble_search.runtime.files import write_npy, write_parquet
 from ensemble_search.study import schema
 from support import ROOT
 from support.checkout import STUDY, Checkout
@@ -250,9 +252,11 @@ def checkout(tmp_path_factory):
         table.mkdir(parents=True)
         about = {"dataset": dataset, "space": "divbo", "data": "", "versions": {}, "files": {}}
         about |= {"limits": {"seconds": 5, "memory_mb": 4096}, "threads": 1, "entries": 200}
+        about |= {"status": {"ok": 200}, "fit_seconds": 9}
         (table / "table.json").write_text(json.dumps(about))
-        for name in FILES:
-            (table / name).touch()
+        write_parquet(table / "observations.parquet", {"iteration": np.arange(1, 201)})
+        for part in PARTS:
+            write_npy(table / f"predictions-{part}.npy", np.zeros((200, 1, 1), np.float32))
     (result.folder / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
     result.snakemake("--quiet", "all")
     return result

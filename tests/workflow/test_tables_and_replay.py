@@ -103,6 +103,28 @@ def test_a_larger_table_fits_what_is_new_and_replays_again(made, tmp_path):
     assert copy.planned() == {}
 
 
+def test_fewer_repeats_are_explained(made):
+    made.write(REPLAYED | {"repeats": 1})
+    said = made.script("why", "--study", "study.yaml").stdout
+    made.write(REPLAYED)
+    assert "  2 x its settings changed: repeats: 2 before, 1 now (wine bo; wine random)" in said
+
+
+@pytest.mark.parametrize("name", ["observations.parquet", "predictions-test.npy"])
+def test_a_lost_file_of_a_table(made, name):
+    path = made.folder / TABLE / name
+    kept = path.rename(path.with_name("kept"))
+    replayed = made.script("why", "--study", "study.yaml").stderr
+    made.write(TABLES)
+    own = made.script("why", "--study", "study.yaml").stdout
+    made.write(REPLAYED)
+    kept.rename(path)
+    assert replayed.startswith(
+        f"error: study.yaml: evaluation.replay: there is no '{TABLE}/{name}'"
+    )
+    assert "table: 1 job\n  1 x not computed yet (wine fixed)" in own
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

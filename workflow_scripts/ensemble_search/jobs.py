@@ -237,29 +237,33 @@ def _json(content: dict[str, Any]) -> str:
 
 
 def check_tables(jobs: Jobs) -> None:
-    """Check that the tables that a study is replayed on are there, and of this study.
+    """Check that the tables that a study is replayed on are there, whole, and of this study.
 
-    Those that it makes itself are left to its jobs.
+    Sizes are compared, no checksums. What is missing of a table that the study makes itself is left
+    to its jobs.
 
     Raises
     ------
     UserError
-        Naming the first that is missing or does not fit.
+        Naming the first that is missing or damaged, or does not fit.
     """
     study = jobs.study
-    own = f"results/{study.study}/tables"
-    if study.evaluation.replay is None or (study.tables and study.evaluation.replay == own):
+    if study.evaluation.replay is None:
         return
+    own = f"results/{study.study}/tables"
+    makes = study.tables and study.evaluation.replay == own
     where = f"{jobs.file}: evaluation.replay"
-    for dataset, repeat in itertools.product(study.datasets, range(study.repeats)):
-        folder = Path(study.evaluation.table(dataset, study.split_name(repeat)))
-        for name in (tables.MANIFEST, *tables.FILES):
-            if not (folder / name).is_file():
-                raise UserError(
-                    f"{where}: there is no '{folder / name}'; name a folder of tables, "
-                    f"or let this study make them with the key 'tables' and name '{own}'"
-                )
-        there = tables.manifest(folder)
+    for dataset, split in itertools.product(study.datasets, study.splits):
+        folder = Path(study.evaluation.table(dataset, split))
+        missing = [n for n in (tables.MANIFEST, *tables.FILES) if not (folder / n).is_file()]
+        if missing and not makes:
+            raise UserError(
+                f"{where}: there is no '{folder / missing[0]}'; name a folder of tables, "
+                f"or let this study make them with the key 'tables' and name '{own}'"
+            )
+        there = {} if missing else tables.glance(folder)
+        if makes:
+            continue
         lines = tables.unlike(there, study.space, study.limits.model_dump())
         if (study.budget.evaluations or 0) > there["entries"]:
             lines.append(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,14 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.schema import Amount, Count, Stored
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 MANIFEST = "table.json"
-FILES = ("observations.parquet", "predictions-validation.npy", "predictions-test.npy")
+PARTS = ("validation", "test")
+OBSERVATIONS = "observations.parquet"
+PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
+FILES = (OBSERVATIONS, *PREDICTIONS)
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
 #: Beginning of the names of the hyperparameters' columns.
@@ -50,6 +56,8 @@ class Manifest(Stored):
     threads: Count
     versions: dict[str, str]
     entries: Count
+    status: dict[str, Count]
+    fit_seconds: Amount
     files: dict[str, str]
 
 
@@ -90,14 +98,14 @@ class Table:
         """
         about = manifest(folder)
         check(folder)
-        path = folder / "observations.parquet"
+        path = folder / OBSERVATIONS
         found = files.read_parquet(path, COLUMNS, CONFIGURATION)
         columns = {name: found[name].to_pylist() for name in COLUMNS}
         if unknown := set(columns["status"]) - set(STATUSES):
             raise Unusable(path, f"column 'status' holds {min(map(repr, unknown))}")
         if found.num_rows != about["entries"]:
             raise Unusable(path, f"it has {found.num_rows} rows, {MANIFEST} {about['entries']}")
-        arrays = [mapped(folder, part, found.num_rows) for part in ("validation", "test")]
+        arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
         return cls(folder, about, configurations(found), columns, *arrays)
 
     @cached_property
@@ -173,7 +181,7 @@ class Table:
             raise UserError(
                 f"the table '{self.folder}' has a configuration at fidelity "
                 f"{', '.join(map(str, known))} only, and the optimizer asks for {fidelity}; choose "
-                "another optimizer, or pour in searches that evaluate at that fidelity"
+                "another optimizer, or add searches that evaluate at that fidelity"
             )
         raise UserError(f"the table '{self.folder}' has no configuration {dict(values)}")
 
@@ -181,6 +189,24 @@ class Table:
 def manifest(folder: Path) -> dict[str, Any]:
     """Read the ``table.json`` of a table."""
     return schema.read_json(folder / MANIFEST, Manifest, REMEDY)
+
+
+def glance(folder: Path) -> dict[str, Any]:
+    """Read the ``table.json`` of a table, and see that its other files are there and not cut off.
+
+    Raises
+    ------
+    Unusable
+        Naming the first file that is missing or damaged; changed bytes are left to :func:`check`.
+    """
+    about = manifest(folder)
+    try:
+        files.read_parquet(folder / OBSERVATIONS, {})
+        for part in PARTS:
+            mapped(folder, part, about["entries"])
+    except Unusable as error:
+        raise Unusable(error.path, error.reason, REMEDY) from None
+    return about
 
 
 def check(folder: Path) -> None:
@@ -221,7 +247,7 @@ def mapped(folder: Path, part: str, rows: int) -> np.ndarray:
     return array
 
 
-def configurations(observations) -> list[dict[str, Any]]:
+def configurations(observations: "pa.Table") -> list[dict[str, Any]]:
     """Return the active hyperparameters by name of every row of a table of observations.
 
     Its columns :data:`CONFIGURATION` have been read with ``files.read_parquet``.

@@ -207,7 +207,7 @@ def observations(
     rows
         Number of its evaluations, if known.
     """
-    path = folder / "observations.parquet"
+    path = folder / tables.OBSERVATIONS
     wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
     # Older versions of the project fitted all training rows.
     table = files.read_parquet(path, wanted, others, defaults={"fidelity": 1.0})
@@ -232,7 +232,7 @@ def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     """
     if (table := search(folder).get("table")) is None:
         return tables.mapped(folder, part, rows)
-    path = folder / "observations.parquet"
+    path = folder / tables.OBSERVATIONS
     entries = files.read_parquet(path, {"entry": "int64"})["entry"].to_numpy()
     source = Path(table["folder"])
     if tables.checksum(tables.manifest(source)) != table["checksum"]:

@@ -76,11 +76,15 @@ def search_state(
         return {**manifest, **result, "done": budget, "failed": failed,
                 "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
-    running = any(_held(p, updated) for p in checkpoints.glob("*/lock"))
-    pattern = layout.log("search", layout.SEARCH)
-    if study.evaluation.replay:
-        pattern = layout.log("replay", layout.REPLAY)
-    log = layout.path(root, pattern, **run)
+    if study.evaluation.replay:  # one job for all repeats, without a journal
+        log = layout.path(root, layout.log("replay", layout.REPLAY), **run)
+        lock = root / ".lock"
+        running = updated > _written(lock) and _held(lock, updated) and not job_logs.reason(log)
+        if not running:  # it starts over
+            progress, known = None, nothing
+    else:
+        log = layout.path(root, layout.log("search", layout.SEARCH), **run)
+        running = any(_held(p, updated) for p in checkpoints.glob("*/lock"))
     if running:
         return {**known, "state": "running"}
     if reason := job_logs.reason(log):
@@ -110,6 +114,12 @@ class AfterSearches(NamedTuple):
     log: Path
     checkpoints: Path | None = None
 
+    @property
+    def comment(self) -> str:
+        """Its comment in SLURM's queue."""
+        every_repeat = self.rule == "replayed_ensemble"
+        return slurm.comment(self.rule, *self.wildcards[: 3 if every_repeat else None])
+
 
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
     """List the jobs of a study that are no searches: ensembles, surrogates, AutoGluon."""
@@ -128,13 +138,14 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
     pairs = dict.fromkeys((m.search, m.ensemble) for m in study.methods.values())
     for dataset, (search, ensemble), repeat in product(study.datasets, pairs, range(study.repeats)):
         run = {"dataset": dataset, "search": search, "ensemble": ensemble, "repeat": repeat}
-        rule, log = "fitted_ensemble" if jobs.refits(ensemble) else "ensemble", None
-        places = layout.ENSEMBLE, "scores.parquet", layout.FITS
-        if study.evaluation.replay and not jobs.refits(ensemble):
-            log = layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE)
-        yield job("ensembles", rule, *places, log or layout.log("ensemble", layout.ENSEMBLE), **run)
-    splits = dict.fromkeys(study.split_name(repeat) for repeat in range(study.repeats))
-    for dataset, split in product(study.datasets, splits) if study.tables else ():
+        rule, log = "ensemble", layout.log("ensemble", layout.ENSEMBLE)
+        if jobs.refits(ensemble):
+            rule = "fitted_ensemble"
+        elif study.evaluation.replay:
+            rule = "replayed_ensemble"
+            log = layout.log(rule, layout.REPLAYED_ENSEMBLE)
+        yield job("ensembles", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
+    for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
         for shard in jobs.shards:
             places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS
@@ -166,7 +177,7 @@ def job_state(
     queue
         States of the jobs in SLURM's queue, by their comments.
     """
-    queued = queue.get(slurm.comment(job.rule, *job.wildcards))
+    queued = queue.get(job.comment)
     if queued:
         return "queued" if queued == "PENDING" else "running"
     journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []

@@ -1,6 +1,8 @@
 """The table of `make status`: one row a search, and the other jobs in a few lines."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +29,14 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     """
     study = jobs.study
     queue = {job.comment: job.state for job in slurm.queue() or ()}
+
+    def comment(home: str, name: tuple[str, str, int]) -> str:
+        replayed = slurm.comment("replay", *name[:2])  # all repeats are one job
+        return replayed if study.evaluation.replay else slurm.search_comment(home, *name)
+
     homes = {name: jobs.home(*name).study.study for name in states.searches(study)}
     searches = [
-        states.search_state(
-            Path("results") / home, study, *name, queue.get(slurm.search_comment(home, *name))
-        )
+        states.search_state(Path("results") / home, study, *name, queue.get(comment(home, name)))
         for name, home in homes.items()
     ]
     unfinished = {name for name, s in zip(homes, searches, strict=True) if s["state"] != "done"}
@@ -128,11 +133,18 @@ def summary(kind: str, found: Sequence[str]) -> str:
 def _failures(
     searches: list[dict], others: list[tuple[states.AfterSearches, str]]
 ) -> Iterator[str]:
-    """Say why jobs failed: one line each."""
-    for s in searches:
-        if s["state"] == "failed":
-            yield f"{s['dataset']} {s['search']} {s['repeat']}: {s['reason']}; see {s['log']}"
-    for job, state in others:
-        if state == "failed":
-            name = " ".join(map(str, job.wildcards)) or job.rule
-            yield f"{name}: {job_logs.reason(job.log)}; see {job.log}"
+    """Say why jobs failed: one line each, though several searches or ensembles may be one job."""
+    failed = [
+        (f"{s['dataset']} {s['search']} {s['repeat']}", s["log"])
+        for s in searches
+        if s["state"] == "failed"
+    ]
+    failed += [
+        (" ".join(map(str, job.wildcards)) or job.rule, job.log)
+        for job, state in others
+        if state == "failed"
+    ]
+    for log, group in groupby(failed, itemgetter(1)):
+        first, *more = [name for name, _ in group]
+        name = f"{first} and {len(more)} more" if more else first
+        yield f"{name}: {job_logs.reason(log)}; see {log}"

@@ -15,7 +15,6 @@ from ensemble_search.search.progress import duration
 
 #: What the searches of a table have in common: keys of their fingerprints.
 CONDITIONS = ("data", "space", "limits", "threads", "versions")
-PARTS = ("validation", "test")
 
 
 def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> None:
@@ -51,7 +50,7 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
                 f"'{folder}' does not belong to a table with '{folders[0]}': {'; '.join(lines)}"
             )
     seen: set[tuple[frozenset, float]] = set()
-    kept, predictions = [], {part: [] for part in PARTS}
+    kept, predictions = [], {part: [] for part in tables.PARTS}
     for folder, manifest in zip(folders, manifests, strict=True):
         found = readers.observations(folder, readers.OBSERVATIONS, tables.CONFIGURATION)
         fidelities = found["fidelity"].to_pylist()
@@ -64,15 +63,15 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
         source = f"{manifest['search']}/{manifest['repeat']}"
         chosen = found.take(pa.array(rows, type=pa.int64()))
         kept.append(chosen.append_column("source", pa.array([source] * len(rows), pa.string())))
-        for part in PARTS:
+        for part in tables.PARTS:
             stored = readers.predictions(folder, part, found.num_rows)
             predictions[part].append(stored[rows].astype(precision))
     whole = pa.concat_tables(kept, promote_options="default")
     count = pa.array(range(1, whole.num_rows + 1))
     whole = whole.set_column(whole.column_names.index("iteration"), "iteration", count)
-    files.write_parquet(output / "observations.parquet", whole)
-    for part in PARTS:
-        files.write_npy(output / f"predictions-{part}.npy", np.concatenate(predictions[part]))
+    files.write_parquet(output / tables.OBSERVATIONS, whole)
+    for name, part in zip(tables.PREDICTIONS, tables.PARTS, strict=True):
+        files.write_npy(output / name, np.concatenate(predictions[part]))
     statuses = whole["status"].to_pylist()
     about = {
         "dataset": first["dataset"],
@@ -115,8 +114,7 @@ def describe(root: Path) -> Iterator[str]:
 def _manifest(folder: Path) -> dict[str, Any]:
     if not (folder / "search.json").is_file():
         raise UserError(f"'{folder}' is no finished search: it has no search.json")
-    manifest = readers.search(folder)
-    files.check(folder / "search.json")
+    manifest = readers.checked_search(folder)
     if manifest.get("table"):
         raise UserError(f"'{folder}' was replayed on a table: it has no evaluations of its own")
     return manifest

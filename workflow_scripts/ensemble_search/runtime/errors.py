@@ -4,8 +4,9 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from ensemble_search.runtime import signals
 
@@ -45,6 +46,18 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         return AND.join(self.problems)
+
+
+def check_keys(where: str, content: Any, keys: Sequence[str]) -> None:
+    """Check that JSON from the command line is a mapping with these keys.
+
+    Raises
+    ------
+    UserError
+        Naming the first that is missing.
+    """
+    if missing := [key for key in keys if not isinstance(content, Mapping) or key not in content]:
+        raise UserError(f"{where}: key '{missing[0]}' is missing; needed: {', '.join(keys)}")
 
 
 def one_line(text: str) -> str:

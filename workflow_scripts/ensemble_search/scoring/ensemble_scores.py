@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.evaluation.table import OBSERVATIONS, PREDICTIONS
 from ensemble_search.problems.classification import Classification
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
@@ -21,9 +22,6 @@ from ensemble_search.runtime.files import (
     write_json,
     write_parquet,
 )
-
-#: What an ensemble is made from, besides the labels.
-PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 
 
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
@@ -186,7 +184,7 @@ def write(
         output / "scores.parquet", scores, {"ensemble_search.settings": json.dumps(made_with)}
     )
     # A replayed search has its predictions in a table: its observations say which.
-    made_from = [n for n in PREDICTIONS if (search / n).exists()] or ["observations.parquet"]
+    made_from = [n for n in PREDICTIONS if (search / n).exists()] or [OBSERVATIONS]
     manifest = {
         "settings": made_with,
         "seed": seed,

@@ -51,8 +51,8 @@ def read(folder: Path, space: Space, most: int | None = None) -> Evaluated:
     UserError
         If a file is missing, damaged or not that of the search.
     """
-    for manifest in ("search.json", tables.MANIFEST):
-        check(folder / manifest)
+    check(folder / "search.json")
+    tables.check(folder)
     names = ["status", "error", "fidelity"]
     table = readers.observations(folder, names, others=tables.CONFIGURATION)
     outcomes = zip(*(table[name].to_pylist() for name in ("status", "fidelity")), strict=True)

@@ -10,14 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from ensemble_search.evaluation.status import OK
-from ensemble_search.evaluation.table import Table
+from ensemble_search.evaluation.table import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS, Table
 from ensemble_search.runtime import files, provenance
 from ensemble_search.search.journal import Record
 from ensemble_search.search.progress import best_error
 from ensemble_search.spaces.base import Space
 
-OBSERVATIONS = "observations.parquet"
-PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 #: Shapes of the validation and of the test predictions of an evaluation.
 Shapes = tuple[tuple[int, int], tuple[int, int]]
 
@@ -43,11 +41,11 @@ def write(
         columns["entry"] = np.array([table.row(r.configuration, r.fidelity) for r in records])
     for name, type_ in column_types(space).items():
         values = [r.configuration.get(name) for r in records]
-        columns[f"config.{name}"] = pa.array(values, type=type_)
+        columns[CONFIGURATION + name] = pa.array(values, type=type_)
     files.write_parquet(output / OBSERVATIONS, columns)
     if table:
         return (OBSERVATIONS,)
-    for name, part, shape in zip(PREDICTIONS, ("validation", "test"), shapes, strict=True):
+    for name, part, shape in zip(PREDICTIONS, PARTS, shapes, strict=True):
         predictions = np.full((len(records), *shape), np.nan, dtype=np.float32)
         for i, record in enumerate(records):
             if record.status == OK:

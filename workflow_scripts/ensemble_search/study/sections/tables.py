@@ -41,7 +41,6 @@ def problems(study: "Study") -> Iterator[str]:
         if name not in study.searches:
             hint = nearest(name, list(study.searches))
             yield f"tables.searches: '{name}' is not among searches; {hint}"
-            return
     if section.searches and replay:
         yield (
             "tables.searches: the searches of this study are replayed on a table and evaluate "
