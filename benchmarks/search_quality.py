@@ -5,10 +5,11 @@
     python benchmarks/search_quality.py --search random bo "bo interleave=0.1" --reference bo
 
 A search is an optimizer's name, and settings if there are any; ``spread=0.05`` beside them is the
-step of neighbours. ``smac``, ``openbox`` and ``optuna`` are other projects' searches, in
-environments that `make peers` installs. Run k of a synthetic problem has the k-th instance and seed
-k; of a table, seed k. Finished runs are appended to a CSV file and not done again, unless the code
-of the search has changed. What is printed comes from the file.
+step of neighbours, and with ``climbs=combined`` DivBO climbs on the sum of both ranks. ``smac``,
+``openbox`` and ``optuna`` are other projects' searches, in environments that `make peers` installs.
+Run k of a synthetic problem has the k-th instance and seed k; of a table, seed k. Finished runs are
+appended to a CSV file and not done again, unless the code of the search has changed. What is
+printed comes from the file.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -37,7 +39,10 @@ from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # n
 from ensemble_search.ensembles.selection import select  # noqa: E402
 from ensemble_search.evaluation.status import OK  # noqa: E402
 from ensemble_search.metrics.error import ERROR  # noqa: E402
+from ensemble_search.optimizers import bo, divbo  # noqa: E402
+from ensemble_search.optimizers._model_based import acquisition  # noqa: E402
 from ensemble_search.optimizers.base import History, Suggestion  # noqa: E402
+from ensemble_search.problems.diversity import pairwise  # noqa: E402
 from ensemble_search.runtime import plugins, signals  # noqa: E402
 from ensemble_search.runtime.code_version import code_version  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
@@ -86,6 +91,7 @@ class Own:
             raise UserError(f"--search '{text}': '{wrong[0]}' must look like interleave=0.1")
         settings = {k: yaml.safe_load(v) for k, v in (pair.split("=", 1) for pair in pairs)}
         self.spread = float(settings.pop("spread", base.SPREAD))
+        self.combined = settings.pop("climbs", None) == "combined"
         asked = plugins.make("optimizers", {"optimizer": name, **settings}, "optimizer", "--search")
         self.optimizer = asked.planned(evaluations)
         self.name = " ".join([name, *sorted(pairs)])
@@ -93,6 +99,8 @@ class Own:
             self.name += f" evaluations={evaluations}"
         modules = [type(asked).__module__, *asked.modules, "ensemble_search.search.observe"]
         self.version = f"{VERSION}-{code_version(*modules)}"
+        if self.combined:
+            self.optimizer = CombinedClimbs(**self.optimizer.model_dump())
 
     @contextmanager
     def suggester(self, problem, number: int) -> Iterator:
@@ -111,6 +119,45 @@ class Own:
 
         with set_spread(self.spread):
             yield suggest
+
+
+class CombinedClimbs(divbo.DivBO):
+    """DivBO whose climbs go by the sum of both ranks instead of the expected improvement.
+
+    A configuration's ranks are those among 1000 random ones.
+    """
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest as DivBO does, from candidates of other climbs."""
+
+        def propose(space, starts, improvement, draws, **settings):
+            seed = int(draws.integers(2**31))
+            members = select(
+                history.predictions, history.labels, self.pool, seed, ties=self.ties
+            ).indices
+            vectors = history.vectors[history.ok].astype(np.float32)
+            models = [history.observations[i].prediction for i in history.ok]
+            model = plugins.load("surrogates", self.surrogate)().fit(
+                vectors, pairwise(models, history.problem), history.space.categories, draws
+            )
+            weight = divbo.diversity_weight(len(history), self.beta, self.tau)
+
+            def values(some: np.ndarray) -> list[np.ndarray]:
+                some = np.asarray(some, dtype=np.float32)
+                return [improvement(some), divbo.nearest(model(some, vectors[members]))]
+
+            ordered = list(
+                map(np.sort, values(space.encode_points(space.sample_points(1000, draws))))
+            )
+
+            def score(some: np.ndarray) -> np.ndarray:
+                by_gain, by_diversity = map(np.searchsorted, ordered, values(some))
+                return by_gain + weight * by_diversity
+
+            return acquisition.propose(space, starts, score, draws, **settings)
+
+        with mock.patch.object(bo, "propose", propose):
+            return super().suggest(history, rng)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from ensemble_search.search import results
 from ensemble_search.search.journal import Record
 from support import ROOT, made_results
 from support.hostile_space import write_inputs
+from support.toy_space import ToySpace, history
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
@@ -298,6 +299,23 @@ def test_runs_of_other_code_are_repeated(tmp_path):
 def test_the_budget_is_in_the_name_where_it_matters():
     assert quality.make_search("rising-bandit", 50).name == "rising-bandit evaluations=50"
     assert quality.make_search("bo", 50).name == "bo"
+
+
+def test_combined_climbs_end_where_diversity_is_high_too():
+    """With a large weight, the climbs' ends are predicted to be more diverse, not better."""
+    space = ToySpace()
+    past = history(space, 30)
+    found = {}
+    for text in ("divbo", "divbo climbs=combined"):
+        search = quality.make_search(
+            f"{text} surrogate=forest-kernel interleave=0 weight=50 candidates=1", 100
+        )
+        suggestions = [
+            search.optimizer.suggest(past, np.random.default_rng(seed)) for seed in range(12)
+        ]
+        found[text] = np.mean([s.why["diversity"] for s in suggestions])
+        assert {s.why["origin"] for s in suggestions} == {"local"}
+    assert found["divbo climbs=combined"] > found["divbo"]
 
 
 def test_intervals_are_those_of_the_t_test():
