@@ -37,9 +37,11 @@ RULES = get_args(Ties)
 
 
 def split_of(search: Path) -> Path:
-    results, dataset, repeat = search.parents[3], search.parts[-3], search.parts[-1]
-    fixed = results / "splits" / dataset / "fixed"
-    return fixed if fixed.exists() else fixed.with_name(f"repeat-{repeat}")
+    splits = search.parents[3] / "splits" / search.parts[-3]
+    fixed = splits / "fixed"
+    # Repeats may go round over fewer splits.
+    repeat = int(search.name) % len(list(splits.iterdir()))
+    return fixed if fixed.exists() else splits / f"repeat-{repeat}"
 
 
 @cache

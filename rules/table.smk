@@ -3,7 +3,7 @@ TABLES = (
     [
         layout.path(RESULTS, layout.TABLE, dataset=dataset, split=split) / "table.json"
         for dataset in STUDY.datasets
-        for split in sorted({STUDY.split_name(repeat) for repeat in range(STUDY.repeats)})
+        for split in STUDY.splits
     ]
     if STUDY.tables
     else []

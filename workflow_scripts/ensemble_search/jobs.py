@@ -63,11 +63,9 @@ class Jobs:
         other = self.extended
         if dataset not in other.study.datasets or search not in other.study.used("search"):
             return False
-        split = self.study.split_name(0)
         return (
             other.study.datasets[dataset] == self.study.datasets[dataset]
-            and other.study.split_name(0) == split
-            and other.split(split) == self.split(split)
+            and other.study.split == self.study.split
             and other._search(dataset, search) == self._search(dataset, search)
         )
 
@@ -252,14 +250,17 @@ def check_tables(jobs: Jobs) -> None:
     if study.evaluation.replay is None or (study.tables and study.evaluation.replay == own):
         return
     where = f"{jobs.file}: evaluation.replay"
-    for dataset, repeat in itertools.product(study.datasets, range(study.repeats)):
-        folder = Path(study.evaluation.table(dataset, study.split_name(repeat)))
+    for dataset, split in itertools.product(study.datasets, study.splits):
+        folder = Path(study.evaluation.table(dataset, split))
         for name in (tables.MANIFEST, *tables.FILES):
             if not (folder / name).is_file():
-                raise UserError(
-                    f"{where}: there is no '{folder / name}'; name a folder of tables, "
-                    f"or let this study make them with the key 'tables' and name '{own}'"
-                )
+                others = sorted(path.parent.name for path in folder.parent.glob("*/table.json"))
+                if others and split not in others:
+                    fix = f"there are tables of {', '.join(others)}; change split.resample"
+                else:
+                    fix = "name a folder of tables, or let this study make them with the key "
+                    fix += f"'tables' and name '{own}'"
+                raise UserError(f"{where}: there is no '{folder / name}'; {fix}")
         there = tables.manifest(folder)
         lines = tables.unlike(there, study.space, study.limits.model_dump())
         if (study.budget.evaluations or 0) > there["entries"]:

@@ -133,8 +133,7 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
         if study.evaluation.replay and not jobs.refits(ensemble):
             log = layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE)
         yield job("ensembles", rule, *places, log or layout.log("ensemble", layout.ENSEMBLE), **run)
-    splits = dict.fromkeys(study.split_name(repeat) for repeat in range(study.repeats))
-    for dataset, split in product(study.datasets, splits) if study.tables else ():
+    for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
         for shard in jobs.shards:
             places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS
