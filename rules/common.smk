@@ -142,7 +142,7 @@ def home(w):
 def of_repeat(pattern):
     """Input of a search: the pattern with the split of its repeat.
 
-    A function only if repeats go round over splits: there are thousands of searches.
+    A function only where no pattern will do: there are thousands of searches.
     """
     if isinstance(STUDY.split.resample, str):
         return pattern.replace("{split}", STUDY.split_name("{repeat}"))
@@ -152,7 +152,7 @@ def of_repeat(pattern):
 def of_search(pattern):
     """Input of an ensemble: the pattern with the split and in the study of its search.
 
-    A function only if one of them is: there are thousands of ensembles.
+    A function only where no pattern will do: there are thousands of ensembles.
     """
     if not JOBS.shared:
         return of_repeat(pattern.replace("{study}", STUDY.study))
