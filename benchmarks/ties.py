@@ -38,10 +38,9 @@ RULES = get_args(Ties)
 
 def split_of(search: Path) -> Path:
     splits = search.parents[3] / "splits" / search.parts[-3]
-    fixed = splits / "fixed"
     # Repeats may go round over fewer splits.
-    repeat = int(search.name) % len(list(splits.iterdir()))
-    return fixed if fixed.exists() else splits / f"repeat-{repeat}"
+    several = len(list(splits.glob("repeat-*")))
+    return splits / (f"repeat-{int(search.name) % several}" if several else "fixed")
 
 
 @cache
