@@ -37,9 +37,10 @@ RULES = get_args(Ties)
 
 
 def split_of(search: Path) -> Path:
-    results, dataset, repeat = search.parents[3], search.parts[-3], search.parts[-1]
-    fixed = results / "splits" / dataset / "fixed"
-    return fixed if fixed.exists() else fixed.with_name(f"repeat-{repeat}")
+    splits = search.parents[3] / "splits" / search.parts[-3]
+    # Repeats may go round over fewer splits.
+    several = len(list(splits.glob("repeat-*")))
+    return splits / (f"repeat-{int(search.name) % several}" if several else "fixed")
 
 
 @cache

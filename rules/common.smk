@@ -109,9 +109,9 @@ def lock_study(name):
 
 # Folders of a search and of its split.
 SEARCH = f"results/{{study}}/{layout.SEARCH}"
-SPLIT = f"results/{{study}}/{layout.SPLIT}".replace("{split}", STUDY.split_name("{repeat}"))
+SPLIT = f"results/{{study}}/{layout.SPLIT}"
 # Where the predictions of a search lie: beside it, or in the table that it is replayed on.
-PREDICTIONS = STUDY.evaluation.table("{dataset}", STUDY.split_name("{repeat}")) or SEARCH
+PREDICTIONS = STUDY.evaluation.table("{dataset}", "{split}") or SEARCH
 # Ensembles that refit pipelines. Their jobs are long; those of the others take half a second.
 FITTING = [name for name in STUDY.ensembles if JOBS.refits(name)]
 NOT_FITTING = "|".join(re.escape(n) for n in STUDY.ensembles if n not in FITTING) or "(?!)"
@@ -124,11 +124,23 @@ def home(w):
     return JOBS.home(w.dataset, w.search, w.repeat).study.study
 
 
-def of_search(pattern):
-    """Input of an ensemble: the pattern in the study that its search belongs to.
+def of_repeat(pattern):
+    """Input of a search: the pattern with the split of its repeat.
 
-    A function only if that study varies: there are thousands of ensembles.
+    A function only where no pattern will do: there are thousands of searches.
+    """
+    if isinstance(STUDY.split.resample, str):
+        return pattern.replace("{split}", STUDY.split_name("{repeat}"))
+    return lambda w: pattern.format(split=STUDY.split_name(w.repeat), **dict(w.items()))
+
+
+def of_search(pattern):
+    """Input of an ensemble: the pattern with the split and in the study of its search.
+
+    A function only where no pattern will do: there are thousands of ensembles.
     """
     if not JOBS.shared:
-        return pattern.replace("{study}", STUDY.study)
-    return lambda w: pattern.format(study=home(w), **dict(w.items()))
+        return of_repeat(pattern.replace("{study}", STUDY.study))
+    return lambda w: pattern.format(
+        study=home(w), split=STUDY.split_name(w.repeat), **dict(w.items())
+    )

@@ -1,8 +1,8 @@
 rule search:
     input:
         # split.json has the checksum of the arrays.
-        json=f"{SPLIT}/split.json",
-        inputs=ancient(f"{SPLIT}/inputs.npz"),
+        json=of_repeat(f"{SPLIT}/split.json"),
+        inputs=ancient(of_repeat(f"{SPLIT}/inputs.npz")),
     output:
         observations=f"{SEARCH}/observations.parquet",
         validation=f"{SEARCH}/predictions-validation.npy",

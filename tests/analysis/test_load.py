@@ -145,5 +145,17 @@ def test_resampled_studies_have_a_split_a_repeat(tmp_path: Path):
     made.write_split(tmp_path, "d", test=(20, 80), name="repeat-1")
     results = load.load(study, tmp_path)
     assert results.resampled
+    assert results.splits == ["repeat-0", "repeat-1"]
     assert results.datasets["majority_error"].tolist() == pytest.approx([0.3])
     assert "split" not in set(results.missing["stage"])
+
+
+def test_repeats_go_round_over_splits(tmp_path: Path):
+    study = made.study(("RS",), ("d",), repeats=5)
+    study["split"]["resample"] = 2
+    made.write_split(tmp_path, "d", test=(40, 60), name="repeat-0")
+    results = load.load(study, tmp_path)
+    assert results.splits == [f"repeat-{r}" for r in (0, 1, 0, 1, 0)]
+    assert results.expected["split"] == 2
+    lost = results.missing[results.missing["stage"] == "split"]
+    assert lost["file"].tolist() == ["splits/d/repeat-1/split.json"]

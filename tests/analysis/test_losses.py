@@ -58,12 +58,12 @@ def test_a_run_without_a_model_counts_as_the_worst_loss():
     assert ranks.final_errors(compared).loc[("d", 0)].tolist() == [NUMBERS.worst, 1.2]
     failed = ranks.comparison(frame({("A", "d", 0): [np.nan], ("B", "d", 0): [np.nan]}),
                               ["A", "B"], NUMBERS)  # fmt: skip
-    assert "No method ever had a model" in verdict.verdict(failed, "A", False).headline
+    assert "No method ever had a model" in verdict.verdict(failed, "A", ["fixed"] * 9).headline
 
 
 def test_losses_above_one_are_those_of_models():
     scores = frame({("A", "d", 0): [1.25], ("B", "d", 0): [1.5]})
-    answer = verdict.verdict(ranks.comparison(scores, ["A", "B"], NUMBERS), "B", False)
+    answer = verdict.verdict(ranks.comparison(scores, ["A", "B"], NUMBERS), "B", ["fixed"] * 9)
     assert answer.headline.startswith("A ranks best in test log loss (average rank 1.00")
     assert answer.sentences[0] == (
         "Next is B with rank 2.00. A's mean test log loss (1.2500) is 0.2500 below that of B "

@@ -11,10 +11,11 @@ from ensemble_search.analysis import (
 from support.made_scores import final, frame
 
 
-def said(table, reference="A", resampled=False) -> verdict.Verdict:
+def said(table, reference="A", splits=1) -> verdict.Verdict:
     runs = {(m, d, r): [e] for (d, r), row in table.iterrows() for m, e in row.items()}
     scores = frame(runs)
-    return verdict.verdict(ranks.comparison(scores, list(table.columns)), reference, resampled)
+    splits = [f"repeat-{r % splits}" for r in range(20)]
+    return verdict.verdict(ranks.comparison(scores, list(table.columns)), reference, splits)
 
 
 def test_verdict_with_three_repeats_says_that_nothing_can_be_significant():
@@ -45,7 +46,7 @@ def test_verdict_over_many_data_sets():
 def test_verdict_says_that_methods_are_left_out():
     scores = frame({("A", "d", 0): [0.1], ("B", "d", 0): [0.2]})
     compared = ranks.comparison(scores, ["A", "B", "C"])
-    headline = verdict.verdict(compared, "C", False).headline
+    headline = verdict.verdict(compared, "C", ["fixed"]).headline
     assert "of 2 methods compared so far, 1 left out" in headline
 
 
@@ -58,9 +59,21 @@ def test_verdict_names_a_reference_that_is_next_only_once():
 
 def test_verdict_on_one_data_set_tests_its_repeats():
     steps = np.arange(10) / 1000
-    answer = said(final({"d": {"A": 0.1 + 0 * steps, "B": 0.2 + steps}}), resampled=True)
+    results = final({"d": {"A": 0.1 + 0 * steps, "B": 0.2 + steps}})
+    answer = said(results, splits=10)
     assert "significant on the one data set" in answer.headline
     assert any("own split" in s for s in answer.sentences)
+    text = " ".join(said(results, splits=3).sentences)
+    assert "The 10 repeats of a data set go round over 3 splits." in text
+    assert "own split" not in text
+    assert "fixed split" not in text
+
+
+def test_verdict_of_repeats_that_happen_to_share_a_split():
+    """Repeats 0 and 2 of 4 are finished; of two splits, they use one."""
+    table = final({"d": {"A": [0.1] * 3, "B": [0.2] * 3}}).drop(index=("d", 1))
+    assert any("one fixed split" in s for s in said(table, splits=2).sentences)
+    assert any("own split" in s for s in said(table, splits=3).sentences)
 
 
 def test_verdict_of_ties_of_one_method_and_of_none():
@@ -68,5 +81,5 @@ def test_verdict_of_ties_of_one_method_and_of_none():
     assert tied.leader is None
     assert tied.headline.startswith("A and B share the lowest average rank")
     assert said(final({"d": {"A": [0.1]}})).headline.startswith("Only A has results")
-    nothing = verdict.verdict(ranks.Comparison(pd.DataFrame(), [], ["A"], [], 0), "A", False)
+    nothing = verdict.verdict(ranks.Comparison(pd.DataFrame(), [], ["A"], [], 0), "A", [])
     assert nothing.headline == "There are no results to compare yet."

@@ -104,6 +104,7 @@ def test_errors_agree_within_two_standard_errors():
         ({"repeats": 3}, "3 repeats instead of 10"),
         ({"space": "divbo-small"}, "space divbo-small instead of divbo"),
         ({"split": {"resample": "per-repeat"}}, "a split for every repeat"),
+        ({"split": {"resample": 3}}, "3 splits instead of one"),
         ({"sources": {"quake": {"file": "q.csv"}}}, "quake is not OpenML's 772"),
     ],
 )

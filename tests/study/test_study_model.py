@@ -3,12 +3,16 @@
 import copy
 import json
 import re
+from collections import Counter
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs
+from ensemble_search.results import layout
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.run import JOB
 from ensemble_search.study import model, schema
@@ -98,6 +102,14 @@ def test_defaults_are_written_out():
         ("autogluon", {"seconds": 0}, "autogluon.seconds", "greater than 0; found 0"),
         ("workers", 0, "workers", "greater than or equal to 1; found 0"),
         ("split", {"resample": "always"}, "split.resample", "'never' or 'per-repeat'"),
+        ("split", {"resample": 0}, "split.resample", "a number of splits from 1 on; found 0"),
+        ("split", {"resample": -3}, "split.resample", "from 1 on; found -3"),
+        ("split", {"resample": "3"}, "split.resample", "from 1 on; found '3'"),
+        ("split", {"resample": 2.0}, "split.resample", "from 1 on; found 2.0"),
+        ("split", {"resample": True}, "split.resample", "from 1 on; found True"),
+        ("split", {"resample": None}, "split.resample", "from 1 on; found None"),
+        ("split", {"resample": [3]}, "split.resample", "from 1 on"),
+        ("split", {"resample": 11}, "split.resample", "11 splits are more than there are repeats"),
         ("methods/RS/search", "randon", "methods.RS.search", "did you mean 'random'?"),
         ("methods/RS/ensemble", "es-25", "methods.RS.ensemble", "'es-25' is not among ensembles"),
         ("methods/X", {"search": "bo", "ensemble": "es"}, "methods.X", "ensemble as 'BO-ES'"),
@@ -351,6 +363,30 @@ def test_settings_of_a_split():
     rows.check_settings(settings({"folds": 5, "test": 0.4}))
 
 
+@settings(deadline=None, max_examples=50)
+@given(splits=st.integers(1, 30), repeats=st.integers(1, 60), more=st.integers(0, 60))
+def test_repeats_go_round_over_splits(splits, repeats, more):
+    """Each split has its share of the repeats, and its rows whatever the number of splits."""
+
+    def study(splits, repeats):
+        return model.check({**GOOD, "repeats": repeats, "split": {"resample": splits}})
+
+    if splits > repeats:
+        with pytest.raises(UserError, match="more than there are repeats"):
+            study(splits, repeats)
+        return
+    made, own = study(splits, repeats), study("per-repeat", repeats)
+    names = [made.split_name(repeat) for repeat in range(repeats)]
+    assert names[:splits] == own.splits[:splits] == made.splits
+    counts = Counter(names)
+    assert max(counts.values()) - min(counts.values()) <= 1
+    assert {Jobs(made).split(name) for name in made.splits} == {
+        Jobs(own).split(name) for name in own.splits[:splits]
+    }
+    assert [study(splits, repeats + more).split_name(r) for r in range(repeats)] == names
+    assert layout.splits(made.model_dump(mode="json")) == names
+
+
 def test_jobs_say_all_that_a_search_needs():
     jobs = Jobs(model.check(changed("surrogates", SURROGATES)))
     assert set(json.loads(jobs.search("wine", "bo", 0))) == set(JOB)
@@ -386,12 +422,14 @@ def test_schema_agrees_with_the_model():
 
     validator = jsonschema.Draft202012Validator(schema.schema())
     assert validator.is_valid(GOOD)
+    assert validator.is_valid(changed("split", {"resample": 3}))
     for path, value in [
         ("repaets", 3),
         ("searches/bo/inital", 5),
         ("searches/bo/optimizer", "divob"),
         ("repeats", 0),
         ("split", {"resample": "always"}),
+        ("split", {"resample": 0}),
     ]:
         assert not validator.is_valid(changed(path, value))
 

@@ -124,6 +124,7 @@ def test_searches_with_the_same_settings_are_shared(tmp_path):
         {"limits": {"seconds": 61, "memory_mb": 3000}},
         {"split": {"seed": 2}},
         {"split": {"resample": "per-repeat"}},
+        {"split": {"resample": 2}},
         {"datasets": {"wine": {"sklearn": "iris"}}},
         {"datasets": {"Wine": {"sklearn": "wine"}}},
     ],

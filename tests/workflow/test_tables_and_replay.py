@@ -26,6 +26,11 @@ REPLAYED = STUDY | {
 SHARD = "results/tables/shards/wine/fixed/0"
 TABLE = "results/tables/tables/wine/fixed"
 SEARCHES = "results/replayed/searches/wine"
+ROUND = STUDY | {"split": {"resample": 2}, "methods": TABLES["methods"]}
+TABLES_OF_TWO = ROUND | {"study": "two", "repeats": 3, "tables": {"random": 20}}
+REPLAYED_ON_TWO = ROUND | {
+    "study": "round", "repeats": 5, "evaluation": {"replay": "results/two/tables"},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +149,63 @@ def test_bad_input(made, change, message):
     made.write(REPLAYED)
     assert message in text
     assert "Traceback" not in text
+
+
+@pytest.fixture(scope="module")
+def going_round(tmp_path_factory) -> Checkout:
+    """A study of tables of two splits, and five repeats that are replayed on them."""
+    result = Checkout(tmp_path_factory.mktemp("round"))
+    result.write(TABLES_OF_TWO)
+    result.snakemake()
+    result.write(REPLAYED_ON_TWO)
+    result.snakemake()
+    return result
+
+
+def test_repeats_go_round_over_the_splits_of_the_tables(going_round):
+    folder = going_round.folder / "results"
+    made = [folder / f"two/tables/wine/repeat-{split}" for split in (0, 1)]
+    errors = [pd.read_parquet(table / "observations.parquet").error for table in made]
+    assert errors[0].tolist() != errors[1].tolist()
+    for repeat in range(5):
+        split = repeat % 2
+        run = folder / f"round/searches/wine/random/{repeat}"
+        found = pd.read_parquet(run / "observations.parquet")
+        assert found.error.tolist() == errors[split][found.entry].tolist()
+        used = json.loads((run / "search.json").read_text())["table"]["folder"]
+        assert used == f"results/two/tables/wine/repeat-{split}"
+        # The test error of the best model, by hand from the predictions and labels of that split.
+        best = found.entry[found.error.idxmin()]
+        predicted = np.load(made[split] / "predictions-test.npy")[best].argmax(axis=1)
+        labels = np.load(folder / f"round/splits/wine/repeat-{split}/test_labels.npy")
+        scores = folder / f"round/ensembles/wine/random/best/{repeat}/scores.parquet"
+        wrong = (predicted != labels).mean()
+        assert pd.read_parquet(scores).test_error.iloc[-1] == pytest.approx(wrong)
+    text = (folder / "round/report/index.html").read_text(encoding="utf-8")
+    assert "The 5 repeats of a data set go round over 2 splits." in text
+    assert "a data set and split (the repeats go round over 2)" in text
+    assert going_round.planned() == {}
+    assert going_round.script("verify", "--study", "study.yaml", "--sample", "1").returncode == 0
+
+
+def test_other_splits_run_only_the_repeats_that_use_others(going_round):
+    last = {"report": 1, "manifest": 1, "all": 1}
+    going_round.write(TABLES_OF_TWO | {"repeats": 4})
+    assert going_round.planned() == {"search": 1, "ensemble": 1, **last}
+    # Of repeats 0, 1 and 2 the last went back to the first split.
+    going_round.write(TABLES_OF_TWO | {"split": {"resample": 3}})
+    new = {"split": 1, "shard": 1, "table": 1}
+    assert going_round.planned() == {"search": 1, "ensemble": 1, **new, **last}
+    going_round.write(TABLES_OF_TWO | {"split": {"resample": "per-repeat"}})
+    assert going_round.planned() == {"search": 1, "ensemble": 1, **new, **last}
+
+
+def test_a_split_that_has_no_table(going_round):
+    going_round.write(REPLAYED_ON_TWO | {"study": "bad", "split": {"resample": 3}})
+    lines = going_round.snakemake(fails=True).splitlines()
+    assert [line for line in lines if line.startswith("error: ")] == [
+        "error: study.yaml: evaluation.replay: there is no "
+        "'results/two/tables/wine/repeat-2/table.json'; there are tables of repeat-0, repeat-1; "
+        "change split.resample"
+    ]
+    assert not (going_round.folder / "results/bad").exists()

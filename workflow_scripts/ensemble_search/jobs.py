@@ -64,11 +64,9 @@ class Jobs:
         other = self.extended
         if dataset not in other.study.datasets or search not in other.study.used("search"):
             return False
-        split = self.study.split_name(0)
         return (
             other.study.datasets[dataset] == self.study.datasets[dataset]
-            and other.study.split_name(0) == split
-            and other.split(split) == self.split(split)
+            and other.study.split == self.study.split
             and other._search(dataset, search) == self._search(dataset, search)
         )
 
@@ -257,10 +255,13 @@ def check_tables(jobs: Jobs) -> None:
         folder = Path(study.evaluation.table(dataset, split))
         missing = [n for n in (tables.MANIFEST, *tables.FILES) if not (folder / n).is_file()]
         if missing and not makes:
-            raise UserError(
-                f"{where}: there is no '{folder / missing[0]}'; name a folder of tables, "
-                f"or let this study make them with the key 'tables' and name '{own}'"
-            )
+            others = sorted(path.parent.name for path in folder.parent.glob("*/table.json"))
+            if others and split not in others:
+                fix = f"there are tables of {', '.join(others)}; change split.resample"
+            else:
+                fix = "name a folder of tables, or let this study make them with the key "
+                fix += f"'tables' and name '{own}'"
+            raise UserError(f"{where}: there is no '{folder / missing[0]}'; {fix}")
         there = {} if missing else tables.glance(folder)
         if makes:
             continue

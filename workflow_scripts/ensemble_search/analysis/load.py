@@ -108,9 +108,14 @@ class Results:
         return ranks.comparison(scores, methods, self.losses)
 
     @property
+    def splits(self) -> list[str]:
+        """The split of every repeat: repeats with the same one share all rows."""
+        return layout.splits(self.study)
+
+    @property
     def resampled(self) -> bool:
-        """Whether every repeat has a split of its own."""
-        return layout.resampled(self.study)
+        """Whether there are several splits."""
+        return len(set(self.splits)) > 1
 
     def random_errors(self) -> dict[str, np.ndarray]:
         """Read the validation errors of the random configurations that surrogates are judged on.
@@ -286,7 +291,8 @@ def load(study: Mapping[str, Any], results: Path) -> Results:
 
 
 def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
-    repeats = range(study["repeats"]) if layout.resampled(study) else [None]
+    splits = layout.splits(study)
+    repeats = [None] if splits[0] == "fixed" else range(len(set(splits)))
     rows = []
     for dataset in study["datasets"]:
         found = []

@@ -3,7 +3,7 @@
 import pandas as pd
 
 
-def caveat(manifests: pd.DataFrame, budget: int | None) -> str:
+def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     """Say that searches were replayed, on how many entries, and what that can and cannot show.
 
     Parameters
@@ -12,6 +12,8 @@ def caveat(manifests: pd.DataFrame, budget: int | None) -> str:
         As ``Results`` has them.
     budget
         Evaluations a search; None if it is in seconds.
+    splits
+        Number of splits of a data set. Default: 1.
 
     Returns
     -------
@@ -20,16 +22,16 @@ def caveat(manifests: pd.DataFrame, budget: int | None) -> str:
     """
     if "table" not in manifests or manifests["table"].isna().all():
         return ""
-    replayed = manifests[manifests["table"].notna()]
-    entries = {row["dataset"]: row["table"]["entries"] for _, row in replayed.iterrows()}
-    sizes = sorted(set(entries.values()))
+    replayed = manifests["table"].dropna()
+    sizes = sorted({table["entries"] for table in replayed})
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     most = "up to " if len(sizes) > 1 else ""
     share = f" ({most}{100 * budget / sizes[0]:.0f} % of them are evaluated)" if budget else ""
+    where = f" and split (the repeats go round over {splits})" if splits > 1 else ""
     return (
-        f"The searches were replayed on tables of {size} configurations a data set: they choose "
-        f"among these{share}, and what came of each is looked up. Seconds of fitting are those "
-        "measured when the table was made. This compares searches on the same pipelines, with as "
-        "many repeats as one likes; it cannot show what a search would find outside its table, "
-        "and the more of a table is evaluated, the less searches can differ."
+        f"The searches were replayed on tables of {size} configurations a data set{where}: they "
+        f"choose among these{share}, and what came of each is looked up. Seconds of fitting are "
+        "those measured when the table was made. This compares searches on the same pipelines, "
+        "with as many repeats as one likes; it cannot show what a search would find outside its "
+        "table, and the more of a table is evaluated, the less searches can differ."
     )

@@ -1,5 +1,6 @@
 """What a reader asks first, answered from the numbers: who wins, by how much, how sure is it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -37,7 +38,7 @@ class Verdict:
     leader: str | None
 
 
-def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
+def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verdict:
     """Say which method has the lowest test loss, by how much, and how sure that is.
 
     Parameters
@@ -46,8 +47,8 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
         Runs that all methods have.
     reference
         The method of interest, named before the results were seen.
-    resampled
-        Whether every repeat has a split of its own.
+    splits
+        The split of every repeat.
     """
     losses = compared.losses
     final = ranks.final_errors(compared)
@@ -61,10 +62,10 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
             f"Only {only} has results, so there is nothing to compare: its mean test "
             f"{losses.title} is {losses.text(summary['error'].iloc[0])} over {_scope(compared)}."
         )
-        return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
+        return Verdict(text, [_reach(compared, splits)], summary, boot, None)
     if (final >= losses.worst).all(axis=None):
         text = "No method ever had a model: every evaluation failed. See Failures."
-        return Verdict(text, [_reach(compared, resampled)], summary, boot, None)
+        return Verdict(text, [_reach(compared, splits)], summary, boot, None)
     best = summary["rank"].round(9)
     leaders = list(summary.index[best == best.min()])
     if len(leaders) > 1:
@@ -72,7 +73,7 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
             f"{_and(leaders)} share the lowest average rank in test {losses.title}, "
             f"{best.min():.2f} of {len(compared.methods)}."
         )
-        sentences = [_power(final), _reach(compared, resampled)]
+        sentences = [_power(final), _reach(compared, splits)]
         return Verdict(text, [s for s in sentences if s], summary, boot, None)
     leader, runner = summary.index[:2]
     sure, evidence = _sure(final, summary, leader, runner)
@@ -87,7 +88,7 @@ def verdict(compared: Comparison, reference: str, resampled: bool) -> Verdict:
     sentences.append(_interval(summary, boot, leader))
     if reference in compared.methods and reference not in (leader, runner):
         sentences.append(_about(summary, leader, reference, losses))
-    sentences += [_power(final), _reach(compared, resampled)]
+    sentences += [_power(final), _reach(compared, splits)]
     return Verdict(headline, [s for s in sentences if s], summary, boot, leader)
 
 
@@ -196,9 +197,17 @@ def _power(final: pd.DataFrame) -> str:
     )
 
 
-def _reach(compared: Comparison, resampled: bool) -> str:
-    if resampled:
+def _reach(compared: Comparison, splits: Sequence[str]) -> str:
+    repeats = compared.scores["repeat"].unique()
+    used = len({splits[repeat] for repeat in repeats})
+    if used == len(repeats) > 1:
         return "Every repeat has its own split, so the spread over repeats includes that of data."
+    if used > 1:
+        return (
+            f"The {len(repeats)} repeats of a data set go round over {used} splits. Those of one "
+            "split share all rows, but the tests over repeats take all of them for independent: "
+            "as to other splits, they are too sure."
+        )
     return (
         "All repeats of a data set share one fixed split and differ in the search's seed only: the "
         "spread and the tests over repeats speak of the randomness of the search, not of how the "

@@ -93,13 +93,15 @@ class _Report:
     def context(self) -> dict[str, Any]:
         """Everything that the template shows."""
         results, compared = self.results, self.compared
-        answer = verdict(compared, results.reference, results.resampled)
+        answer = verdict(compared, results.reference, results.splits)
         manifests = results.manifests
         return {
             "command": _command(results.study),
             "losses": results.losses,
             "answer": answer,
-            "replay": replay.caveat(manifests, results.study["budget"].get("evaluations")),
+            "replay": replay.caveat(
+                manifests, results.study["budget"].get("evaluations"), len(set(results.splits))
+            ),
             "compared": compared,
             "combinations": len(results.study["datasets"]) * results.study["repeats"],
             "expected": results.expected,

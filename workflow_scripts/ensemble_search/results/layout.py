@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ensemble_search.study.sections.split import split_name
+
 #: Folder of the data sets, shared by all studies.
 DATA = Path("results/data")
 
@@ -46,9 +48,13 @@ def path(results: Path, pattern: str, **fields: str | int) -> Path:
     return results / pattern.format(**fields)
 
 
-def resampled(study: Mapping[str, Any]) -> bool:
-    """Whether every repeat of a study (as JSON) has a split of its own."""
-    return (study.get("split") or {}).get("resample", "never") != "never"
+def splits(study: Mapping[str, Any]) -> list[str]:
+    """Return the folder of the split of every repeat of a study (as JSON)."""
+    return [_split(study, repeat) for repeat in range(study["repeats"])]
+
+
+def _split(study: Mapping[str, Any], repeat: int) -> str:
+    return split_name((study.get("split") or {}).get("resample", "never"), repeat)
 
 
 def configurations(results: Path, study: Mapping[str, Any], dataset: str) -> Path:
@@ -56,7 +62,7 @@ def configurations(results: Path, study: Mapping[str, Any], dataset: str) -> Pat
 
     They are in the table of the data set's first split, if the study makes tables or is replayed.
     """
-    split = "repeat-0" if resampled(study) else "fixed"
+    split = _split(study, 0)
     if replay := (study.get("evaluation") or {}).get("replay"):
         return Path(replay) / dataset / split
     pattern = TABLE if study.get("tables") else CONFIGURATIONS
@@ -96,5 +102,4 @@ def split_folder(
 ) -> Path:
     """Return the folder of the split that a search uses; see :func:`home`."""
     own = home(results, study, dataset, search, repeat)
-    split = f"repeat-{repeat}" if resampled(study) else "fixed"
-    return path(own, SPLIT, dataset=dataset, split=split)
+    return path(own, SPLIT, dataset=dataset, split=_split(study, repeat))

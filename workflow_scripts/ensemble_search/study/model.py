@@ -104,14 +104,14 @@ class Study(Section):
         """Names of the searches or ensembles that some method uses, in the order of the methods."""
         return list(dict.fromkeys(getattr(m, kind) for m in self.methods.values()))
 
+    def split_name(self, repeat: int | str) -> str:
+        """Folder of the split that a repeat uses; see ``split.split_name``."""
+        return split.split_name(self.split.resample, repeat)
+
     @property
     def splits(self) -> list[str]:
-        """Names of the splits, in the order in which repeats use them."""
+        """Folders of the splits that the repeats use, each once."""
         return list(dict.fromkeys(map(self.split_name, range(self.repeats))))
-
-    def split_name(self, repeat: int) -> str:
-        """Folder of the split that a repeat uses: ``fixed`` or ``repeat-<r>``."""
-        return "fixed" if self.split.resample == "never" else f"repeat-{repeat}"
 
 
 def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:

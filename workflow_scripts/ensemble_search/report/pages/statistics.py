@@ -231,12 +231,21 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
 
 
 def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
-    repeats = results.study["repeats"]
-    if results.resampled:
+    repeats, splits = len(results.splits), len(set(results.splits))
+    if splits == repeats > 1:
         text = (
             "Every repeat draws its own training, validation and test rows, so the spread over "
             "repeats covers the search's randomness and the split. It still speaks of these data "
             "sets only, and the repeats share rows, so that tests over them are a little too sure."
+        )
+    elif splits > 1:
+        text = (
+            f"The {repeats} repeats of a data set go round over {splits} splits: those of one "
+            "split use the same training, validation and test rows, and differ in the search's "
+            "seed only. They can show whether another run of the search, on these very splits, "
+            f"would give the same order. What other splits would give is known from {splits} "
+            "splits only, however many repeats there are; the tests over repeats take repeats for "
+            "independent, and are too sure of it."
         )
     else:
         text = (

@@ -79,8 +79,10 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
         reasons.append(f"{study['repeats']} repeats instead of {paper['repeats']}")
     if study.get("space") != paper["space"]:
         reasons.append(f"space {study.get('space')} instead of {paper['space']}")
-    if (study.get("split") or {}).get("resample", "never") != "never":
-        reasons.append("a split for every repeat instead of one")
+    resample = (study.get("split") or {}).get("resample", "never")
+    if resample not in ("never", 1):
+        splits = "a split for every repeat" if resample == "per-repeat" else f"{resample} splits"
+        reasons.append(f"{splits} instead of one")
     if (study.get("split") or {}).get("folds"):
         reasons.append("validation by folds instead of a part of the rows")
     known = paper_sets.IDS

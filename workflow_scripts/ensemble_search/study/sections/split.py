@@ -1,9 +1,9 @@
 """`split`: training, validation and test rows."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ensemble_search.data.rows import check_settings
 from ensemble_search.study.sections.base import SEED, Section, mistakes
@@ -27,10 +27,21 @@ class Split(Section):
         description="validation by so many folds of the rows that are not test rows: each "
         "evaluation fits one model a fold",
     )
-    resample: Literal["never", "per-repeat"] = Field(
-        "never", description="one split a data set, as in the paper, or another for every repeat"
+    resample: Literal["never", "per-repeat"] | Annotated[int, Field(ge=1)] = Field(
+        "never",
+        description="one split a data set, as in the paper, or another for every repeat, or a "
+        "number of splits, over which the repeats go round",
     )
     seed: int = Field(1, ge=0, le=SEED)
+
+    @field_validator("resample", mode="before")
+    @classmethod
+    def _known(cls, value: Any) -> Any:
+        """Refuse all else in one line, instead of one for every type."""
+        number = type(value) is int and value >= 1
+        if not number and value not in ("never", "per-repeat"):
+            raise ValueError("must be 'never' or 'per-repeat', or a number of splits from 1 on")
+        return value
 
     @model_validator(mode="after")
     def _one(self) -> "Split":
@@ -48,6 +59,23 @@ class Split(Section):
         return self.model_dump(include={"train", "validation", "test", "folds"}, exclude_none=True)
 
 
+def split_name(resample: str | int, repeat: int | str) -> str:
+    """Folder of the split that a repeat uses, ``fixed`` or ``repeat-<r>``.
+
+    r is the repeat itself with ``per-repeat``, and its remainder with a number of splits: of three,
+    repeats 0, 3, 6, ... use ``repeat-0``.
+    """
+    if resample == "never":
+        return "fixed"
+    return f"repeat-{repeat if resample == 'per-repeat' else int(repeat) % resample}"
+
+
 def problems(study: "Study") -> Iterator[str]:
-    """Check that the shares add up."""
-    return mistakes(check_settings, {**study.split.settings, "seed": study.split.seed})
+    """Check that the shares add up, and that every split is used."""
+    yield from mistakes(check_settings, {**study.split.settings, "seed": study.split.seed})
+    splits = study.split.resample
+    if isinstance(splits, int) and splits > study.repeats:
+        yield (
+            f"split.resample: {splits} splits are more than there are repeats, {study.repeats}; "
+            "lower it, or raise repeats"
+        )

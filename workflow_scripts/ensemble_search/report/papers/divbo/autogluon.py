@@ -64,8 +64,8 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
     """Test the repeats of each method against AutoGluon's single run on the same split."""
     if results.resampled:
         return [
-            "Its run is on the first repeat's split only, so the other repeats cannot be tested "
-            "against it."
+            "Its run is on the first repeat's split only, so repeats on other splits cannot be "
+            "tested against it."
         ]
     value = finished.set_index("dataset")["test_error"]
     tests = wilcoxon.one_sample(ranks.final_errors(compared), value)
