@@ -29,6 +29,8 @@ def main() -> None:
     several("--checkpoints", Path, "folder for the journals of this search")
     several("--output", Path, "folder for the results")
     several("--table", Path, "folder of a table: look up what to evaluate, and fit nothing", False)
+    parser.add_argument("--share", type=Path, help="folder of evaluations that searches share")
+    parser.add_argument("--tables", type=Path, help="with --share: tables to look up in before")
     parser.add_argument("--threads", type=int, default=1, help="threads of all workers (1)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations side by side (1)")
     arguments = parser.parse_args()
@@ -40,7 +42,17 @@ def main() -> None:
         raise errors.UserError("--split, --checkpoints, --output, --table: give one for every job")
     try:
         for job, split, checkpoints, output, table in zip(arguments.job, *folders, strict=True):
-            run_job(job, split, checkpoints, output, arguments.threads // workers, workers, table)
+            run_job(
+                job,
+                split,
+                checkpoints,
+                output,
+                arguments.threads // workers,
+                workers,
+                table,
+                arguments.share,
+                arguments.tables,
+            )
     except EvaluatorError as error:
         raise errors.UserError(str(error)) from error
 

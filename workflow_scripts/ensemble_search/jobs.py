@@ -24,6 +24,8 @@ from ensemble_search.study.model import Study
 
 #: Random configurations of a table that one job evaluates.
 SHARD = 100
+#: Keys of a study that change no result.
+NEUTRAL = {"openml": True, "workers": True, "evaluation": {"share", "tables"}}
 
 
 class Jobs:
@@ -195,7 +197,7 @@ class Jobs:
 
     def report(self) -> str:
         """Say what the report shows: the study, without what changes no result."""
-        content = self.study.model_dump(mode="json", exclude={"openml", "extends", "workers"})
+        content = self.study.model_dump(mode="json", exclude=NEUTRAL | {"extends": True})
         for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
             used = self.study.used(kind)
             content[section] = {n: s for n, s in content[section].items() if n in used}
@@ -209,10 +211,10 @@ class Jobs:
     def record(self) -> str:
         """Say what the manifest holds: the whole study, and where its parts lie.
 
-        How OpenML is reached and the number of workers are left out: they change no result.
+        Without :data:`NEUTRAL`.
         """
         content = {
-            "study": self.study.model_dump(mode="json", exclude={"openml", "workers"}),
+            "study": self.study.model_dump(mode="json", exclude=NEUTRAL),
             "homes": self._homes() if self.shared else {},
             "sources": {name: self.source_key(name) for name in self.study.datasets},
         }
@@ -238,7 +240,7 @@ def _json(content: dict[str, Any]) -> str:
 
 
 def check_tables(jobs: Jobs) -> None:
-    """Check that the tables that a study is replayed on are there, and of this study.
+    """Check that the tables that a study looks up in are there, and of this study.
 
     Those that it makes itself are left to its jobs.
 
@@ -249,20 +251,22 @@ def check_tables(jobs: Jobs) -> None:
     """
     study = jobs.study
     own = f"results/{study.study}/tables"
-    if study.evaluation.replay is None or (study.tables and study.evaluation.replay == own):
+    key = "replay" if study.evaluation.replay else "tables"
+    root = getattr(study.evaluation, key)
+    if root is None or (study.tables and root == own):
         return
-    where = f"{jobs.file}: evaluation.replay"
+    where = f"{jobs.file}: evaluation.{key}"
+    help_ = "name a folder of tables"
+    if key == "replay":
+        help_ += f", or let this study make them with the key 'tables' and name '{own}'"
     for dataset, repeat in itertools.product(study.datasets, range(study.repeats)):
-        folder = Path(study.evaluation.table(dataset, study.split_name(repeat)))
+        folder = Path(root, dataset, study.split_name(repeat))
         for name in (tables.MANIFEST, *tables.FILES):
             if not (folder / name).is_file():
-                raise UserError(
-                    f"{where}: there is no '{folder / name}'; name a folder of tables, "
-                    f"or let this study make them with the key 'tables' and name '{own}'"
-                )
+                raise UserError(f"{where}: there is no '{folder / name}'; {help_}")
         there = tables.manifest(folder)
         lines = tables.unlike(there, study.space, study.limits.model_dump())
-        if (study.budget.evaluations or 0) > there["entries"]:
+        if key == "replay" and (study.budget.evaluations or 0) > there["entries"]:
             lines.append(
                 f"it has {there['entries']} configurations, fewer than budget.evaluations, "
                 f"{study.budget.evaluations}"
