@@ -1,5 +1,6 @@
 """Studies whose searches share evaluations, or look them up in tables, as a user runs them."""
 
+import json
 import os
 import signal
 import subprocess
@@ -79,8 +80,9 @@ def found(checkout: Checkout, study: str = "tiny") -> dict[str, object]:
     results = checkout.results()
     kept = {n.removeprefix(study): r for n, r in results.items() if n.startswith(names)}
     assert len(kept) > 8
-    frames = [n for n in kept if n.endswith("observations.parquet")]
-    kept |= {n: pd.read_json(kept[n].decode()).drop(columns="origin").to_json() for n in frames}
+    for name in [n for n in kept if n.endswith("observations.parquet")]:
+        kept[name] = json.loads(kept[name])
+        del kept[name]["origin"]
     return kept
 
 

@@ -146,7 +146,8 @@ def turn(path: Path, patience: float, check: Callable[[], None]) -> Iterator[Non
                 break
         yield
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
         os.close(file)
 
 
