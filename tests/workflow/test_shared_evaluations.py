@@ -42,7 +42,7 @@ def sharing(tmp_path_factory) -> Checkout:
     """The same study with sharing, killed after every few evaluations that it has stored."""
     result = Checkout(tmp_path_factory.mktemp("sharing"))
     result.write(SHARING)
-    for evaluations in (1, 6, 12):
+    for evaluations in (1, 9):
         process = subprocess.Popen(
             result.command("--quiet", "rules"),
             cwd=result.folder,
