@@ -119,6 +119,12 @@ NOT_FITTING = "|".join(re.escape(n) for n in STUDY.ensembles if n not in FITTING
 SPLIT_0 = f"{RESULTS}/{layout.SPLIT}".replace("{split}", STUDY.split_name(0))
 
 
+# Where searches share evaluations. Not a parameter, which Snakemake compares: it changes no result.
+SHARE = f"--share {RESULTS}/{layout.EVALUATIONS}" if STUDY.evaluation.share else ""
+if STUDY.evaluation.tables:
+    SHARE += f" --tables {shlex.quote(STUDY.evaluation.tables)}"
+
+
 def home(w):
     """The study that a search belongs to."""
     return JOBS.home(w.dataset, w.search, w.repeat).study.study

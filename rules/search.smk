@@ -36,5 +36,5 @@ rule search:
     shell:
         "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
-        " --workers {STUDY.workers}"
+        " --workers {STUDY.workers} {SHARE}"
         " 2> {log}"

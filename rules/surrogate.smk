@@ -47,7 +47,7 @@ rule configurations:
         code=lambda w: JOBS.configurations_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
-        " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
+        " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads} {SHARE}"
         " 2> {log}"
 
 

@@ -66,7 +66,7 @@ if STUDY.tables:
         shell:
             "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
             " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
-            " --workers {STUDY.workers}"
+            " --workers {STUDY.workers} {SHARE}"
             " 2> {log}"
 
     rule table:

@@ -10,6 +10,7 @@ By hand, with the arguments that `snakemake -n -p` prints:
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 from ensemble_search.evaluation.base import EvaluatorError
@@ -30,6 +31,8 @@ def main() -> None:
     parser.add_argument(
         "--table", type=Path, nargs="+", help="folder of a table: look evaluations up, fit nothing"
     )
+    parser.add_argument("--share", type=Path, help="folder of evaluations that searches share")
+    parser.add_argument("--tables", type=Path, help="with --share: tables to look up in before")
     parser.add_argument("--threads", type=int, default=1, help="threads of all workers (1)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations side by side (1)")
     arguments = parser.parse_args()
@@ -39,9 +42,22 @@ def main() -> None:
     folders = arguments.split, arguments.checkpoints, arguments.output, tables
     if {len(arguments.job)} != set(map(len, folders)):
         raise errors.UserError("--split, --checkpoints, --output, --table: give one for every job")
+    started = None  # with the process
     try:
         for job, split, checkpoints, output, table in zip(arguments.job, *folders, strict=True):
-            run_job(job, split, checkpoints, output, arguments.threads // workers, workers, table)
+            run_job(
+                job,
+                split,
+                checkpoints,
+                output,
+                arguments.threads // workers,
+                workers,
+                table,
+                arguments.share,
+                arguments.tables,
+                started,
+            )
+            started = time.time()
     except EvaluatorError as error:
         raise errors.UserError(str(error)) from error
 

@@ -15,6 +15,7 @@ def test_a_folder_below_this_one_has_one_spelling(path, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to("results/s/tables")
     found = Evaluation(replay=path.replace("{here}", str(tmp_path)))
     assert found.replay == "results/s/tables"
+    assert Evaluation(share=True, tables=found.replay + "/").tables == "results/s/tables"
     assert found.table("wine", "fixed") == "results/s/tables/wine/fixed"
 
 

@@ -300,6 +300,12 @@ ROWS = [
         {"fetch iris", "split iris fixed"} | follow(SEARCHES, datasets=["iris"]),
         third_dataset,
     ),
+    Row(
+        "`evaluation.share`, `workers`",
+        "nothing",
+        NOTHING,
+        lambda c: c.study.update(evaluation={"share": True}, workers=2),
+    ),
     Row("a new repeat", "only its jobs", SECOND, lambda c: c.study.update(repeats=2)),
     Row(
         "a new search, with a method",

@@ -25,6 +25,8 @@ from ensemble_search.study.sections import ensembles
 
 #: Random configurations of a table that one job evaluates.
 SHARD = 100
+#: Keys of a study that change no result.
+NEUTRAL = {"openml": True, "workers": True, "evaluation": {"share", "tables"}}
 
 
 class Jobs:
@@ -192,7 +194,7 @@ class Jobs:
 
     def report(self) -> str:
         """Say what the report shows: the study, without what changes no result."""
-        content = self.study.model_dump(mode="json", exclude={"openml", "extends", "workers"})
+        content = self.study.model_dump(mode="json", exclude=NEUTRAL | {"extends": True})
         for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
             used = self.study.used(kind)
             content[section] = {n: s for n, s in content[section].items() if n in used}
@@ -206,10 +208,10 @@ class Jobs:
     def record(self) -> str:
         """Say what the manifest holds: the whole study, and where its parts lie.
 
-        How OpenML is reached and the number of workers are left out: they change no result.
+        Without :data:`NEUTRAL`.
         """
         content = {
-            "study": self.study.model_dump(mode="json", exclude={"openml", "workers"}),
+            "study": self.study.model_dump(mode="json", exclude=NEUTRAL),
             "homes": self._homes() if self.shared else {},
             "sources": {name: self.source_key(name) for name in self.study.datasets},
         }
@@ -235,7 +237,7 @@ def _json(content: dict[str, Any]) -> str:
 
 
 def check_tables(jobs: Jobs) -> None:
-    """Check that the tables that a study is replayed on are there, whole, and of this study.
+    """Check that the tables that a study looks up in are there, whole, and of this study.
 
     Sizes are compared, no checksums. What is missing of a table that the study makes itself is left
     to its jobs.
@@ -246,27 +248,31 @@ def check_tables(jobs: Jobs) -> None:
         Naming the first that is missing or damaged, or does not fit.
     """
     study = jobs.study
-    if study.evaluation.replay is None:
+    key = "replay" if study.evaluation.replay else "tables"
+    root = getattr(study.evaluation, key)
+    if root is None:
         return
     own = f"results/{study.study}/tables"
-    makes = study.tables and study.evaluation.replay == own
-    where = f"{jobs.file}: evaluation.replay"
+    makes = study.tables and root == own
+    where = f"{jobs.file}: evaluation.{key}"
     for dataset, split in itertools.product(study.datasets, study.splits):
-        folder = Path(study.evaluation.table(dataset, split))
+        folder = Path(root, dataset, split)
         missing = [n for n in (tables.MANIFEST, *tables.FILES) if not (folder / n).is_file()]
         if missing and not makes:
             others = sorted(path.parent.name for path in folder.parent.glob("*/table.json"))
             if others and split not in others:
                 fix = f"there are tables of {', '.join(others)}; change split.resample"
             else:
-                fix = "name a folder of tables, or let this study make them with the key "
-                fix += f"'tables' and name '{own}'"
+                fix = "name a folder of tables"
+                if key == "replay":
+                    fix += ", or let this study make them with the key 'tables' and name "
+                    fix += f"'{own}'"
             raise UserError(f"{where}: there is no '{folder / missing[0]}'; {fix}")
         there = {} if missing else tables.glance(folder)
         if makes:
             continue
         lines = tables.unlike(there, study.space, study.limits.model_dump())
-        if (study.budget.evaluations or 0) > there["entries"]:
+        if key == "replay" and (study.budget.evaluations or 0) > there["entries"]:
             lines.append(
                 f"it has {there['entries']} configurations, fewer than budget.evaluations, "
                 f"{study.budget.evaluations}"

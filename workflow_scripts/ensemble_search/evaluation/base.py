@@ -7,6 +7,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from ensemble_search.evaluation.status import FITTED
+
 
 class EvaluatorError(RuntimeError):
     """The evaluator itself failed: an error of the search, not of a configuration."""
@@ -36,6 +38,8 @@ class Evaluation:
         evaluation, the largest sample, or the limit if that was exceeded.
     error_type, message
         Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
+    origin
+        ``fitted``, or where it was looked up: ``shared`` or ``table``.
     """
 
     status: str
@@ -47,6 +51,7 @@ class Evaluation:
     memory_mb: float
     error_type: str | None
     message: str | None
+    origin: str = FITTED
 
 
 class Evaluator(Protocol):

@@ -1,4 +1,5 @@
-"""How an evaluation ends."""
+"""How an evaluation ends, and where its result is from."""
 
 OK = "ok"
 STATUSES = (OK, "timeout", "memory", "crash", "invalid")
+ORIGINS = (FITTED, SHARED, TABLE) = ("fitted", "shared", "table")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.evaluation.base import Evaluation
-from ensemble_search.evaluation.status import OK, STATUSES
+from ensemble_search.evaluation.status import OK, STATUSES, TABLE
 from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.errors import UserError
@@ -287,6 +287,10 @@ class TableEvaluator:
     def cancel(self) -> None:
         """Do nothing: a look-up takes no time."""
 
+    def has(self, values: Mapping[str, Any], fidelity: float) -> bool:
+        """Whether the table has an evaluation."""
+        return key(values, fidelity) in self._table.rows
+
     def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
         """Return what was measured when the configuration was evaluated.
 
@@ -298,6 +302,7 @@ class TableEvaluator:
         row = self._table.row(values, fidelity)
         measured = {name: column[row] for name, column in self._table.columns.items()}
         del measured["fidelity"]
+        measured["origin"] = TABLE
         if measured["status"] != OK:
             return Evaluation(**measured | {"predict_seconds": None}, validation=None, test=None)
         measured |= {"error_type": None, "message": None}

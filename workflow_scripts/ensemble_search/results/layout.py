@@ -22,6 +22,8 @@ REPLAYED_ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}"
 CONFIGURATIONS = "configurations/{dataset}"
 SHARD = "shards/{dataset}/{split}/{shard}"
 TABLE = "tables/{dataset}/{split}"
+#: Folder of the evaluations that searches share.
+EVALUATIONS = "evaluations"
 SURROGATE = "surrogates/{dataset}/{surrogate}/{repeat}"
 AUTOGLUON = "autogluon/{dataset}"
 

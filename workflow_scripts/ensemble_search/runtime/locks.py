@@ -12,7 +12,9 @@ import os
 import re
 import socket
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +112,43 @@ def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
         os.close(file)
         raise
     return Lock(file)
+
+
+@contextmanager
+def turn(path: Path, patience: float, check: Callable[[], None]) -> Iterator[None]:
+    """Do work that others need not do too: wait while another process or thread does it.
+
+    This saves work and protects nothing: where the file system has no locks, or none between hosts,
+    the work may be done twice, and so it is after ``patience``.
+
+    Parameters
+    ----------
+    path
+        Lock file of this piece of work; its folder is created if missing, and it is removed.
+    patience
+        Seconds to wait at most: the other process may be suspended.
+    check
+        Called while waiting; an exception ends it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    end = time.monotonic() + patience
+    try:
+        while time.monotonic() < end:
+            check()
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.2)
+            except OSError:  # no locks
+                break
+            else:
+                break
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(file)
 
 
 def holder(path: Path) -> Holder | None:

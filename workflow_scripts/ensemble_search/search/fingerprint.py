@@ -21,13 +21,20 @@ def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, lis
     return {
         "optimizer": [type(made).__module__, *made.modules],
         "evaluation": [
-            plugins.module_name("spaces", space),
+            *_fitting(space),
             plugins.module_name("metrics", metric),
-            "ensemble_search.evaluation.live",
-            "ensemble_search.evaluation.worker",
             "ensemble_search.search.observe",
         ],
     }
+
+
+def _fitting(space: str) -> list[str]:
+    """List the modules that determine the predictions of a configuration."""
+    return [
+        plugins.module_name("spaces", space),
+        "ensemble_search.evaluation.live",
+        "ensemble_search.evaluation.worker",
+    ]
 
 
 def version(optimizer: dict[str, Any], space: str, metric: str) -> str:
@@ -80,6 +87,13 @@ def conditions(
         "threads": threads,
         "versions": versions,
     }
+
+
+def shared(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a search's fingerprint determines the results of its evaluations."""
+    alone = ("optimizer", "metric", "seed")
+    common = {key: value for key, value in fingerprint.items() if key not in alone}
+    return {**common, "code": code_version(*_fitting(fingerprint["space"]))}
 
 
 def short(fingerprint: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ import numpy as np
 from pydantic import ConfigDict, create_model
 
 from ensemble_search.ensembles.base import rounded
-from ensemble_search.evaluation.status import OK, STATUSES
+from ensemble_search.evaluation.status import FITTED, OK, ORIGINS, STATUSES
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable, read_json, reading, sync_folder, write_json
 from ensemble_search.runtime.locks import lock
@@ -74,6 +74,8 @@ class Record:
         Share of the training rows that it was fitted on, in (0, 1].
     planned_after
         Number of evaluations known when it was planned (``Optimizer.plan``).
+    origin
+        ``fitted`` by this search, or looked up: ``shared`` or ``table``.
     validation, test
         Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
         class 1) for two classes, else one per class; None unless the status is ``ok``.
@@ -96,6 +98,7 @@ class Record:
     began: str = ""
     fidelity: float = 1.0
     planned_after: int = 0
+    origin: Literal[ORIGINS] = FITTED
 
     @classmethod
     def of(
@@ -113,7 +116,8 @@ class Record:
         if evaluation.status == OK:
             validation, test = map(problem.compress, (evaluation.validation, evaluation.test))
             error = problem.metric.loss(labels, rounded(validation))
-        measured = ("status", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
+        measured = ("fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
+        named = ("status", "error_type", "message", "origin")
         return cls(
             configuration=configuration,
             error=error,
@@ -121,7 +125,7 @@ class Record:
             why=why or {},
             validation=validation,
             test=test,
-            **{key: getattr(evaluation, key) for key in (*measured, "error_type", "message")},
+            **{key: getattr(evaluation, key) for key in (*measured, *named)},
             **others,
         )
 

@@ -37,17 +37,17 @@ class Progress:
         self.loss = plugins.load("metrics", job["metric"]).title
         self.budget = budget
         self.resumed = len(found[: budget.end(found)])
-        self._said = -math.inf
+        self._said, self._reported = -math.inf, -1
         self._start = time.monotonic(), summary(found, budget)["done"]
         if self.resumed:
             self._say(f"{self.name}: continues after {self.resumed} evaluations")
 
     def __call__(self, records: list[Record]) -> None:
-        """Report on the evaluations so far."""
+        """Report on the evaluations so far, unless that has been done."""
         now, over = time.monotonic(), self.budget.end(records) is not None
-        if now - self._said < INTERVAL and not over:
+        if len(records) == self._reported or (now - self._said < INTERVAL and not over):
             return
-        self._said = now
+        self._said, self._reported = now, len(records)
         state = summary(records, self.budget)
         write_json(self.path, {**state, "updated": time.time()})
         best = "none" if state["best_error"] is None else f"{state['best_error']:.4f}"

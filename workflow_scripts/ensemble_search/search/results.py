@@ -35,6 +35,7 @@ def write(
         columns[key] = np.array([getattr(r, key) for r in records], dtype=float)  # None: NaN
     for key in ("error_type", "message"):
         columns[key] = pa.array([getattr(r, key) or "" for r in records], type=pa.string())
+    columns["origin"] = [r.origin for r in records]
     columns["fidelity"] = np.array([r.fidelity for r in records])
     columns["why"] = [json.dumps(r.why, ensure_ascii=False) for r in records]
     if table:
@@ -81,6 +82,7 @@ def write_manifest(
         "evaluations": len(records),
         "best_error": best_error(records),
         "status": dict(sorted(Counter(r.status for r in records).items())),
+        "origin": dict(sorted(Counter(r.origin for r in records).items())),
         **provenance.commit(),
         "machine": provenance.machine(),
         "started": records[0].began,

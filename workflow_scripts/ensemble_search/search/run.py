@@ -5,18 +5,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation.base import MakeEvaluator
+from ensemble_search.evaluation.shared import SharedEvaluator, Store
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import locks, plugins, provenance
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, check_keys
 from ensemble_search.search import fingerprint, results, takeover
 from ensemble_search.search.budget import Budget
-from ensemble_search.search.journal import InMemory, Journal
+from ensemble_search.search.journal import InMemory, Journal, differences
 from ensemble_search.search.loop import run
 from ensemble_search.search.progress import Progress
 from ensemble_search.spaces._table import TableSpace
@@ -35,6 +37,9 @@ def run_job(
     threads: int = 1,
     workers: int = 1,
     table: Path | None = None,
+    share: Path | None = None,
+    tables: Path | None = None,
+    started: float | None = None,
     make_evaluator: MakeEvaluator = live.make,
 ) -> None:
     """Run a search, or resume it from its journal, and write its results.
@@ -56,6 +61,13 @@ def run_job(
     table
         Folder of a table: its configurations are the space, and are looked up instead of fitted.
         Such a search keeps no journal; an interrupted one starts over.
+    share
+        Folder for the evaluations that searches share, of all data sets and splits: what is there
+        is looked up, what is not is fitted and added.
+    tables
+        Folder of tables of all data sets and splits, to look up in first; needs ``share``.
+    started
+        When the job started, as ``time.time``; by default, when the process did.
     make_evaluator
         Makes the evaluators; by default, of worker processes.
 
@@ -63,12 +75,11 @@ def run_job(
     ------
     UserError
         If a key of the job is missing or wrong, the split cannot be used, the journal cannot be
-        read or written, the code changes meanwhile, or the table is not of this job or too small.
+        read or written, the code changes meanwhile, or a table is not of this job or too small.
     EvaluatorError
         If an evaluator fails.
     """
-    if missing := [key for key in JOB if key not in job]:
-        raise UserError(f"--job: key '{missing[0]}' is missing; needed: {', '.join(JOB)}")
+    check_keys("--job", job, JOB)
     if not (split / "split.json").is_file():
         raise UserError(f"--split: there is no split in '{split}'; run split.py first")
     optimizer = plugins.make("optimizers", job["optimizer"], "optimizer", "--job: optimizer")
@@ -80,7 +91,7 @@ def run_job(
     problem = Classification(plugins.load("metrics", job["metric"])())
     columns = problem.columns(len(inputs.classes))
     shapes = (len(inputs.y_validation), columns), (len(inputs.X_test), columns)
-    started = provenance.process_started()
+    started = provenance.process_started() if started is None else started
     found = None
     with ExitStack() as opened:
         if table:
@@ -96,11 +107,21 @@ def run_job(
             wait = locks.WAIT in os.environ
             journal = opened.enter_context(Journal(journals, identity, shapes, wait))
             evaluators = [
-                opened.enter_context(
-                    make_evaluator(job["space"], split / "inputs.npz", job["limits"], threads)
-                )
+                make_evaluator(job["space"], split / "inputs.npz", job["limits"], threads)
                 for _ in range(workers)
             ]
+            if share:
+                place = Path(job["dataset"], split.name)
+                folder = share / place / fingerprint.short(fingerprint.shared(identity))
+                store = Store(folder, problem, shapes, guard.check)
+                known = tables and TableEvaluator(
+                    _beside(tables / place, identity, shapes), problem
+                )
+                # Longer than an evaluation takes, unless it is suspended.
+                patience = 60 + 3 * job["limits"]["seconds"]
+                evaluators = [SharedEvaluator(e, store, patience, known) for e in evaluators]
+            for evaluator in evaluators:
+                opened.enter_context(evaluator)
             if new:
                 takeover.take_over(journal)
         progress = Progress(checkpoints, job, budget, journal.records)
@@ -130,3 +151,16 @@ def run_job(
         **({"table": found.description} if found else {}),
     }
     results.write_manifest(output, about, records, started, written)
+
+
+def _beside(folder: Path, identity: dict[str, Any], shapes: results.Shapes) -> Table:
+    """Read a table, and check that its evaluations are what the fits of a search would give."""
+    table = Table.read(folder)
+    table.check(identity["space"], identity["data"], identity["limits"], shapes)
+    there, here = ({k: of[k] for k in ("threads", "versions")} for of in (table.manifest, identity))
+    differ = differences(there, here)
+    if table.validation.dtype != np.float32:
+        differ.append(f"predictions are {table.validation.dtype}, those of fits float32")
+    if differ:
+        raise UserError(f"the table '{folder}' cannot be mixed with fits: {'; '.join(differ)}")
+    return table

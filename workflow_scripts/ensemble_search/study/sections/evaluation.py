@@ -1,4 +1,4 @@
-"""`evaluation`: whether configurations are fitted, or looked up."""
+"""`evaluation`: whether configurations are fitted, or looked up where they have been before."""
 
 import os
 from collections.abc import Iterator
@@ -21,8 +21,17 @@ class Evaluation(Section):
         description="folder of tables, such as results/<study>/tables: searches choose among their "
         "configurations, and look up what came of them",
     )
+    share: bool = Field(
+        False,
+        description="what one search has fitted, others of the study look up; changes no result",
+    )
+    tables: str | None = Field(
+        None,
+        min_length=1,
+        description="with `share`, a folder of tables of another study: what is there is looked up",
+    )
 
-    @field_validator("replay")
+    @field_validator("replay", "tables")
     @classmethod
     def _spelled(cls, path: str | None) -> str | None:
         """Spell a folder below the working directory as the rule that may make it does."""
@@ -38,6 +47,17 @@ class Evaluation(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check the path of the tables; they may still have to be made."""
-    if study.evaluation.replay and set("{}\n") & set(study.evaluation.replay):
-        yield "evaluation.replay: a path must not contain braces or line breaks"
+    """Check the paths of the tables, which may still have to be made, and what goes together."""
+    section = study.evaluation
+    for key in ("replay", "tables"):
+        if set("{}\n") & set(getattr(section, key) or ""):
+            yield f"evaluation.{key}: a path must not contain braces or line breaks"
+    if section.replay and section.share:
+        yield "evaluation.share: replayed searches fit nothing; remove share or replay"
+    if section.tables and not section.share:
+        yield "evaluation.tables: needs share: true (or use replay, to look up only)"
+    if section.tables == f"results/{study.study}/tables" and study.tables:
+        yield (
+            "evaluation.tables: these are made by this study, whose jobs share their evaluations "
+            "anyway; remove the key"
+        )

@@ -1,0 +1,156 @@
+"""Evaluations that searches share: what one of them has fitted, the others look up."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ensemble_search.evaluation import table as tables
+from ensemble_search.evaluation.base import Evaluation, Evaluator, EvaluatorError
+from ensemble_search.evaluation.status import OK, SHARED, STATUSES
+from ensemble_search.problems.base import Problem
+from ensemble_search.runtime import files, locks, schema
+from ensemble_search.runtime.files import Missing, Unusable
+from ensemble_search.runtime.schema import Amount, Stored
+
+PARTS = ("validation", "test")
+
+
+class About(Stored):
+    """The text in the file of an evaluation."""
+
+    configuration: dict[str, Any]
+    fidelity: Amount
+    status: Literal[STATUSES]
+    fit_seconds: Amount
+    cpu_seconds: Amount
+    predict_seconds: Amount | None
+    memory_mb: Amount
+    error_type: str | None
+    message: str | None
+
+
+class Store:
+    """Evaluations on one split under the same conditions, in a file each.
+
+    Parameters
+    ----------
+    folder
+        Of the evaluations with the same fingerprint (data, space, limits, threads, versions, code).
+    problem
+        Type of the problem.
+    shapes
+        Shapes (n_samples, n_columns) of the stored validation and test predictions.
+    check
+        Called before an evaluation is stored; an exception leaves it out.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        problem: Problem,
+        shapes: tuple[tuple[int, int], tuple[int, int]],
+        check: Callable[[], None] = lambda: None,
+    ):
+        self.folder, self._problem, self._shapes, self._check = folder, problem, shapes, check
+
+    def path(self, values: Mapping[str, Any], fidelity: float) -> Path:
+        """File of an evaluation, named after the digest of configuration and fidelity."""
+        name = files.digest({"configuration": dict(values), "fidelity": float(fidelity)})
+        return self.folder / f"{name}.npz"
+
+    def read(self, values: Mapping[str, Any], fidelity: float) -> Evaluation | None:
+        """Return a stored evaluation; None if there is none, or, with a note, a damaged one."""
+        path = self.path(values, fidelity)
+        try:
+            return self._read(path, dict(values), fidelity)
+        except Missing:
+            return None
+        except Unusable as error:
+            print(f"'{path}' is damaged ({error.reason}): fits again", file=sys.stderr)
+            return None
+
+    def _read(self, path: Path, values: dict[str, Any], fidelity: float) -> Evaluation:
+        text = files.read_npz(path, ["about"])["about"].tobytes()
+        with files.reading(path):
+            about = schema.fitting(About, json.loads(text), path)
+            if (about.pop("configuration"), about.pop("fidelity")) != (values, fidelity):
+                raise ValueError("it is of another configuration")
+            arrays = dict.fromkeys(PARTS)
+            if about["status"] == OK:
+                arrays = files.read_npz(path, PARTS)
+                for array, shape in zip(arrays.values(), self._shapes, strict=True):
+                    if array.dtype != np.float32 or array.shape != shape:
+                        raise ValueError(f"it holds {array.dtype} {array.shape}, not {shape}")
+                arrays = {part: self._problem.expand(array) for part, array in arrays.items()}
+            return Evaluation(**about, **arrays, origin=SHARED)
+
+    def write(self, values: Mapping[str, Any], fidelity: float, evaluation: Evaluation) -> None:
+        """Store an evaluation."""
+        about = {"configuration": dict(values), "fidelity": float(fidelity), **vars(evaluation)}
+        del about["origin"]
+        arrays = {part: about.pop(part) for part in PARTS}
+        arrays = {part: self._problem.compress(a) for part, a in arrays.items() if a is not None}
+        text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), dtype=np.uint8)
+        self._check()
+        with files.atomic(self.path(values, fidelity)) as temporary:
+            np.savez(temporary, allow_pickle=False, about=text, **arrays)
+
+
+class SharedEvaluator:
+    """Look evaluations up in a table and in a store, and fit what is in neither; an ``Evaluator``.
+
+    What another search is fitting is waited for.
+
+    Parameters
+    ----------
+    evaluator
+        Fits.
+    store
+        The store; what is fitted is added.
+    patience
+        Seconds after which it fits itself what another search seems to be fitting.
+    table
+        A table with evaluations under the same conditions.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        store: Store,
+        patience: float,
+        table: tables.TableEvaluator | None = None,
+    ):
+        self._evaluator, self._store, self._table = evaluator, store, table
+        self._patience, self._cancelled = patience, False
+
+    def __enter__(self) -> "SharedEvaluator":
+        self._evaluator.__enter__()
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._evaluator.__exit__(*exception)
+
+    def cancel(self) -> None:
+        """See :meth:`Evaluator.cancel`."""
+        self._cancelled = True
+        self._evaluator.cancel()
+
+    def _check_cancelled(self) -> None:
+        if self._cancelled:
+            raise EvaluatorError("the evaluation was cancelled")
+
+    def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
+        """Return what was measured when the configuration was fitted; see ``Evaluator``."""
+        if self._table and self._table.has(values, fidelity):
+            return self._table.evaluate(values, fidelity)
+        lock = self._store.path(values, fidelity).with_suffix(".lock")
+        with locks.turn(lock, self._patience, self._check_cancelled):
+            found = self._store.read(values, fidelity)
+            if found is None:
+                found = self._evaluator.evaluate(values, fidelity)
+                self._store.write(values, fidelity, found)
+        return found
