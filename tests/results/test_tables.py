@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from ensemble_search.evaluation import table as table_module
 from ensemble_search.evaluation.table import Table
 from ensemble_search.jobs import Jobs, check_tables
 from ensemble_search.results import readers, tables
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy
 from ensemble_search.scoring import ensemble_scores
@@ -83,6 +84,16 @@ def observations(folder: Path) -> pd.DataFrame:
 
 def values(frame: pd.DataFrame) -> list[str]:
     return frame.filter(like="config.").apply(lambda row: row.to_json(), axis=1).tolist()
+
+
+def test_a_job_starts_with_its_process_or_when_it_is_said_to(made, tmp_path):
+    """Several replays are one process: only the first of them begins with it."""
+    started = []
+    for when in (None, time.time() + 100):
+        run_job(job(), made / "split", tmp_path, tmp_path, table=made / "table", started=when)
+        started.append(json.loads((tmp_path / "search.json").read_text())["started"])
+        assert started[-1] == provenance.moment(when or provenance.process_started())
+    assert started[0] < started[1]
 
 
 def test_a_table_is_the_union_of_its_searches(made):
