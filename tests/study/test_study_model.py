@@ -61,6 +61,7 @@ def test_defaults_are_written_out():
         "size": 10,
         "use_best": False,
         "ties": "random",
+        "metric": None,
     }
     assert checked.searches["bo"]["initial"] == 5
     explicit = changed("searches/bo/initial", 5)
@@ -340,6 +341,7 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
         "size": 10,
         "use_best": True,
         "ties": "random",
+        "metric": None,
     }
     seconds = model.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
     assert Jobs(seconds).search("wine", "bo", 0).count('"budget": {"seconds": 60.0}') == 1
