@@ -179,7 +179,7 @@ class Results:
         """
         run = {"dataset": dataset, "search": search, "repeat": repeat}
         folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
-        return self.once(readers.members, folder).to_pandas()
+        return self.once(_members, folder)
 
     def diversities(
         self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]
@@ -214,6 +214,10 @@ class Results:
         if key not in self._read:
             self._read[key] = read(*what)
         return self._read[key]
+
+
+def _members(folder: Path) -> pd.DataFrame:
+    return readers.members(folder).to_pandas()
 
 
 class Outdated(Exception):

@@ -26,10 +26,9 @@ def at_each(members: pd.DataFrame, iterations: int) -> list[np.ndarray]:
         Entry t: the unique members after t iterations, t = 0 ... iterations; empty before the
         first success.
     """
-    members = members.sort_values("iteration", kind="stable")
-    iteration, starts = np.unique(members["iteration"], return_index=True)
-    groups = np.split(members["member"].to_numpy(), starts[1:])
-    written = dict(zip(iteration.tolist(), map(np.unique, groups), strict=False))
+    pairs = np.unique(members[["iteration", "member"]].to_numpy(int), axis=0)
+    iteration, starts = np.unique(pairs[:, 0], return_index=True)
+    written = dict(zip(iteration.tolist(), np.split(pairs[:, 1], starts[1:]), strict=False))
     found = [np.empty(0, dtype=int)]
     for t in range(1, iterations + 1):
         found.append(written.get(t, found[-1]))

@@ -10,11 +10,10 @@ its last bits depend on the processor.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 import numpy as np
 
-from ensemble_search.ensembles.base import rounded
+from ensemble_search.ensembles.base import RESOLUTION, rounded
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR, Error
 
@@ -118,16 +117,20 @@ class TwoClasses(_Counts):
 class ManyClasses(_Counts):
     """Sums and errors of three or more classes from predictions of shape (n, n_samples, C).
 
-    Samples are sorted by label, so that those with a label before or after a class (which loses or
-    wins a tie with it) are slices.
+    Only classes that some model makes win against the label are compared, sample by sample. A tie
+    is won by the class that comes first: the sums of classes before a sample's label begin with
+    half of ``base.RESOLUTION``, which is less than any other difference.
     """
 
     def __init__(self, predictions: np.ndarray, labels: np.ndarray):
-        order = np.argsort(labels, kind="stable")
-        self.labels = np.asarray(labels)[order]
-        self.by_class = np.ascontiguousarray(rounded(predictions.transpose(2, 1, 0)[:, order]))
-        self.low, self.high = self.by_class.min(axis=2), self.by_class.max(axis=2)
-        self.zero = np.zeros(self.low.shape)
+        self.labels = np.asarray(labels)
+        self.by_class = rounded(np.ascontiguousarray(predictions.transpose(2, 1, 0)))
+        self.low, self.high = (
+            np.ascontiguousarray(rounded(bound(axis=0)).T)
+            for bound in (predictions.min, predictions.max)
+        )
+        first = np.arange(predictions.shape[2])[:, None] < self.labels
+        self.zero = np.where(first, RESOLUTION / 2, 0)
 
     def models(self, start: int, stop: int) -> np.ndarray:
         """Return consecutive models, as :meth:`scorer`'s functions take them."""
@@ -144,12 +147,11 @@ class ManyClasses(_Counts):
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]
         low[self.labels, samples] = high[self.labels, samples] = -np.inf  # only the others
         always_wrong = low.max(axis=0) > right_high
-        is_open = ~always_wrong & (high.max(axis=0) >= right_low)
+        rows = np.flatnonzero(~always_wrong & (high.max(axis=0) > right_low))
         settled = np.count_nonzero(always_wrong)
-        rows = np.flatnonzero(is_open)
+        can_win = high[:, rows] > right_low[rows]
         labels, sums = self.labels[rows], sums[:, rows, None]
         right_sums = sums[labels, np.arange(len(rows))]
-        classes = np.arange(len(sums) + 1)
 
         def count(models: np.ndarray) -> np.ndarray:
             found = np.full(models.shape[2], settled)
@@ -157,11 +159,11 @@ class ManyClasses(_Counts):
                 here = rows[part]
                 right = right_sums[part] + models[labels[part], here]
                 wrong = np.zeros(right.shape, dtype=bool)
-                edges = np.searchsorted(labels[part], classes)
-                for k, (start, stop) in enumerate(pairwise(edges)):
-                    total = sums[k, part] + models[k, here]
-                    wrong[:start] |= total[:start] > right[:start]
-                    wrong[stop:] |= total[stop:] >= right[stop:]
+                for k, rivals in enumerate(can_win[:, part]):
+                    few = 2 * np.count_nonzero(rivals) < len(rivals)
+                    places = np.flatnonzero(rivals) if few else slice(None)
+                    total = models[k, here[places]] + sums[k, part][places]
+                    wrong[places] |= total > right[places]
                 found += _column_counts(wrong)
             return found
 

@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib as mpl
@@ -164,11 +165,21 @@ def _svg(figure: Figure) -> bytes:
     text = re.sub(r'(?<=[ "])-?\d+\.\d{3,}|(?<=late\()-?\d+\.\d{3,}', _short,
                   buffer.getvalue().decode("utf-8"))  # fmt: skip
     text = re.sub(r"\s*\n\s*", "\n", text)
-    return re.sub(r"\n([LQC]) ", r"\1", text).encode("utf-8")  # commands of paths
+    text = re.sub(r"\n([LQC]) ", r"\1", text)  # commands of paths
+    text = re.sub(r"(?<=M )[\d.-]+ [\d.-]+(?:L[\d.-]+ [\d.-]+)+", _steps, text)
+    text = re.sub(r'(<use \S+) transform="translate\((\S+) 0\)"/>', r'\1 x="\2"/>', text)
+    return re.sub(r'<g id="[^"]*">', "<g>", text).encode("utf-8")
 
 
 def _short(match: re.Match) -> str:
     return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _steps(match: re.Match) -> str:
+    """Write the points of a line as steps from one to the next, which are shorter."""
+    points = [[round(100 * float(v)) for v in point.split()] for point in match[0].split("L")]
+    steps = [f"{(x - a) / 100:g} {(y - b) / 100:g}" for (a, b), (x, y) in pairwise(points)]
+    return f"{match[0].partition('L')[0]}l{' '.join(steps)}"
 
 
 def legend(look: dict[str, dict]) -> dict[str, str]:
