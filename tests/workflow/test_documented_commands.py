@@ -79,6 +79,7 @@ RUN_BY = {
 }
 #: What no test really runs, and why.
 NOT_RUN = {
+    "benchmarks/report.py": "takes a minute; report/test_report.py renders smaller made-up results",
     "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
     "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
     "make autogluon": "installs 1.1 GB",
