@@ -229,7 +229,7 @@ def test_scores_say_what_they_were_made_with(tmp_path):
     search, split = make(tmp_path)
     ensemble_scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
     metadata = pq.read_schema(tmp_path / "out/scores.parquet").metadata
-    expected = {"type": "selection", "size": 3, "use_best": False, "ties": "random"}
+    expected = {"type": "selection", "size": 3, "use_best": False, "ties": "random", "metric": None}
     assert json.loads(metadata[b"ensemble_search.settings"]) == expected
 
 
@@ -279,9 +279,9 @@ print(sorted(names & set(sys.modules)), "pyarrow" in sys.modules)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"size": 25}, "ensemble: needs 'type:', one of bagging, best, "),
-        ([], "ensemble: needs 'type:', one of bagging, best, "),
-        ({"type": 3}, "ensemble: needs 'type:', one of bagging, best, "),
+        ({"size": 25}, "ensemble: needs 'type:', one of agnostic-bayes, bagging, best, "),
+        ([], "ensemble: needs 'type:', one of agnostic-bayes, bagging, best, "),
+        ({"type": 3}, "ensemble: needs 'type:', one of agnostic-bayes, bagging, best, "),
         ({"type": "bests"}, "ensemble.type: there is no 'bests'; did you mean 'best'?"),
         (SELECTION | {"sice": 3}, "ensemble.sice: unknown key; did you mean 'size'?"),
         (BEST | {"size": 3}, "ensemble.size: unknown key; known: none"),

@@ -145,7 +145,8 @@ class Clockwork:
         self.calls += 1
         empty = dict.fromkeys(f.name for f in fields(Evaluation))
         seconds = {"fit_seconds": float(self.calls), "cpu_seconds": 0.0, "memory_mb": 1.0}
-        return Evaluation(**{**empty, "status": "crash", "error_type": "ValueError", **seconds})
+        said = {"status": "crash", "error_type": "ValueError", "origin": "fitted"}
+        return Evaluation(**{**empty, **said, **seconds})
 
 
 @pytest.mark.parametrize("name", ["random side by side", "bo side by side"])

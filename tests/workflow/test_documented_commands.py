@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from ensemble_search.evaluation.table import PARTS
 from ensemble_search.runtime.files import write_npy, write_parquet
+from ensemble_search.runtime.names import PARTS
 from ensemble_search.study import schema
 from support import ROOT
 from support.checkout import STUDY, Checkout
@@ -237,6 +238,18 @@ def test_tests_that_are_named_exist(command):
             assert re.search(rf"def test_\w*{word}", text) or word in "".join(files), word
 
 
+def write_table(folder: Path, study: dict) -> None:
+    """Write files of a table that a study could be replayed on, as far as a dry run looks."""
+    folder.mkdir(parents=True)
+    about = {"dataset": folder.parent.name, "space": "divbo", "data": "", "versions": {}}
+    about |= {"limits": {**study["limits"], "memory_mb": 4096}, "threads": 1, "entries": 250}
+    about |= {"status": {"ok": 250}, "fit_seconds": 9, "files": {}}
+    (folder / "table.json").write_text(json.dumps(about))
+    write_parquet(folder / "observations.parquet", {"iteration": np.arange(1, 251)})
+    for part in PARTS:
+        write_npy(folder / f"predictions-{part}.npy", np.zeros((250, 1, 1), np.float32))
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """A copy of the repository with a tiny study that has run, and the Makefile."""
@@ -248,16 +261,10 @@ def checkout(tmp_path_factory):
         "methods": {"RS": {"search": "random", "ensemble": "best"}},
         "tables": {"random": 0, "searches": ["random"]},
     })  # fmt: skip
-    for dataset in ("breast_cancer", "digits", "wine"):  # of the quickstart study
-        table = result.folder / f"results/quickstart/tables/{dataset}/fixed"
-        table.mkdir(parents=True)
-        about = {"dataset": dataset, "space": "divbo", "data": "", "versions": {}, "files": {}}
-        about |= {"limits": {"seconds": 5, "memory_mb": 4096}, "threads": 1, "entries": 200}
-        about |= {"status": {"ok": 200}, "fit_seconds": 9}
-        (table / "table.json").write_text(json.dumps(about))
-        write_parquet(table / "observations.parquet", {"iteration": np.arange(1, 201)})
-        for part in PARTS:
-            write_npy(table / f"predictions-{part}.npy", np.zeros((200, 1, 1), np.float32))
+    for name, made_by in {"quickstart-replay": "quickstart", "replay": "search-tables"}.items():
+        study = yaml.safe_load((ROOT / f"studies/{name}.yaml").read_text(encoding="utf-8"))
+        for dataset in study["datasets"]:
+            write_table(result.folder / f"results/{made_by}/tables/{dataset}/fixed", study)
     (result.folder / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())
     result.snakemake("--quiet", "all")
     return result

@@ -14,9 +14,8 @@ from ensemble_search.evaluation.status import OK, SHARED, STATUSES
 from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, locks, schema
 from ensemble_search.runtime.files import Missing, Unusable
+from ensemble_search.runtime.names import PARTS
 from ensemble_search.runtime.schema import Amount, Stored
-
-PARTS = ("validation", "test")
 
 
 class About(Stored):

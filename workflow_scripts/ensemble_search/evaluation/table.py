@@ -19,20 +19,16 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.runtime.schema import Amount, Count, Stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MANIFEST = "table.json"
-PARTS = ("validation", "test")
-OBSERVATIONS = "observations.parquet"
-PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 FILES = (OBSERVATIONS, *PREDICTIONS)
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
-#: Beginning of the names of the hyperparameters' columns.
-CONFIGURATION = "config."
 #: Columns of ``observations.parquet`` that a look-up needs.
 COLUMNS = {
     "status": "string",

@@ -17,6 +17,7 @@ from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.status import OK, STATUSES
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.files import Unusable
+from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 from ensemble_search.runtime.schema import Amount, Count, Share, Stored
 from ensemble_search.search.limits import Limits
 
@@ -207,7 +208,7 @@ def observations(
     rows
         Number of its evaluations, if known.
     """
-    path = folder / tables.OBSERVATIONS
+    path = folder / OBSERVATIONS_FILE
     wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
     # Older versions of the project fitted all training rows.
     table = files.read_parquet(path, wanted, others, defaults={"fidelity": 1.0})
@@ -232,7 +233,7 @@ def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     """
     if (table := search(folder).get("table")) is None:
         return tables.mapped(folder, part, rows)
-    path = folder / tables.OBSERVATIONS
+    path = folder / OBSERVATIONS_FILE
     entries = files.read_parquet(path, {"entry": "int64"})["entry"].to_numpy()
     source = Path(table["folder"])
     if tables.checksum(tables.manifest(source)) != table["checksum"]:

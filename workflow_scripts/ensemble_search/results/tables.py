@@ -10,6 +10,7 @@ from ensemble_search.evaluation import table as tables
 from ensemble_search.results import readers
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.search.journal import differences
 from ensemble_search.search.progress import duration
 
@@ -50,9 +51,9 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
                 f"'{folder}' does not belong to a table with '{folders[0]}': {'; '.join(lines)}"
             )
     seen: set[tuple[frozenset, float]] = set()
-    kept, predictions = [], {part: [] for part in tables.PARTS}
+    kept, predictions = [], {part: [] for part in PARTS}
     for folder, manifest in zip(folders, manifests, strict=True):
-        found = readers.observations(folder, readers.OBSERVATIONS, tables.CONFIGURATION)
+        found = readers.observations(folder, readers.OBSERVATIONS, CONFIGURATION)
         fidelities = found["fidelity"].to_pylist()
         rows = []
         for row, values in enumerate(tables.configurations(found)):
@@ -63,14 +64,14 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
         source = f"{manifest['search']}/{manifest['repeat']}"
         chosen = found.take(pa.array(rows, type=pa.int64()))
         kept.append(chosen.append_column("source", pa.array([source] * len(rows), pa.string())))
-        for part in tables.PARTS:
+        for part in PARTS:
             stored = readers.predictions(folder, part, found.num_rows)
             predictions[part].append(stored[rows].astype(precision))
     whole = pa.concat_tables(kept, promote_options="default")
     count = pa.array(range(1, whole.num_rows + 1))
     whole = whole.set_column(whole.column_names.index("iteration"), "iteration", count)
-    files.write_parquet(output / tables.OBSERVATIONS, whole)
-    for name, part in zip(tables.PREDICTIONS, tables.PARTS, strict=True):
+    files.write_parquet(output / OBSERVATIONS, whole)
+    for name, part in zip(PREDICTIONS, PARTS, strict=True):
         files.write_npy(output / name, np.concatenate(predictions[part]))
     statuses = whole["status"].to_pylist()
     about = {

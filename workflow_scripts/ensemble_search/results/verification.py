@@ -17,6 +17,7 @@ from ensemble_search.problems.classification import Classification
 from ensemble_search.results import layout, outdated, readers, states
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CONFIGURATION
 from ensemble_search.search.journal import differences
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _search_files(folder: Path) -> list[str]:
     rows = readers.search(folder)["evaluations"]
     if lines := _unlike(folder / "search.json"):
         return lines
-    readers.observations(folder, readers.OBSERVATIONS, others=tables.CONFIGURATION, rows=rows)
+    readers.observations(folder, readers.OBSERVATIONS, others=CONFIGURATION, rows=rows)
     for part in ("validation", "test"):
         readers.predictions(folder, part, rows)
     return []
@@ -233,7 +234,7 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
 def _difference(search: _Search, index: int) -> float | str:
     """Largest difference of the predictions of a repeated evaluation, or the problem."""
     manifest = search.manifest
-    table = readers.observations(search.folder, ["error", "fidelity"], others=tables.CONFIGURATION)
+    table = readers.observations(search.folder, ["error", "fidelity"], others=CONFIGURATION)
     values = tables.configurations(table.slice(index, 1))[0]
     error, fidelity = (table[name][index].as_py() for name in ("error", "fidelity"))
     limits = manifest["limits"] | {"seconds": PATIENCE * manifest["limits"]["seconds"]}

@@ -32,6 +32,7 @@ from ensemble_search.runtime import locks, plugins
 from ensemble_search.runtime.code_version import Guard, code_version
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic
+from ensemble_search.runtime.names import CONFIGURATION
 from ensemble_search.search import fingerprint
 from ensemble_search.search.journal import Journal, Record
 
@@ -74,7 +75,7 @@ class Refitting:
         inputs = load_inputs(split / "inputs.npz")
         if inputs.folds.size:
             return self._from_folds(pool, search, inputs)
-        table = readers.observations(search, [], others=tables.CONFIGURATION)
+        table = readers.observations(search, [], others=CONFIGURATION)
         configurations = tables.configurations(table)
 
         def refit(indices: Sequence[int], folds: int) -> list[Refit | None]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.evaluation.table import OBSERVATIONS, PREDICTIONS
 from ensemble_search.problems.classification import Classification
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
@@ -22,6 +21,7 @@ from ensemble_search.runtime.files import (
     write_json,
     write_parquet,
 )
+from ensemble_search.runtime.names import OBSERVATIONS, PREDICTIONS
 
 
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:

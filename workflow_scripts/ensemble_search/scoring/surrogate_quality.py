@@ -14,6 +14,7 @@ from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.results import readers
 from ensemble_search.runtime.files import check
+from ensemble_search.runtime.names import CONFIGURATION
 from ensemble_search.spaces.base import Space
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 
@@ -54,7 +55,7 @@ def read(folder: Path, space: Space, most: int | None = None) -> Evaluated:
     check(folder / "search.json")
     tables.check(folder)
     names = ["status", "error", "fidelity"]
-    table = readers.observations(folder, names, others=tables.CONFIGURATION)
+    table = readers.observations(folder, names, others=CONFIGURATION)
     outcomes = zip(*(table[name].to_pylist() for name in ("status", "fidelity")), strict=True)
     ok = np.flatnonzero([outcome == (OK, 1.0) for outcome in outcomes])[:most]
     configurations = space.configurations(tables.configurations(table.take(ok)))

@@ -1,0 +1,7 @@
+"""Names of the files and columns that searches and tables have in common."""
+
+PARTS = ("validation", "test")
+OBSERVATIONS = "observations.parquet"
+PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
+#: Beginning of the names of the hyperparameters' columns.
+CONFIGURATION = "config."
