@@ -69,6 +69,11 @@ class Checkout:
         assert (run.returncode != 0) is fails, run.stdout
         return run.stdout
 
+    def run(self, study: dict, *arguments: str) -> None:
+        """Write the study, and run it."""
+        self.write(study)
+        self.snakemake("--quiet", "rules", *arguments)
+
     def planned(self, *arguments: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces; empty when there is nothing to do."""
         text = self.snakemake("--dry-run", "--quiet", "rules", *arguments)

@@ -30,10 +30,8 @@ BESIDE = STUDY | {
 def alone(tmp_path_factory) -> Checkout:
     """A study whose searches do not share, and one that looks up in its tables."""
     result = Checkout(tmp_path_factory.mktemp("alone"))
-    result.write(ALONE)
-    result.snakemake("--quiet", "rules")
-    result.write(BESIDE)
-    result.snakemake("--quiet", "rules")
+    result.run(ALONE, "--until", "ensemble", "table")
+    result.run(BESIDE, "--until", "ensemble", "configurations")
     return result
 
 

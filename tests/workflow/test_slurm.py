@@ -45,8 +45,7 @@ def test_a_study_on_a_cluster_gives_what_it_gives_here(cluster, tmp_path):
     assert "note: ended 2 jobs of an earlier run; they continue" in said
     (tmp_path / "here").mkdir()
     here = Checkout(tmp_path / "here")
-    here.write(SMALL)
-    here.snakemake()
+    here.run(SMALL)
     assert there.results() == here.results()
     assert new <= set(there.attempts())
     assert len(there.attempts()) == 2, "the small jobs are not submitted"

@@ -37,10 +37,8 @@ REPLAYED_ON_TWO = ROUND | {
 def made(tmp_path_factory) -> Checkout:
     """A study of tables, and one replayed on them."""
     result = Checkout(tmp_path_factory.mktemp("made"))
-    result.write(TABLES)
-    result.snakemake()
-    result.write(REPLAYED)
-    result.snakemake()
+    result.run(TABLES)
+    result.run(REPLAYED)
     return result
 
 
@@ -94,8 +92,7 @@ def test_a_larger_table_fits_what_is_new_and_replays_again(made, tmp_path):
     copy = object.__new__(Checkout)
     copy.folder, copy.environment = tmp_path / "copy", made.environment
     before = observations(copy, SHARD)
-    copy.write(TABLES | {"tables": {"random": 33, "searches": ["bo"]}})
-    copy.snakemake()
+    copy.run(TABLES | {"tables": {"random": 33, "searches": ["bo"]}}, "--until", "table")
     after = observations(copy, SHARD)
     assert len(after) == 33
     pd.testing.assert_frame_equal(after[:30], before)  # with its measured times
@@ -155,10 +152,8 @@ def test_bad_input(made, change, message):
 def going_round(tmp_path_factory) -> Checkout:
     """A study of tables of two splits, and five repeats that are replayed on them."""
     result = Checkout(tmp_path_factory.mktemp("round"))
-    result.write(TABLES_OF_TWO)
-    result.snakemake()
-    result.write(REPLAYED_ON_TWO)
-    result.snakemake()
+    result.run(TABLES_OF_TWO, "--until", "table", "ensemble")
+    result.run(REPLAYED_ON_TWO)
     return result
 
 

@@ -130,8 +130,7 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
         assert "continues after 8 evaluations" in log
         assert "9/12" in log
         assert "8/12" not in log
-    copied.write(STUDY)
-    copied.snakemake()
+    copied.run(STUDY)
     assert copied.results() == before
     log = (copied.folder / "results/tiny/logs/search/wine/bo/0.log").read_text()
     assert [line.split(": ")[1][:5] for line in log.splitlines()] == ["conti", "8/8, "]
@@ -328,8 +327,7 @@ def test_folds_and_workers(checkout):
         "ensembles": STUDY["ensembles"] | {"stacking": stacking},
         "methods": STUDY["methods"] | {"RS-stacking": {"search": "random", "ensemble": "stacking"}},
     }
-    checkout.write(study)
-    checkout.snakemake()
+    checkout.run(study)
     folder = checkout.folder / "results/tiny"
     predictions = np.load(folder / "searches/wine/random/0/predictions-validation.npy")
     assert predictions.shape == (8, 142, 3)
@@ -378,8 +376,9 @@ def test_a_data_file_may_have_any_name(checkout):
     file, target = checkout.folder / name, "{w} 'y'\n\"$HOME\""
     frame = pd.DataFrame({"x": range(40), "{x}": [1, 2, 3, 4] * 10, target: ["a", "b"] * 20})
     frame.to_csv(file, index=False)
-    checkout.write({**STUDY, "datasets": {"any": {"file": name, "target": target}}})
-    checkout.snakemake("--until", "split")
+    checkout.run(
+        {**STUDY, "datasets": {"any": {"file": name, "target": target}}}, "--until", "split"
+    )
     assert not (checkout.folder / "made").exists()
     assert "split" not in checkout.planned()
     file.touch()
