@@ -30,16 +30,18 @@ def main() -> None:
     frame, description = normalise.normalise(
         sources.read(arguments.source, arguments.openml, arguments.output),
         arguments.source.get("columns"),
+        arguments.source.get("task", "classification"),
     )
     normalise.write(frame, description, arguments.output)
     if line := changes.remember(arguments.output, description):
         print(f"DATA CHANGED: {one_line(line)}", flush=True)
     for note in description["notes"]:
         progress.info("note: %s", one_line(note))
+    classes = len(description["classes"])
     progress.info(
-        "%s: %d rows, %d features, %d classes",
+        "%s: %d rows, %d features, %s",
         *(one_line(description["name"]), description["rows"], description["features"]),
-        len(description["classes"]),
+        f"{classes} classes" if classes else "a target of numbers",
     )
 
 

@@ -16,7 +16,7 @@ from ensemble_search.runtime import errors, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.scoring import surrogate_quality
 
-JOB = ("surrogate", "space", "configurations", "sizes", "held_out", "seed", "repeat")
+JOB = ("surrogate", "space", "task", "configurations", "sizes", "held_out", "seed", "repeat")
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     errors.check_keys("--job", job, JOB)
 
     surrogate = plugins.load("surrogates", job["surrogate"])()
-    space = plugins.load("spaces", job["space"])()
+    space = plugins.load("spaces", job["space"])().for_task(job["task"])
     evaluated = surrogate_quality.read(arguments.configurations, space, job["configurations"])
     needed, found = max(job["sizes"]) + job["held_out"], len(evaluated.errors)
     if needed > found:

@@ -184,7 +184,9 @@ class Jobs:
         """Say how a surrogate is evaluated."""
         section = self.study.surrogates.model_dump(include={"configurations", "sizes", "held_out"})
         own = {"surrogate": surrogate, "repeat": int(repeat)}
-        return _json({**own, "seed": self.study.seed, "space": self.study.space, **section})
+        study = self.study
+        common = {"seed": study.seed, "space": study.space, "task": study.task}
+        return _json({**own, **common, **section})
 
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def surrogate_code(self, surrogate: str) -> str:

@@ -28,7 +28,8 @@ def table(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
     -------
     table
         Columns ``dataset``, ``rows``, ``features`` (as fetched), ``prepared`` (after the base
-        preparation of the first split), ``classes``, ``smallest_class`` (share of the rows), one
+        preparation of the first split), ``classes`` (0 in regression), ``smallest_class`` (share
+        of the rows; NaN in regression), one
         for each kind of column, ``missing`` (share of the values), ``left_out`` (columns of the
         source that no search sees). Data sets that are not fetched yet are left out; what is only
         known after the split is NaN before it.
@@ -44,7 +45,7 @@ def table(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
                 "features": described["features"],
                 "prepared": split.get("features", float("nan")),
                 "classes": len(classes),
-                "smallest_class": min(classes.values()) / n,
+                "smallest_class": min(classes.values(), default=float("nan")) / n,
                 **{kind: kinds[kind] for kind in KINDS},
                 "missing": described["missing"] / (n * described["features"]),
                 "left_out": len(_gone(described, split)),

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from ensemble_search.analysis import losses
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.metrics.base import CLASSIFICATION
+from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check
 
@@ -206,7 +207,8 @@ class Results:
             If they are damaged.
         """
         predictions = self.predictions(dataset, search, repeat, "validation")
-        return diversities(predictions, np.asarray(rows, int) - 1, np.asarray(columns, int) - 1)
+        rows, columns = (np.asarray(places, int) - 1 for places in (rows, columns))
+        return diversities(predictions, rows, columns, self.losses.task)
 
     def once(self, read: Callable, *what: Any) -> Any:
         """Read a file at its first use: ``read(*what)``."""
@@ -224,7 +226,9 @@ class Outdated(Exception):
     """A file that holds something else than the study asks for, with the reason."""
 
 
-def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def diversities(
+    predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray, task: str = CLASSIFICATION
+) -> np.ndarray:
     """Diversity of every pair (row, column) of stored predictions (DivBO paper, Eq. 3).
 
     Parameters
@@ -233,17 +237,20 @@ def diversities(predictions: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
         Of shape (n, n_samples, n_columns).
     rows, columns
         Positions among the n.
+    task
+        ``classification`` or ``regression``.
 
     Returns
     -------
     diversities
         float64, of shape (len(rows), len(columns)).
     """
-    others = CLASSIFICATION.expand(np.asarray(predictions[columns]))
+    problem = PROBLEMS[task]
+    others = problem.expand(np.asarray(predictions[columns]))
     result = np.empty((len(rows), len(columns)))
     for place, row in enumerate(rows):
-        one = CLASSIFICATION.expand(np.asarray(predictions[row]))
-        result[place] = CLASSIFICATION.diversity(others, one)
+        one = problem.expand(np.asarray(predictions[row]))
+        result[place] = problem.diversity(others, one)
     return result
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.runtime import plugins
 
 
@@ -26,12 +27,15 @@ class Losses:
         Whether its losses are shares.
     worst
         Loss of a run that never had a model.
+    task
+        ``classification`` or ``regression``.
     """
 
     metric: str = "error"
     title: str = "error"
     percent: bool = True
     worst: float = 1.0
+    task: str = CLASSIFICATION
 
     @property
     def is_error(self) -> bool:
@@ -117,4 +121,4 @@ def of(study: Mapping[str, Any]) -> Losses:
     """Return the losses of a study, by its key ``metric`` (default: ``error``)."""
     name = study.get("metric", "error")
     metric = plugins.load("metrics", name)
-    return Losses(name, metric.title, metric.percent, metric.worst)
+    return Losses(name, metric.title, metric.percent, metric.worst, metric.task)

@@ -63,7 +63,7 @@ def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verd
             f"{losses.title} is {losses.text(summary['error'].iloc[0])} over {_scope(compared)}."
         )
         return Verdict(text, [_reach(compared, splits)], summary, boot, None)
-    if (final >= losses.worst).all(axis=None):
+    if compared.scores["test_error"].isna().all():
         text = "No method ever had a model: every evaluation failed. See Failures."
         return Verdict(text, [_reach(compared, splits)], summary, boot, None)
     best = summary["rank"].round(9)

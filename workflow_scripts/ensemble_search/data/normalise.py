@@ -12,6 +12,7 @@ import numpy as np
 from ensemble_search.data import prepare, roles
 from ensemble_search.data.kinds import Column, text
 from ensemble_search.data.raw import Raw
+from ensemble_search.metrics.base import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 
@@ -24,15 +25,15 @@ MAX_FRACTIONS, MAX_INTEGERS = 10, 100
 
 
 def normalise(
-    raw: Raw, columns: Mapping[str, Sequence[str]] | None = None
+    raw: Raw, columns: Mapping[str, Sequence[str]] | None = None, task: str = CLASSIFICATION
 ) -> tuple["pd.DataFrame", dict[str, Any]]:
     """Convert a data set to ``dataset.parquet`` and ``dataset.json``.
 
     Numbers become float64 (infinite ones missing), booleans nullable booleans, dates datetime64,
-    everything else text; labels are text. Text in which every value is a number with separators, or
-    a date, in one unambiguous format is parsed. Rows without a label, times of day and columns that
-    the source marks as no features are dropped. All of this is noted, and so are ambiguous
-    columns.
+    everything else text; labels are text, or float64 in regression. Text in which every value is a
+    number with separators, or a date, in one unambiguous format is parsed. Rows without a label,
+    times of day and columns that the source marks as no features are dropped. All of this is noted,
+    and so are ambiguous columns.
 
     Parameters
     ----------
@@ -40,6 +41,8 @@ def normalise(
         The data set as in its source.
     columns
         Names of columns by role (``roles.ROLES``), as in a study.
+    task
+        ``classification`` or ``regression``.
 
     Returns
     -------
@@ -52,8 +55,9 @@ def normalise(
     ------
     UserError
         If there are no rows or features, values are neither numbers, booleans, dates nor text, the
-        target is not a classification target (one class only, a class with fewer than three rows,
-        or many distinct numbers), or a column cannot have its role.
+        target does not suit the task (one value only; a class with fewer than three rows, or many
+        distinct numbers; in regression, what is no finite number), or a column cannot have its
+        role.
     """
     import pandas as pd
 
@@ -68,8 +72,13 @@ def normalise(
     if missing := int(frame[raw.target].isna().sum()):
         frame = frame[frame[raw.target].notna()].reset_index(drop=True)
         notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
-    labels = _labels(frame[raw.target], f"{what}: target '{raw.target}'")
-    notes += _twins(labels)
+    about = f"{what}: target '{raw.target}'"
+    if task == REGRESSION:
+        labels, classes = _numbers(frame[raw.target], about), {}
+    else:
+        labels = _labels(frame[raw.target], about)
+        classes = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
+        notes += _twins(labels)
 
     taken: dict[str, pd.Series] = {}
     kinds, left_out = {}, {}
@@ -107,7 +116,7 @@ def normalise(
         "asked": asked,
         "left_out": left_out,
         "prepared": prepare.width(result, kinds, asked),
-        "classes": {str(k): int(v) for k, v in labels.value_counts().sort_index().items()},
+        "classes": classes,
         "notes": notes,
     }
     return result, description
@@ -217,6 +226,22 @@ def _refuse_regression(target, what: str) -> None:
     fractional = bool((values % 1 != 0).any())
     if distinct > (MAX_FRACTIONS if fractional else MAX_INTEGERS):
         raise UserError(
-            f"{what}: holds {distinct} distinct numbers, as in regression; "
-            "a target of classes is needed"
+            f"{what}: holds {distinct} distinct numbers; for a regression, "
+            "set 'metric: squared-error' in the study; otherwise, a target of classes is needed"
         )
+
+
+def _numbers(target, what: str) -> "pd.Series":
+    """Check the target of a regression without missing values, and return it as float64."""
+    import pandas as pd
+
+    if not len(target):
+        raise UserError(f"{what}: has no values")
+    if pd.api.types.is_bool_dtype(target.dtype) or pd.api.types.is_datetime64_any_dtype(target):
+        raise UserError(f"{what}: holds {target.dtype} values; a regression needs numbers")
+    values = pd.to_numeric(target.astype(object), errors="coerce").astype("float64")
+    for wrong in target[~np.isfinite(values)].head(1):
+        raise UserError(f"{what}: holds '{wrong}'; a regression needs finite numbers")
+    if values.nunique() < 2:
+        raise UserError(f"{what}: has the single value {values.iloc[0]:g}; two are needed")
+    return values

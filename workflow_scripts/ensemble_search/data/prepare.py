@@ -1,12 +1,13 @@
 """The base preparation of a split, fitted on the training part only."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data.rows import PARTS, fold_numbers, split_rows
+from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
 from ensemble_search.data.split import Inputs
 from ensemble_search.runtime.errors import UserError
 
@@ -41,43 +42,43 @@ def make_split(
     inputs
         Inputs of the searches.
     test_labels
-        int64 codes of the test rows, of shape (n_test,).
+        int64 codes, or float64 standardised numbers, of the test rows, of shape (n_test,).
     description
         Content of ``split.json``, without the checksum of the inputs.
 
     Raises
     ------
     UserError
-        As ``rows.split_rows`` and :func:`prepare`.
+        As ``rows.split_rows``, :func:`prepare` and :func:`standardised`.
     """
-    labels = frame[description["target"]].to_numpy(dtype=str)
-    classes, codes = np.unique(labels, return_inverse=True)
-    codes = codes.astype(np.int64)
-    rows = split_rows(codes, classes, settings)
+    target = frame[description["target"]]
+    if description["classes"]:
+        classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
+        labels = codes.astype(np.int64)
+        rows = split_rows(labels, classes, settings)
+    else:
+        classes, labels = np.empty(0, dtype=str), target.to_numpy("float64")
+        rows = split_rows(strata(labels), None, settings)
+        labels, scale = standardised(labels, rows["train"])
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
     X, features, categorical, dropped = prepare(
         parts, description["columns"], description.get("asked", {})
     )
     folds = np.empty(0, dtype=np.int64)
     if "folds" in settings:
-        folds = fold_numbers(codes[rows["train"]], settings["folds"])
+        folds = fold_numbers(labels[rows["train"]], settings["folds"])
         rows["validation"], X["validation"] = rows["train"], X["train"]
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
-        y_train=codes[rows["train"]],
-        y_validation=codes[rows["validation"]],
+        y_train=labels[rows["train"]],
+        y_validation=labels[rows["validation"]],
         categorical=categorical,
         classes=classes,
         features=features,
         folds=folds,
     )
     counts = {
-        part: {
-            str(label): int(n)
-            for label, n in zip(
-                classes, np.bincount(codes[rows[part]], minlength=len(classes)), strict=True
-            )
-        }
+        part: {str(c): int((labels[rows[part]] == code).sum()) for code, c in enumerate(classes)}
         for part in PARTS
     }
     made = {
@@ -89,7 +90,37 @@ def make_split(
         "classes": counts,
         "dropped": dropped,
     }
-    return inputs, codes[rows["test"]], made
+    if not len(classes):
+        made["target"] = scale
+    return inputs, labels[rows["test"]], made
+
+
+def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
+    """Subtract the mean of the training rows, and divide by their standard deviation.
+
+    Returns
+    -------
+    values
+        float64, of shape (n,).
+    scale
+        ``mean`` and ``std``, with which predictions are turned back.
+
+    Raises
+    ------
+    UserError
+        If the training rows have one value only.
+    """
+    try:  # exact sums: those of NumPy depend on the processor
+        own = values[train].tolist()
+        mean = math.fsum(own) / len(own)
+        std = math.sqrt(math.fsum((value - mean) ** 2 for value in own) / len(own))
+    except OverflowError:
+        raise UserError(
+            "split: the target has values too large to be squared; rescale it"
+        ) from None
+    if not std > 0:
+        raise UserError("split: all training rows have the same value of the target")
+    return (values - mean) / std, {"mean": mean, "std": std}
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,11 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             raise UserError(f"split.seed: {seed!r} is no whole number from 0")
 
 
+def strata(labels: np.ndarray) -> np.ndarray:
+    """Return the labels by which rows are stratified: class codes, and the same for all numbers."""
+    return labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=np.int64)
+
+
 def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Draw the rows of the parts, class by class.
 
@@ -55,7 +60,7 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
     codes
         int, of shape (n,): class of every row.
     classes
-        Labels by code, for the message.
+        Labels by code, for the message; None for data without classes.
     settings
         See :func:`check_settings`.
 
@@ -74,7 +79,7 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
     by_folds = "folds" in settings
     held_out = ("test",) if by_folds else ("validation", "test")
     rows: dict[str, list[np.ndarray]] = {part: [] for part in ("train", *held_out)}
-    for code, label in enumerate(classes):
+    for code, label in enumerate([None] if classes is None else classes):
         members = rng.permutation(np.flatnonzero(codes == code))
         sizes = [max(1, round(settings[part] * len(members))) for part in held_out]
         if sum(sizes) > len(members) - (2 if by_folds else 1):
@@ -84,7 +89,8 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
                 else f"shares of {settings['train']:g}, {settings['validation']:g} and "
                 f"{settings['test']:g}; each part needs one"
             )
-            raise UserError(f"split: class '{label}' has {len(members)} rows, too few for {wanted}")
+            what = "the data set" if label is None else f"class '{label}'"
+            raise UserError(f"split: {what} has {len(members)} rows, too few for {wanted}")
         *held, train = np.split(members, np.cumsum(sizes))
         for part, chosen in zip((*held_out, "train"), (*held, train), strict=True):
             rows[part].append(chosen)
@@ -92,13 +98,13 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
     return {part: rng.permutation(np.concatenate(rows[part])) for part in rows}
 
 
-def fold_numbers(codes: np.ndarray, folds: int) -> np.ndarray:
+def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
     """Deal rows in random order out to stratified folds whose sizes differ by at most one.
 
     Parameters
     ----------
-    codes
-        int, of shape (n,): class of every row.
+    labels
+        Class codes or numbers, of shape (n,); see :func:`strata`.
     folds
         Number of folds.
 
@@ -108,20 +114,20 @@ def fold_numbers(codes: np.ndarray, folds: int) -> np.ndarray:
         int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more
         than one fold.
     """
-    numbers = np.empty(len(codes), dtype=np.int64)
-    numbers[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % folds
+    numbers = np.empty(len(labels), dtype=np.int64)
+    numbers[np.argsort(strata(labels), kind="stable")] = np.arange(len(labels)) % folds
     return numbers
 
 
-def share_of_rows(codes: np.ndarray, share: float) -> np.ndarray:
+def share_of_rows(labels: np.ndarray, share: float) -> np.ndarray:
     """Choose a stratified share of training rows, nested: smaller shares are parts of larger ones.
 
     It depends on the rows' order alone, which a split has drawn at random.
 
     Parameters
     ----------
-    codes
-        int, of shape (n,): class of every row.
+    labels
+        Class codes or numbers, of shape (n,); see :func:`strata`.
     share
         In (0, 1]; at least one row of each class is chosen.
 
@@ -130,11 +136,11 @@ def share_of_rows(codes: np.ndarray, share: float) -> np.ndarray:
     rows
         int, ascending: round(share * n) rows, or as many as there are classes.
     """
-    present, inverse = np.unique(codes, return_inverse=True)
-    place = np.empty(len(codes))  # of a row among those of its class, from 0 up to 1
+    present, inverse = np.unique(strata(labels), return_inverse=True)
+    place = np.empty(len(labels))  # of a row among those of its class, from 0 up to 1
     for code in range(len(present)):
         members = np.flatnonzero(inverse == code)
         place[members] = (np.arange(len(members)) + 0.5) / len(members)
         place[members[0]] = 0.0
-    size = max(len(present), round(share * len(codes)))
+    size = max(len(present), round(share * len(labels)))
     return np.sort(np.argsort(place, kind="stable")[:size])

@@ -1,30 +1,33 @@
 """Sources of data sets: OpenML, a file, or scikit-learn; one function each.
 
 A source is written as in a study: ``{"openml": 772, "version": 1, "md5": "..."}``,
-``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``. This module imports
-nothing heavy, because the workflow uses it for folder names.
+``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``, and with ``task:
+regression`` if it is not for classification. This module imports nothing heavy, because the
+workflow uses it for folder names.
 """
 
 import hashlib
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import FORMATS, INDEX, readable
+from ensemble_search.metrics.base import REGRESSION
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 
 KEYS = {
-    "openml": {"openml", "version", "md5", "columns"},
-    "file": {"file", "target", "columns"},
-    "sklearn": {"sklearn", "columns"},
+    "openml": {"openml", "version", "md5", "target", "columns", "task"},
+    "file": {"file", "target", "columns", "task"},
+    "sklearn": {"sklearn", "columns", "task"},
 }
 LARGEST_ID = 10**9
-BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
 
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
@@ -54,13 +57,13 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         value = source.get(key, 1)
         if type(value) is not int or not 1 <= value <= LARGEST_ID:
             raise UserError(f"{where}.{key}: {value!r} is no whole number from 1 to {LARGEST_ID}")
-    for key in ("file", "target", "sklearn", "md5"):
+    for key in ("file", "target", "sklearn", "md5", "task"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is no text")
         if not source.get(key, "").isascii() and _unencodable(source[key]):
             raise UserError(f"{where}.{key}: '{source[key]}' is no Unicode text; rename it")
     if kind == "file" and not source.get("target"):
-        raise UserError(f"{where}.target: is missing; name the column that holds the classes")
+        raise UserError(f"{where}.target: is missing; name the column that is to be predicted")
     roles.check(source.get("columns", {}), f"{where}.columns")
     return kind
 
@@ -77,7 +80,8 @@ def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
     ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``; with
-    ``columns`` 8 more hex digits; at most 255 characters.
+    ``columns`` 8 more hex digits, with another ``target`` at OpenML too, and with ``task:
+    regression`` that word; at most 255 characters.
 
     Raises
     ------
@@ -86,11 +90,15 @@ def source_key(source: Mapping[str, Any]) -> str:
     """
     kind = source_kind(source)
     suffix = roles.suffix(source.get("columns", {}))
-    if kind != "file":
-        return f"{kind}-{source[kind]}{suffix}"
-    stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[:232]
-    digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
-    return f"file-{stem}-{digest[:8]}{suffix}"
+    if source.get("task") == REGRESSION:
+        suffix += f"-{REGRESSION}"
+    if kind == "file":
+        stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[:221]
+        digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
+        return f"file-{stem}-{digest[:8]}{suffix}"
+    if target := source.get("target"):
+        suffix = f"-{hashlib.sha256(target.encode()).hexdigest()[:8]}{suffix}"
+    return f"{kind}-{source[kind]}{suffix}"
 
 
 def read(
@@ -124,10 +132,19 @@ def read(
         raw = openml_client.fetch(number, source.get("version"), md5, how, beside)
         if md5 is None:  # a pinned file is accepted
             paper_sets.check(number, raw)
-        return raw
+        return _with_target(raw, source["target"]) if "target" in source else raw
     if kind == "file":
         return from_file(source["file"], source["target"])
     return from_sklearn(source["sklearn"])
+
+
+def _with_target(raw: Raw, target: str) -> Raw:
+    """Let another column be the target; that of the source becomes a feature."""
+    names = [str(name) for name in raw.frame]
+    if target not in names:
+        raise UserError(f"target: there is no column '{target}'; {nearest(target, names)}")
+    ignored = {name: why for name, why in raw.ignored.items() if name != target}
+    return replace(raw, target=target, source={**raw.source, "target": target}, ignored=ignored)
 
 
 def from_file(name: str, target: str) -> Raw:
@@ -205,6 +222,8 @@ def _existing(name: str) -> Path:
 def from_sklearn(name: str) -> Raw:
     """Load one of the data sets that scikit-learn ships (:data:`BUNDLED`), classes by their names.
 
+    The target of ``diabetes`` is a number.
+
     Raises
     ------
     UserError
@@ -216,6 +235,8 @@ def from_sklearn(name: str) -> Raw:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
-    labels = pd.Categorical([str(bunch.target_names[code]) for code in bunch.target])
+    labels = bunch.target
+    if "target_names" in bunch:
+        labels = pd.Categorical([str(bunch.target_names[code]) for code in labels])
     frame = bunch.data.assign(target=labels)
     return Raw(frame, "target", name, {"sklearn": name})

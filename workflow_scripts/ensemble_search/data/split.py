@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.metrics.base import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.files import (
     Unusable,
     atomic,
@@ -29,11 +30,11 @@ class Inputs:
     X_train, X_validation, X_test
         float64, of shape (n, p), after the base preparation: finite, without missing values.
     y_train, y_validation
-        int64 codes 0..C-1, of shape (n,).
+        int64 codes 0..C-1, of shape (n,). In regression, float64: standardised numbers.
     categorical
         bool, of shape (p,): one-hot columns and booleans.
     classes
-        Labels in the order of their codes, str, of shape (C,).
+        Labels in the order of their codes, str, of shape (C,); none in regression.
     features
         Names of the columns, str, of shape (p,); a one-hot column is ``<column>=<value>``.
     folds
@@ -53,9 +54,14 @@ class Inputs:
     folds: np.ndarray
 
     @property
-    def n_classes(self) -> int:
-        """Number of classes C."""
-        return len(self.classes)
+    def task(self) -> str:
+        """``classification`` or ``regression``."""
+        return CLASSIFICATION if len(self.classes) else REGRESSION
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of a model's predictions: of classes, or 1 in regression."""
+        return len(self.classes) or 1
 
     def checksum(self) -> str:
         """Return the SHA-256 of names, types, shapes and values of all arrays."""
@@ -102,15 +108,17 @@ def _check(inputs: Inputs) -> None:
     columns = len(inputs.features)
     for part in ("train", "validation", "test"):
         X = getattr(inputs, f"X_{part}")
-        y = getattr(inputs, f"y_{part}", np.zeros(len(X), dtype=int))
         if X.dtype != float or X.ndim != 2 or X.shape[1] != columns or not np.isfinite(X).all():
             raise ValueError(f"X_{part} is no table of {columns} columns of numbers")
-        if (
-            y.dtype != int
-            or y.shape != X.shape[:1]
-            or not ((y >= 0) & (y < inputs.n_classes)).all()
-        ):
-            raise ValueError(f"y_{part} has no class for each row")
+    for part in ("train", "validation"):
+        y, X = getattr(inputs, f"y_{part}"), getattr(inputs, f"X_{part}")
+        if len(inputs.classes):
+            right = y.dtype == int and ((y >= 0) & (y < len(inputs.classes))).all()
+        else:
+            right = y.dtype == float and np.isfinite(y).all()
+        if not right or y.shape != X.shape[:1]:
+            what = "class" if len(inputs.classes) else "number"
+            raise ValueError(f"y_{part} has no {what} for each row")
     if inputs.categorical.dtype != bool or inputs.categorical.shape != (columns,):
         raise ValueError(f"categorical has no answer for each of {columns} columns")
     if inputs.folds.dtype != int or inputs.folds.shape not in ((0,), inputs.y_train.shape):

@@ -37,10 +37,9 @@ def losses(
     counts
         See :func:`counts`.
     labels
-        Int, of shape (n_samples,).
+        Of shape (n_samples,), as the metric takes them.
     predictions
-        Class probabilities without NaN, of shape (n_models, n_samples, n_columns); of two columns,
-        the second is used.
+        Without NaN, of shape (n_models, n_samples, n_columns); of two columns, the second is used.
     metric
         If it is no mean over samples, it is computed for every model and bootstrap.
     """

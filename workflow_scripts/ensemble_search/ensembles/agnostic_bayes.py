@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ensemble_search.ensembles import _bootstraps
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.metrics.base import CLASSIFICATION, predicted_labels
 
 
 class AgnosticBayes(Ensemble):
@@ -27,7 +27,8 @@ class AgnosticBayes(Ensemble):
         authors' code has 0.5, which spreads the weight over more models.
     combine
         ``vote`` (default, as in the paper): members vote with their weights, and the shares of the
-        votes are the ensemble's probabilities. ``mean``: weighted mean of the probabilities.
+        votes are the ensemble's probabilities. ``mean``: weighted mean of the probabilities. A
+        regression has the mean only.
     """
 
     bootstraps: int = Field(75, ge=1, le=10_000)
@@ -46,7 +47,8 @@ class AgnosticBayes(Ensemble):
         counts = _bootstraps.counts(range(self.bootstraps), len(pool.labels), self.ratio)
         losses = _bootstraps.losses(counts, pool.labels, pool.predictions[ok], pool.problem.metric)
         lowest = np.minimum.accumulate(losses)
-        kind = _Votes if self.combine == "vote" else Members
+        votes = self.combine == "vote" and pool.problem.task == CLASSIFICATION
+        kind = _Votes if votes else Members
         result: list[Members | None] = []
         members = None
         n = 0

@@ -42,11 +42,12 @@ class Pool:
     Attributes
     ----------
     predictions
-        Class probabilities on the validation set as they are stored: float32, of shape
-        (n, n_validation, n_columns), where n_columns is 1 for two classes (the probability of
-        class 1) and n_classes otherwise. Rows of failed evaluations hold NaN.
+        Predictions on the validation set as they are stored (``Problem``): float32, of shape
+        (n, n_validation, n_columns), where n_columns is the number of classes, or 1 for two
+        classes (the probability of class 1) and in regression. Rows of failed evaluations hold NaN.
     labels
-        Validation labels, int, of shape (n_validation,), in 0..n_classes-1.
+        Validation labels, of shape (n_validation,): int, in 0..n_classes-1, or standardised
+        numbers in regression.
     errors
         Validation errors, of shape (n,); NaN for failed evaluations.
     seed
@@ -61,7 +62,7 @@ class Pool:
         each, None if a fit failed. As it costs ``folds`` fits per evaluation, only ensembles with
         :attr:`Ensemble.refits` get it.
     train_labels
-        With ``refit``: labels of the training rows, int, of shape (n_train,).
+        With ``refit``: labels of the training rows, of shape (n_train,).
     folds
         With ``refit``, if validation is by folds: fold of every row, int, of shape (n_validation,);
         the validation rows are then the training rows.
@@ -90,7 +91,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Members:
-    """An ensemble: weighted mean of the members' class probabilities.
+    """An ensemble: weighted mean of the members' predictions.
 
     Attributes
     ----------
@@ -189,10 +190,11 @@ class Ensemble(BaseModel, ABC):
 
 
 def rounded(predictions: np.ndarray) -> np.ndarray:
-    """Round probabilities to multiples of :data:`RESOLUTION`; float32, of the same shape.
+    """Round predictions to multiples of :data:`RESOLUTION`; float32, of the same shape.
 
-    Only those below 1/256 change, as a float32 has 24 bits. Float64 sums of up to 2**20 of them are
-    exact, so ties of means do not depend on the order of the models.
+    Only those below 1/256 change, as a float32 has 24 bits. Float64 sums of up to 2**20
+    probabilities, or of 2**10 numbers up to 2**10, are exact, so ties of means do not depend on the
+    order of the models.
     """
     scale = np.float32(1 / RESOLUTION)
     result = np.asarray(predictions, dtype=np.float32) * scale

@@ -7,7 +7,8 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit, lowest
-from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.metrics.base import CLASSIFICATION
+from ensemble_search.problems.base import Problem
 
 #: The second-level model, as in MindWare, the system of the DivBO paper.
 MODEL = {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}
@@ -48,7 +49,9 @@ class Stacking(Ensemble):
             return Members(top[[pool.errors[top].argmin()]], np.ones(1))
         weights = np.full(len(kept), 1 / len(kept))
         fitted = tuple(refits[i] for i in kept)
-        return _Stack(np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.folds)
+        return _Stack(
+            np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.problem, pool.folds
+        )
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.build_prefixes`; refits every evaluation that is ever a member
@@ -72,9 +75,11 @@ class _Stack(Members):
     refits
         Of the members.
     train_labels
-        Int, of shape (n_train,).
+        Of shape (n_train,).
     seed
         Of the model.
+    problem
+        Type of the problem.
     folds
         Fold of every training row, if these are the validation rows; else None.
     """
@@ -82,6 +87,7 @@ class _Stack(Members):
     refits: tuple[Refit, ...]
     train_labels: np.ndarray
     seed: int
+    problem: Problem
     folds: np.ndarray | None = None
 
     def predict_both(
@@ -89,15 +95,15 @@ class _Stack(Members):
     ) -> tuple[np.ndarray, np.ndarray]:
         """See :meth:`Members.predict_both`; only predictions of the refits are used."""
         X, y, columns = self._features("out_of_fold"), self.train_labels, validation.shape[2]
+        problem = self.problem
 
         def predict(rows: np.ndarray | slice, others: np.ndarray) -> np.ndarray:
-            from lightgbm import LGBMClassifier
+            from lightgbm import LGBMClassifier, LGBMRegressor
 
-            model = LGBMClassifier(
-                **MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1
-            )
+            kind = LGBMClassifier if problem.task == CLASSIFICATION else LGBMRegressor
+            model = kind(**MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1)
             model.fit(X[rows], y[rows])
-            return CLASSIFICATION.compress(CLASSIFICATION.predict(model, others, max(columns, 2)))
+            return problem.compress(problem.predict(model, others, max(columns, 2)))
 
         everything = slice(None)
         test = predict(everything, self._features("test"))

@@ -23,7 +23,7 @@ class Evaluation:
     status
         ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (unusable predictions).
     validation, test
-        Class probabilities, float32, of shapes (n_validation, n_classes) and (n_test, n_classes);
+        Predictions, float32, of shapes (n_validation, n_outputs) and (n_test, n_outputs);
         None unless the status is ``ok``. With folds, the former are out-of-fold predictions of all
         training rows, the latter means over the folds' models.
     fit_seconds

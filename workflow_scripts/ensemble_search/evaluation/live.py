@@ -161,7 +161,7 @@ class LiveEvaluator:
             )
         self._private_limit = ready["private_limit"]
         rows = ready["n_validation"], ready["n_test"]
-        self._shapes = [(n, ready["n_classes"]) for n in rows]
+        self._shapes = [(n, ready["n_outputs"]) for n in rows]
         if ready["resident_mb"] <= SPARE_MB:
             self._prepare()
         return worker

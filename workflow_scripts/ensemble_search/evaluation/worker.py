@@ -27,8 +27,9 @@ import numpy as np
 import psutil
 
 from ensemble_search.data.rows import share_of_rows
+from ensemble_search.metrics.base import CLASSIFICATION, REGRESSION
+from ensemble_search.problems import tasks
 from ensemble_search.problems.base import InvalidPredictionError
-from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins, signals
 
 LENGTHS = struct.Struct("<QQ")
@@ -125,7 +126,10 @@ class _Worker:
             names += [] if arrays["folds"].size else ["X_validation"]
             self.data = {name: arrays[name] for name in names}
             self.data.setdefault("X_validation", self.data["X_train"])
-            self.n_classes = len(arrays["classes"])
+            classes = len(arrays["classes"])
+        self.problem = tasks.PROBLEMS[CLASSIFICATION if classes else REGRESSION]
+        self.space = self.space.for_task(self.problem.task)
+        self.n_outputs = classes or 1
         self.threads = threads
         gc.collect()
         gc.freeze()  # so that collecting after an evaluation takes microseconds
@@ -137,7 +141,7 @@ class _Worker:
         rows = {f"n_{part}": len(self.data[f"X_{part}"]) for part in ("validation", "test")}
         return {
             **rows,
-            "n_classes": self.n_classes,
+            "n_outputs": self.n_outputs,
             "resident_mb": self.start_memory[0] / MIB,
             "private_limit": self.start_memory[1] + self.headroom,
         }
@@ -193,7 +197,7 @@ class _Worker:
         if not folds.size:
             rows = share_of_rows(y, fidelity)
             return self._fit_predict_once(values, rows, self.data["X_validation"].copy())
-        out_of_fold, test, seconds = np.empty((len(y), self.n_classes), np.float32), 0.0, 0.0
+        out_of_fold, test, seconds = np.empty((len(y), self.n_outputs), np.float32), 0.0, 0.0
         for held in (folds == number for number in range(folds.max() + 1)):
             rows = np.flatnonzero(~held)
             rows = rows[share_of_rows(y[rows], fidelity)]
@@ -212,7 +216,7 @@ class _Worker:
         estimator.fit(self.data["X_train"][rows], self.data["y_train"][rows])
         start = time.perf_counter()
         predictions = [
-            CLASSIFICATION.predict(estimator, X, self.n_classes) for X in (X_validation, X_test)
+            self.problem.predict(estimator, X, self.n_outputs) for X in (X_validation, X_test)
         ]
         return predictions, time.perf_counter() - start
 

@@ -5,6 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+TASKS = (CLASSIFICATION, REGRESSION) = ("classification", "regression")
+
 TIE = 1e-13
 """Mean probabilities closer than this are tied, as weights such as 1/25 are not exact.
 
@@ -16,17 +18,21 @@ With up to 1000 equal weights, other means differ by ``RESOLUTION`` / 1000 or mo
 class Metric(ABC):
     """Base of the metrics, which are losses: the lower, the better.
 
-    A metric lives in ``metrics/<name>.py``. It takes predictions as stored: for classification, of
-    shape (n_samples, n_columns), where one column is the probability of class 1, and more columns
-    are those of all classes.
+    A metric lives in ``metrics/<name>.py``. It takes predictions as stored, of shape (n_samples,
+    n_columns). In classification, one column is the probability of class 1, and more columns are
+    those of all classes. In regression, the column is the predicted value; values and labels are
+    standardised (``data.prepare``).
     """
 
     #: Its name in tables and figures.
     title: ClassVar[str]
     #: Whether it is a share, to be shown in percent.
     percent: ClassVar[bool] = False
-    #: Highest loss: that of failed evaluations if none has succeeded.
+    #: Highest loss, or, if there is none, that of a useless model: the loss of a search without a
+    #: model.
     worst: ClassVar[float] = 1.0
+    #: ``classification`` or ``regression``; it decides the task of a study.
+    task: ClassVar[str] = CLASSIFICATION
 
     @abstractmethod
     def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
@@ -35,7 +41,7 @@ class Metric(ABC):
         Parameters
         ----------
         labels
-            Of shape (n_samples,).
+            Of shape (n_samples,): class codes, or numbers in regression.
         predictions
             Of shape (n_samples, n_columns).
         """
@@ -46,6 +52,32 @@ class Metric(ABC):
         None (the default) if it is not.
         """
         return None
+
+
+class SquaredDistance(Metric):
+    """Base of the metrics that are squared distances, for which selection has a faster way."""
+
+    @abstractmethod
+    def targets(self, labels: np.ndarray, n_columns: int) -> tuple[np.ndarray, float]:
+        """Return the perfect predictions and a factor: the loss of a sample is the factor times
+        the squared distance of its prediction to the perfect one.
+
+        Returns
+        -------
+        targets
+            Float, of shape (n_samples, n_columns).
+        factor
+            Positive.
+        """
+
+    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        """See :meth:`Metric.loss`."""
+        return float(np.mean(self.losses(labels, predictions)))
+
+    def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """See :meth:`Metric.losses`."""
+        targets, factor = self.targets(labels, predictions.shape[1])
+        return factor * ((predictions - targets) ** 2).sum(axis=1)
 
 
 def predicted_labels(predictions: np.ndarray) -> np.ndarray:

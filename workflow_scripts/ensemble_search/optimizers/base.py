@@ -32,8 +32,8 @@ class Observation:
     error
         Validation loss by the study's metric; NaN unless the status is ``ok``.
     prediction
-        Class probabilities of the validation set, float32, of shape (n_validation, n_outputs), one
-        column per class; None unless the status is ``ok``.
+        Predictions on the validation set, float32, of shape (n_validation, n_outputs): in
+        classification probabilities, one column per class; None unless the status is ``ok``.
     fidelity
         Share of the training rows it was fitted on, in (0, 1].
     """
@@ -54,7 +54,7 @@ class History:
     space
         The searched space.
     labels
-        Validation labels, int, of shape (n_validation,), in 0..n_classes-1.
+        Validation labels, of shape (n_validation,); see ``ensembles.base.Pool``.
     observations
         Every evaluation so far, failed ones too.
     problem
@@ -83,7 +83,8 @@ class History:
         """Extend the losses of the successes to all evaluations, by OpenBox's rules.
 
         A failed evaluation gets the worst loss of a success (of the metric if there is none), a
-        pending one the median, so that a batch spreads out.
+        pending one the median, so that a batch spreads out. Losses above the metric's worst, of
+        models worse than useless, count as that: they would drown all differences between others.
 
         Parameters
         ----------
@@ -95,7 +96,9 @@ class History:
         losses
             Of shape (n,).
         """
-        known = losses if len(losses) else np.array([self.problem.metric.worst])
+        worst = self.problem.metric.worst
+        losses = np.minimum(losses, worst)
+        known = losses if len(losses) else np.array([worst])
         pending = np.array([o.status == PENDING for o in self.observations], dtype=bool)
         result = np.where(pending, np.median(known), known.max())
         result[self.ok] = losses
@@ -103,7 +106,7 @@ class History:
 
     @cached_property
     def predictions(self) -> np.ndarray:
-        """Predictions of the successful evaluations, shape (n_ok, n_validation, n_classes)."""
+        """Predictions of the successful evaluations, shape (n_ok, n_validation, n_outputs)."""
         if not len(self.ok):
             return np.empty((0, len(self.labels), 0), dtype=np.float32)
         return np.stack([self.observations[i].prediction for i in self.ok])

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class InvalidPredictionError(ValueError):
 
 @dataclass(frozen=True)
 class Problem(ABC):
-    """Base of the types of problems.
+    """Base of the types of problems; :func:`tasks.problem` makes the one of a metric.
 
     Predictions have two forms: those of *models*, of shape (..., n_samples, n_outputs), and
     *stored* ones, of shape (..., n_samples, n_columns), without redundant columns.
@@ -26,6 +26,8 @@ class Problem(ABC):
         The loss that searches and ensembles minimise.
     """
 
+    #: ``classification`` or ``regression``.
+    task: ClassVar[str]
     metric: Metric
 
     @abstractmethod

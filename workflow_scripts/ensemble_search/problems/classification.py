@@ -1,10 +1,11 @@
 """Classification: models predict class probabilities."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ensemble_search.metrics.base import CLASSIFICATION as TASK
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.problems.base import InvalidPredictionError, Problem
@@ -17,6 +18,7 @@ class Classification(Problem):
     Labels are the codes 0..n_classes-1, and ``n_outputs`` is the number of classes.
     """
 
+    task: ClassVar[str] = TASK
     metric: Metric = ERROR
 
     def columns(self, n_outputs: int) -> int:

@@ -13,7 +13,7 @@ from ensemble_search.ensembles.base import rounded
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.status import OK
-from ensemble_search.problems.classification import Classification
+from ensemble_search.problems import tasks
 from ensemble_search.results import layout, outdated, readers, states
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
@@ -246,7 +246,7 @@ def _difference(search: _Search, index: int) -> float | str:
     if again.status != OK:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
     difference = 0.0
-    problem = Classification(plugins.load("metrics", manifest.get("metric", "error"))())
+    problem = tasks.problem(manifest.get("metric", "error"))
     for part, new in (("validation", again.validation), ("test", again.test)):
         old = readers.predictions(search.folder, part, table.num_rows)[index]
         difference = max(difference, float(np.abs(old - problem.compress(new)).max()))

@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ensemble_search.data.rows import strata
 from ensemble_search.data.split import Inputs, load_inputs
 from ensemble_search.ensembles.base import Pool, Refit
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError, MakeEvaluator
 from ensemble_search.evaluation.status import OK
-from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import readers
 from ensemble_search.runtime import locks, plugins
 from ensemble_search.runtime.code_version import Guard, code_version
@@ -141,7 +142,7 @@ class Refitting:
         )
         identity = {**conditions, "code": code_version(*self.modules)}
         folder = self.folder / f"{name}-{fingerprint.short(identity)}"
-        columns = CLASSIFICATION.columns(inputs.n_classes)
+        columns = PROBLEMS[inputs.task].columns(inputs.n_outputs)
         shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
         with Journal(folder, identity, shapes, locks.WAIT in os.environ) as journal:
             known = {_key(record.configuration) for record in journal.records}
@@ -163,7 +164,8 @@ class Refitting:
             evaluator = self.make_evaluator(self.space, file, self.limits, self.threads)
             with evaluator, threadpool_limits(1):
                 for values in configurations:
-                    yield Record.of(values, evaluator.evaluate(values), labels, CLASSIFICATION)
+                    found = evaluator.evaluate(values)
+                    yield Record.of(values, found, labels, PROBLEMS[inputs.task])
         except EvaluatorError as error:
             raise UserError(str(error)) from error
         finally:
@@ -173,6 +175,8 @@ class Refitting:
 def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     """Return the rows of every fold: scikit-learn's ``StratifiedKFold``, shuffled with ``seed``.
 
+    Numbers are a single class.
+
     Raises
     ------
     UserError
@@ -180,6 +184,7 @@ def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     """
     from sklearn.model_selection import StratifiedKFold
 
+    labels = strata(labels)
     if (largest := np.bincount(labels).max()) < folds:
         raise UserError(
             f"ensemble.folds: {folds} folds need a class with as many training rows; "

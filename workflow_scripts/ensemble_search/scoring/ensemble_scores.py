@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.problems.classification import Classification
+from ensemble_search.problems import tasks
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -43,7 +43,7 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     test_predictions
         Of shape (n, n_test, n_columns), memory-mapped.
     test_labels
-        Int, of shape (n_test,).
+        Of shape (n_test,), as ``pool.labels``.
 
     Raises
     ------
@@ -58,13 +58,13 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     errors, seconds, fidelity = (np.array(table[n].to_pylist(), dtype=float) for n in names)
     errors[fidelity < 1] = np.nan
     inputs = read_npz(split / "inputs.npz", ["y_validation", "classes"])
-    problem = Classification(plugins.load("metrics", metric)())
-    labels, n_classes = inputs["y_validation"], len(inputs["classes"])
+    problem = tasks.problem(metric)
+    labels, n_outputs = inputs["y_validation"], len(inputs["classes"]) or 1
     test_labels = read_npy(split / "test_labels.npy")
     predictions = []
     for part, expected in (("validation", labels), ("test", test_labels)):
         array = readers.predictions(search, part, len(errors))
-        shape = (len(errors), len(expected), problem.columns(n_classes))
+        shape = (len(errors), len(expected), problem.columns(n_outputs))
         if array.shape != shape:
             raise UserError(
                 f"'{search}': predictions-{part}.npy has shape {array.shape}, but {shape} belongs "

@@ -10,8 +10,8 @@ import numpy as np
 
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.status import OK
-from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.diversity import pairwise
+from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import readers
 from ensemble_search.runtime.files import check
 from ensemble_search.runtime.names import CONFIGURATION
@@ -47,11 +47,14 @@ class Evaluated:
 def read(folder: Path, space: Space, most: int | None = None) -> Evaluated:
     """Read the first ``most`` successful evaluations of a search or a table, on all training rows.
 
+    They are of the space's task.
+
     Raises
     ------
     UserError
         If a file is missing, damaged or not that of the search.
     """
+    problem = PROBLEMS[space.task]
     check(folder / "search.json")
     tables.check(folder)
     names = ["status", "error", "fidelity"]
@@ -64,7 +67,7 @@ def read(folder: Path, space: Space, most: int | None = None) -> Evaluated:
         space.encode(configurations).astype(np.float32),
         space.categories,
         table["error"].to_numpy()[ok],
-        pairwise([CLASSIFICATION.expand(np.asarray(predictions[i])) for i in ok]),
+        pairwise([problem.expand(np.asarray(predictions[i])) for i in ok], problem),
     )
 
 

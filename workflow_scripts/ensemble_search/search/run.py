@@ -13,7 +13,7 @@ from ensemble_search.evaluation import live
 from ensemble_search.evaluation.base import MakeEvaluator
 from ensemble_search.evaluation.shared import SharedEvaluator, Store
 from ensemble_search.evaluation.table import Table, TableEvaluator
-from ensemble_search.problems.classification import Classification
+from ensemble_search.problems import tasks
 from ensemble_search.runtime import locks, plugins, provenance
 from ensemble_search.runtime.errors import UserError, check_keys
 from ensemble_search.search import fingerprint, results, takeover
@@ -83,13 +83,17 @@ def run_job(
     if not (split / "split.json").is_file():
         raise UserError(f"--split: there is no split in '{split}'; run split.py first")
     optimizer = plugins.make("optimizers", job["optimizer"], "optimizer", "--job: optimizer")
-    space = plugins.load("spaces", job["space"])()
+    problem = tasks.problem(job["metric"])
+    space = plugins.load("spaces", job["space"])().for_task(problem.task)
     budget = Budget(**job["budget"], minimum=optimizer.minimum_evaluations)
     guard = fingerprint.guard(job["optimizer"], job["space"], job["metric"])
     inputs = checked_inputs(split)
+    if inputs.task != problem.task:
+        raise UserError(
+            f"--split: '{split}' is for {inputs.task}, metric '{job['metric']}' for {problem.task}"
+        )
     identity = fingerprint.fingerprint(job, inputs.checksum(), threads, space.libraries)
-    problem = Classification(plugins.load("metrics", job["metric"])())
-    columns = problem.columns(len(inputs.classes))
+    columns = problem.columns(inputs.n_outputs)
     shapes = (len(inputs.y_validation), columns), (len(inputs.X_test), columns)
     started = provenance.process_started() if started is None else started
     found = None

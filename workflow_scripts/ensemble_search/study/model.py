@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import yaml_file
@@ -100,6 +101,14 @@ class Study(Section):
         None, description="evaluation of surrogates; without it none is evaluated"
     )
 
+    @property
+    def task(self) -> str | None:
+        """``classification`` or ``regression``: that of the metric; None if there is no such."""
+        try:
+            return plugins.load("metrics", self.metric).task
+        except UserError:
+            return None
+
     def used(self, kind: Literal["search", "ensemble"]) -> list[str]:
         """Names of the searches or ensembles that some method uses, in the order of the methods."""
         return list(dict.fromkeys(getattr(m, kind) for m in self.methods.values()))
@@ -169,7 +178,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
 
 
 def _complete(study: Study) -> Study:
-    """Add the defaults of plugins, so that writing out a default makes no difference."""
+    """Add what follows from plugins, so that writing out a default makes no difference."""
     complete = {
         section: {
             name: {
@@ -179,5 +188,9 @@ def _complete(study: Study) -> Study:
             for name, settings in getattr(study, section).items()
         }
         for section, module in PLUGINS.items()
+    }
+    task = None if study.task == CLASSIFICATION else study.task  # None is what most files say
+    complete["datasets"] = {
+        name: dataset.model_copy(update={"task": task}) for name, dataset in study.datasets.items()
     }
     return study.model_copy(update=complete)

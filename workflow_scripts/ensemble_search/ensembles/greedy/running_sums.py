@@ -5,8 +5,8 @@ for all models, and only the other samples are compared model by model. As count
 sums are exact (``ensembles.base.rounded``), ties depend neither on rounding nor on the order of the
 models, and the errors are those of ``metrics.base.predicted_labels``.
 
-For other metrics, the loss of every such ensemble's mean is computed, and rounded to a float32, as
-its last bits depend on the processor.
+For other metrics, the loss of every such ensemble's mean is computed, of squared distances for many
+models at once, and rounded to a float32, as its last bits depend on the processor.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ensemble_search.ensembles.base import RESOLUTION, rounded
-from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.base import Metric, SquaredDistance
 from ensemble_search.metrics.error import ERROR, Error
 
 BLOCK = 2**15
@@ -23,21 +23,22 @@ BLOCK = 2**15
 
 def make_sums(
     predictions: np.ndarray, labels: np.ndarray, metric: Metric = ERROR
-) -> "TwoClasses | ManyClasses | Losses":
+) -> "TwoClasses | ManyClasses | SquaredDistances | Losses":
     """Choose how sums and losses are computed.
 
     Parameters
     ----------
     predictions
-        Class probabilities without NaN, of shape (n, n_samples, n_columns); of two columns, the
-        second is used.
+        Without NaN, of shape (n, n_samples, n_columns); of two columns, the second is used.
     labels
-        Int, of shape (n_samples,).
+        Of shape (n_samples,), as the metric takes them.
     metric
         Loss to minimise.
     """
     if predictions.shape[2] == 2:
         predictions = predictions[:, :, 1:]
+    if isinstance(metric, SquaredDistance):
+        return SquaredDistances(predictions, labels, metric)
     if not isinstance(metric, Error):
         return Losses(predictions, labels, metric)
     if predictions.shape[2] > 2:
@@ -200,10 +201,29 @@ class Losses:
         return found.astype(float)
 
 
-def _blocks(rows: np.ndarray, n_models: int) -> Iterator[slice]:
-    """Yield slices of the rows, so short that arrays of them by models stay in the cache."""
-    size = max(BLOCK // n_models, 1)
-    for start in range(0, len(rows), size):
+class SquaredDistances(Losses):
+    """Sums and losses by a metric that is a squared distance."""
+
+    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
+        """See :meth:`Losses.scorer`."""
+        targets, factor = self.metric.targets(self.labels, sums.shape[1])
+        rest = sums - number * targets
+        factor /= number**2 * len(self.labels)
+
+        def losses(models: np.ndarray) -> np.ndarray:
+            found = np.empty(len(models), dtype=np.float32)
+            for part in _blocks(models, rest.size):
+                distances = models[part] + rest
+                found[part] = factor * np.einsum("nrc,nrc->n", distances, distances)
+            return found
+
+        return losses
+
+
+def _blocks(items: np.ndarray, each: int) -> Iterator[slice]:
+    """Yield slices of items with ``each`` numbers, so short that these stay in the cache."""
+    size = max(BLOCK // each, 1)
+    for start in range(0, len(items), size):
         yield slice(start, start + size)
 
 

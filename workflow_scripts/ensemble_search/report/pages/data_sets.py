@@ -39,8 +39,8 @@ def _sizes(table: pd.DataFrame, resampled: bool) -> Table:
                 *(row["dataset"], f"{row['rows']:,}", f"{row['features']:,}", ", ".join(kinds)),
                 f"{row['prepared']:,.0f}" if known else "–",
                 f"{row['left_out']:,}",
-                f"{row['classes']:,}",
-                f"{100 * row['smallest_class']:.1f} %",
+                f"{row['classes']:,}" if row["classes"] else "numbers",
+                f"{100 * row['smallest_class']:.1f} %" if row["classes"] else "–",
                 f"{100 * row['missing']:.1f} %" if row["missing"] else "none",
             )
         )

@@ -13,6 +13,7 @@ from ensemble_search.data.sources import (
     source_key,
     source_kind,
 )
+from ensemble_search.metrics.base import TASKS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.sections.base import Section
 
@@ -42,7 +43,12 @@ class Dataset(Section):
     file: str | None = Field(
         None, min_length=1, description="a CSV, Parquet or ARFF file, relative to the work folder"
     )
-    target: str | None = Field(None, min_length=1, description="target column of `file`")
+    target: str | None = Field(
+        None, min_length=1, description="target column of `file`, or another one than OpenML names"
+    )
+    task: Literal[TASKS] | None = Field(
+        None, description="`classification` or `regression`, as the study's metric (the default)"
+    )
     sklearn: Literal[BUNDLED] | None = Field(None, description="a data set that scikit-learn ships")
     columns: Columns | None = Field(None, description="names of columns that are taken otherwise")
 
@@ -60,10 +66,15 @@ class Dataset(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check the sources, the files among them and their columns."""
+    """Check the sources, the files among them and their columns, and the task."""
     sources: dict[str, str] = {}
     for name, dataset in study.datasets.items():
         where = f"datasets.{name}"
+        if None not in (dataset.task, study.task) and dataset.task != study.task:
+            yield (
+                f"{where}.task: {dataset.task}, but metric '{study.metric}' is for {study.task}; "
+                "change one of them"
+            )
         try:
             source_kind(dataset.source, where)
         except UserError as error:

@@ -5,6 +5,7 @@ import pandas as pd
 from ensemble_search.analysis import final_members, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.report.build import stems
 from ensemble_search.report.papers import published
 from ensemble_search.report.papers.agreement import number
@@ -18,6 +19,8 @@ TITLE, ORDER = "Figure 6: diversity within the ensemble", 90
 
 def build(results: Results, publish) -> list[Section] | str:
     """Show mean disagreement and diversity of the members, and heat maps of one run."""
+    if results.losses.task != CLASSIFICATION:
+        return "whether members are right is asked of labels only, and this is a regression"
     several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
     methods = [m for m in results.methods if m in several]
     compared = results.comparison(methods)
