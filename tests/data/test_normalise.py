@@ -327,8 +327,8 @@ def test_labels_are_text(labels, classes):
         ({"x": range(6), "y": [None] * 6}, "target 'y': has no values"),
         ({"x": range(6), "y": list("aaaabb")}, "class 'b' has 2 rows; training"),
         ({"x": range(6), "y": list("aaaabc")}, r"class 'b' has 1 row \(and 1 more such"),
-        ({"x": range(60), "y": np.arange(60) / 7}, "holds 60 distinct numbers, as in regr"),
-        ({"x": range(300), "y": np.arange(300)}, "holds 300 distinct numbers, as in regr"),
+        ({"x": range(60), "y": np.arange(60) / 7}, "holds 60 distinct numbers; for a regr"),
+        ({"x": range(300), "y": np.arange(300)}, "holds 300 distinct numbers; for a regr"),
         ({"x": range(60), "y": [str(i / 7) for i in range(60)]}, "as in regression"),
         ({"x": range(6), "y": pd.date_range("2020", periods=6)}, "holds dates"),
         ({"x": [1j] * 6}, "column 'x' holds complex numbers"),
@@ -340,6 +340,33 @@ def test_what_cannot_be_used_is_refused_with_a_line(columns, message):
     with pytest.raises(UserError, match=message) as caught:
         run(**columns)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("target", [[3.5, 1, 2, 2, -1, 0], ["3.5", "1", "2", "2", "-1", "0"]])
+def test_a_regression_has_numbers(target):
+    raw = Raw(pd.DataFrame({"x": range(7), "y": [*target, None]}), "y", "set", {"sklearn": "set"})
+    frame, described = normalise.normalise(raw, task="regression")
+    assert frame["y"].dtype == "float64"
+    assert frame["y"].tolist() == [3.5, 1, 2, 2, -1, 0]
+    assert described["classes"] == {}
+    assert described["notes"] == ["1 rows without a value of the target 'y' left out"]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ([1, 2, 3, np.inf], "target 'y': holds 'inf'; a regression needs finite numbers"),
+        (["1", "2", "three", "4"], "target 'y': holds 'three'; a regression needs finite numbers"),
+        ([2.5] * 4, "target 'y': has the single value 2.5; two are needed"),
+        ([None] * 4, "target 'y': has no values"),
+        ([True, False] * 2, "target 'y': holds bool values; a regression needs numbers"),
+        (pd.date_range("2020-01-01", periods=4), "values; a regression needs numbers"),
+    ],
+)
+def test_a_target_that_is_no_regression(target, message):
+    raw = Raw(pd.DataFrame({"x": range(4), "y": target}), "y", "set", {"sklearn": "set"})
+    with pytest.raises(UserError, match=message):
+        normalise.normalise(raw, task="regression")
 
 
 def test_many_classes_are_no_regression():

@@ -3,6 +3,7 @@ import decimal
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,9 @@ def read(source):
 def test_keys_name_folders():
     assert sources.source_key({"openml": 772, "version": 2, "md5": "0" * 32}) == "openml-772"
     assert sources.source_key({"sklearn": "digits"}) == "sklearn-digits"
+    assert sources.source_key({"sklearn": "digits", "task": "classification"}) == "sklearn-digits"
+    numbers = sources.source_key({"openml": 772, "target": "depth", "task": "regression"})
+    assert re.fullmatch("openml-772-[0-9a-f]{8}-regression", numbers)
     digest = hashlib.sha256(b"data/my file.csv\nlabel").hexdigest()[:8]
     key = sources.source_key({"file": "data/my file.csv", "target": "label"})
     assert key == f"file-my_file-{digest}"
@@ -479,6 +483,7 @@ def test_what_is_no_file_or_cannot_be_reached(tmp_path, monkeypatch):
     refused(lambda: sources.source_kind({"file": "a.csv", "target": "\ud800"}), "no Unicode text")
     long = {"file": "a" * 250 + ".csv", "target": "y", "columns": {"drop": ["a"]}}
     assert len(sources.source_key(long)) == 255
+    assert len(sources.source_key(long | {"task": "regression"})) == 255
 
 
 @pytest.mark.parametrize("what", ["changes", "vanishes", "is denied"])

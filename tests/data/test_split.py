@@ -3,6 +3,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -237,7 +238,7 @@ def test_with_folds_the_validation_rows_are_the_training_rows():
 def test_codes_follow_the_sorted_labels():
     inputs, test_labels, described = make(mixed())
     assert inputs.classes.tolist() == ["maybe", "no", "yes"]
-    assert inputs.n_classes == 3
+    assert inputs.n_outputs == 3
     total = {c: sum(described["classes"][p][c] for p in PARTS) for c in inputs.classes}
     assert total == mixed()["y"].value_counts().to_dict()
     for part, codes in [("validation", inputs.y_validation), ("test", test_labels)]:
@@ -360,3 +361,49 @@ def test_reading_inputs_imports_neither_pandas_nor_sklearn():
     )
     assert "ensemble_search.data.split" in done.stdout.split()
     assert not {"pandas", "sklearn", "pyarrow", "openml"} & set(done.stdout.split())
+
+
+def numbers(n=50, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"x": rng.normal(size=n), "y": 40 + 3 * rng.normal(size=n)})
+
+
+@pytest.mark.parametrize("settings", [PAPER, FOLDS])
+def test_a_regression_is_standardised_by_the_training_rows(settings):
+    frame = numbers()
+    raw = Raw(frame, "y", "set", {"sklearn": "set"})
+    inputs, test, described = prepare.make_split(
+        *normalise.normalise(raw, task="regression"), settings
+    )
+    assert inputs.task == "regression"
+    assert (inputs.n_outputs, inputs.classes.tolist()) == (1, [])
+    assert inputs.y_train.mean() == pytest.approx(0)
+    assert inputs.y_train.std() == pytest.approx(1)
+    mean, std = described["target"]["mean"], described["target"]["std"]
+    parts = [inputs.y_train, test]
+    if settings is PAPER:
+        assert described["sizes"] == {"train": 30, "validation": 10, "test": 10}
+        parts.append(inputs.y_validation)
+    else:
+        assert np.bincount(inputs.folds).tolist() == [14, 13, 13]
+    values = np.concatenate(parts) * std + mean
+    np.testing.assert_allclose(np.sort(values), np.sort(frame["y"]))
+    split._check(inputs)
+    for wrong in (inputs.y_train[1:], inputs.y_train.astype("float32"), inputs.y_train * np.inf):
+        with pytest.raises(ValueError, match="y_train has no number for each row"):
+            split._check(replace(inputs, y_train=wrong))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ([1.0] * 49 + [2.0], "all training rows have the same value"),
+        ([1e200, 2e200] * 25, "values too large to square"),
+    ],
+)
+def test_numbers_that_cannot_be_standardised(target, message):
+    raw = Raw(numbers().assign(y=target), "y", "set", {"sklearn": "set"})
+    frame, described = normalise.normalise(raw, task="regression")
+    with pytest.raises(UserError, match=message):
+        for seed in range(20):  # the odd one is not always a training row
+            prepare.make_split(frame, described, PAPER | {"seed": seed})

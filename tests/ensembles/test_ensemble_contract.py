@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from ensemble_search.ensembles.base import Pool, Refit
+from ensemble_search.metrics.squared_error import SQUARED_ERROR
+from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.runtime import plugins
 from ensemble_search.scoring import ensemble_scores
 
@@ -14,8 +17,17 @@ FAILED = [0, 1, 7, 8, 20, 29]
 
 
 def make_pool(n_classes, n=30, n_samples=80, seed=0):
-    """Models of mixed quality in coarse steps (so that they tie), a few of which failed."""
+    """Models of mixed quality in coarse steps (so that they tie), a few of which failed.
+
+    A regression, if there are 0 classes.
+    """
     rng = np.random.default_rng([seed, n_classes])
+    if not n_classes:
+        labels = rng.normal(size=n_samples)
+        noise = rng.integers(1, 5, (n, 1)) * rng.integers(-2, 3, (n, n_samples)) / 4
+        predictions = (labels + noise).astype(np.float32)[:, :, None]
+        errors = np.array([SQUARED_ERROR.loss(labels, p) for p in predictions])
+        return finished(predictions, labels, errors, seed, REGRESSION)
     labels = rng.integers(0, n_classes, n_samples)
     votes = rng.integers(0, 5, (n, n_samples, n_classes)) + 1
     votes = votes + rng.integers(0, 5, (n, 1, 1)) * np.eye(n_classes, dtype=int)[labels]
@@ -23,14 +35,19 @@ def make_pool(n_classes, n=30, n_samples=80, seed=0):
     errors = (predictions.argmax(axis=2) != labels).mean(axis=1)
     if n_classes == 2:
         predictions = predictions[:, :, 1:]
-    failed = [i for i in FAILED if i < n]
+    return finished(predictions, labels, errors, seed)
+
+
+def finished(predictions, labels, errors, seed, problem=CLASSIFICATION):
+    """Let a few fail."""
+    failed = [i for i in FAILED if i < len(errors)]
     predictions[failed] = errors[failed] = np.nan
     for array in (predictions, labels, errors):
         array.flags.writeable = False
-    return pool_of(predictions, labels, errors, seed)
+    return pool_of(predictions, labels, errors, seed, problem)
 
 
-def pool_of(predictions, labels, errors, seed):
+def pool_of(predictions, labels, errors, seed, problem=CLASSIFICATION):
     """A pool with fits for ensembles that need them; they depend on the evaluation alone."""
 
     def refit(indices, folds):
@@ -43,7 +60,7 @@ def pool_of(predictions, labels, errors, seed):
         test = np.resize(predictions[i], (50, predictions.shape[2]))
         return Refit(predictions[i][::-1], predictions[i], test, predict_seconds=2.5)
 
-    pool = Pool(predictions, labels, errors, seed)
+    pool = Pool(predictions, labels, errors, seed, problem)
     return replace(pool, refit=refit, train_labels=labels[::-1])
 
 
@@ -52,7 +69,7 @@ def ensemble(request):
     return plugins.load("ensembles", request.param)()
 
 
-@pytest.fixture(params=[2, 3])
+@pytest.fixture(params=[2, 3, 0])
 def pool(request):
     return make_pool(request.param)
 
@@ -68,7 +85,8 @@ def test_the_ensembles_of_the_paper_are_there():
 
 def test_pure_and_deterministic(ensemble, pool):
     """The pool is read-only, so a write into it would raise."""
-    copy = pool_of(pool.predictions.copy(), pool.labels.copy(), pool.errors.copy(), pool.seed)
+    arrays = (array.copy() for array in (pool.predictions, pool.labels, pool.errors))
+    copy = pool_of(*arrays, pool.seed, pool.problem)
     first = plain(ensemble.build_prefixes(pool))
     assert plain(ensemble.build_prefixes(copy)) == first
     assert plain(ensemble.build_prefixes(pool)) == first
@@ -93,7 +111,9 @@ def test_valid_members(ensemble, pool):
 def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool):
     whole = plain(ensemble.build_prefixes(pool))
     for n in (1, 2, 3, 9, 15, 29):
-        prefix = pool_of(pool.predictions[:n], pool.labels, pool.errors[:n], pool.seed)
+        prefix = pool_of(
+            pool.predictions[:n], pool.labels, pool.errors[:n], pool.seed, pool.problem
+        )
         assert plain(ensemble.build_prefixes(prefix)) == whole[:n]
 
 
@@ -108,7 +128,7 @@ def test_same_object_exactly_where_nothing_changed(ensemble, pool):
 def test_failed_evaluations_change_nothing(ensemble, pool):
     ok = np.flatnonzero(~np.isnan(pool.errors))
     without = ensemble.build_prefixes(
-        pool_of(pool.predictions[ok], pool.labels, pool.errors[ok], pool.seed)
+        pool_of(pool.predictions[ok], pool.labels, pool.errors[ok], pool.seed, pool.problem)
     )
     trace = ensemble.build_prefixes(pool)
     assert plain([trace[i] for i in ok]) == plain(without, ok)

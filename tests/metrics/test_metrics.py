@@ -11,42 +11,56 @@ from ensemble_search.ensembles.greedy import round_robin
 from ensemble_search.ensembles.greedy.forward_selection import forward_selection
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, select
-from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.metrics.base import CLASSIFICATION, predicted_labels
 from ensemble_search.optimizers.base import History
 from ensemble_search.problems.classification import Classification
+from ensemble_search.problems.tasks import problem
 from ensemble_search.runtime import plugins
 from support import toy_space
 
-METRICS = {name: plugins.load("metrics", name)() for name in plugins.available("metrics")}
+ALL = {name: plugins.load("metrics", name)() for name in plugins.available("metrics")}
+METRICS = {name: metric for name, metric in ALL.items() if metric.task == CLASSIFICATION}
 CLASSES = (2, 3, 5)
+#: Metrics with numbers of classes that suit them; 0 in regression.
+CASES = [(name, n) for name in ALL for n in (CLASSES if name in METRICS else (0,))]
 #: Those with values of scikit-learn and by hand below; the contract holds for every file.
 KNOWN = ("auc", "balanced-error", "brier", "error", "log-loss")
+KNOWN_OF_NUMBERS = ("absolute-error", "squared-error")
 
 
 def draw(n_classes: int, seed: int, n: int = 60, models: int = 1, shares=None):
-    """Labels, and predictions of models that are better than chance, as they are stored."""
+    """Labels, and predictions of models that are better than chance, as they are stored.
+
+    Numbers, if there are 0 classes.
+    """
     rng = np.random.default_rng([n_classes, seed])
+    if not n_classes:
+        labels = rng.normal(size=n)
+        return labels, (labels[:, None] + rng.normal(size=(models, n, 1))).astype(np.float32)
     labels = rng.choice(n_classes, n, p=shares)
     odds = np.exp(rng.normal(size=(models, n, n_classes)) + 1.3 * np.eye(n_classes)[labels])
     probabilities = (odds / odds.sum(axis=2, keepdims=True)).astype(np.float32)
     return labels, Classification().compress(probabilities)
 
 
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("n_classes", CLASSES)
+@pytest.mark.parametrize(("name", "n_classes"), CASES)
 def test_contract(name, n_classes):
-    metric = METRICS[name]
+    metric = ALL[name]
     assert metric.title
     for seed in range(20):
         labels, (predictions,) = draw(n_classes, seed)
         loss = metric.loss(labels, predictions)
         assert type(loss) is float
-        assert 0 <= loss <= metric.worst
+        assert loss >= 0
         if (losses := metric.losses(labels, predictions)) is not None:
             assert losses.shape == labels.shape
             assert losses.mean() == pytest.approx(loss)
         order = np.random.default_rng(seed).permutation(len(labels))
         assert metric.loss(labels[order], predictions[order]) == pytest.approx(loss)
+        if not n_classes:
+            assert metric.loss(labels, labels[:, None]) == 0
+            continue
+        assert loss <= metric.worst
         truth = Classification().compress(np.eye(n_classes, dtype=np.float32)[labels])
         assert metric.loss(labels, truth) == pytest.approx(0, abs=1e-6)
         # Always predicting a wrong class is at least as bad as anything else.
@@ -81,6 +95,18 @@ def test_values_of_scikit_learn(n_classes):
             assert METRICS[name].loss(labels, stored) == pytest.approx(loss, rel=1e-5), name
 
 
+def test_values_of_scikit_learn_in_regression():
+    for seed in range(10):
+        labels, (stored,) = draw(0, seed)
+        expected = {
+            "absolute-error": reference.mean_absolute_error(labels, stored[:, 0]),
+            "squared-error": reference.mean_squared_error(labels, stored[:, 0]),
+        }
+        assert set(expected) == set(KNOWN_OF_NUMBERS)
+        for name, loss in expected.items():
+            assert ALL[name].loss(labels, stored) == pytest.approx(loss, rel=1e-6), name
+
+
 def test_by_hand():
     labels = np.array([0, 0, 0, 1])
     stored = np.array([[0.25], [0.5], [0.75], [0.5]])  # one wrong of each; 0.5 is class 0
@@ -102,10 +128,11 @@ def test_classes_that_are_not_there():
     assert METRICS["log-loss"].loss(np.array([1]), sure) == METRICS["log-loss"].worst
 
 
-@given(st.integers(0, 10**6), st.sampled_from(CLASSES), st.sampled_from(sorted(METRICS)))
-def test_sums_have_the_losses_of_their_means(seed, n_classes, name):
-    """Also for the counts, the fast way for the error."""
-    metric = METRICS[name]
+@given(st.integers(0, 10**6), st.sampled_from(CASES))
+def test_sums_have_the_losses_of_their_means(seed, case):
+    """Also for the counts and the squared distances, the fast ways."""
+    name, n_classes = case
+    metric = ALL[name]
     labels, predictions = draw(n_classes, seed, n=25, models=4)
     candidates = make_sums(predictions, labels, metric)
     sums = candidates.add(candidates.add(candidates.zero, 2), 0)
@@ -115,18 +142,17 @@ def test_sums_have_the_losses_of_their_means(seed, n_classes, name):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", METRICS)
-@pytest.mark.parametrize("n_classes", CLASSES)
+@pytest.mark.parametrize(("name", "n_classes"), CASES)
 def test_greedy_ensembles_minimise_the_metric(name, n_classes):
     """Every step of selection is the best one by brute force."""
-    metric = METRICS[name]
+    metric = ALL[name]
     labels, predictions = draw(n_classes, 1, n=40, models=7)
     pool = Pool(
         predictions,
         labels,
         np.array([metric.loss(labels, p) for p in predictions]),
         3,
-        Classification(metric),
+        problem(name),
     )
     members = Selection(size=4).build(pool)
     assert members.same(Selection(size=4).build_prefixes(pool)[-1])

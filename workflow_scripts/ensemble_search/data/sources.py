@@ -89,11 +89,10 @@ def source_key(source: Mapping[str, Any]) -> str:
         As :func:`source_kind`.
     """
     kind = source_kind(source)
-    suffix = roles.suffix(source.get("columns", {}))
-    if source.get("task") == REGRESSION:
-        suffix += f"-{REGRESSION}"
+    word = f"-{REGRESSION}" if source.get("task") == REGRESSION else ""
+    suffix = roles.suffix(source.get("columns", {})) + word
     if kind == "file":
-        stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[:221]
+        stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[: 232 - len(word)]
         digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
         return f"file-{stem}-{digest[:8]}{suffix}"
     if target := source.get("target"):

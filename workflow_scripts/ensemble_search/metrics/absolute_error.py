@@ -1,0 +1,20 @@
+"""Absolute error of a regression."""
+
+import numpy as np
+
+from ensemble_search.metrics.base import REGRESSION, Metric
+
+
+class AbsoluteError(Metric):
+    """Mean absolute error of standardised values: in standard deviations of the training rows."""
+
+    title = "absolute error"
+    task = REGRESSION
+
+    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        """See :meth:`Metric.loss`."""
+        return float(np.mean(self.losses(labels, predictions)))
+
+    def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """See :meth:`Metric.losses`."""
+        return np.abs(predictions[:, 0] - labels)

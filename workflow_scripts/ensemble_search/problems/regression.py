@@ -1,0 +1,62 @@
+"""Regression: models predict numbers."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ensemble_search.metrics.base import REGRESSION as TASK
+from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.squared_error import SQUARED_ERROR
+from ensemble_search.problems.base import InvalidPredictionError, Problem
+
+#: Largest prediction, in standard deviations of the training rows' labels. Sums of a thousand such
+#: numbers are exact (``ensembles.base.rounded``).
+LARGEST = 1024.0
+
+
+@dataclass(frozen=True)
+class Regression(Problem):
+    """Predictions are numbers, in standard deviations from the mean of the training rows' labels.
+
+    Larger ones than :data:`LARGEST` are cut.
+    """
+
+    task: ClassVar[str] = TASK
+    metric: Metric = SQUARED_ERROR
+
+    def columns(self, n_outputs: int) -> int:
+        """One column."""
+        return 1
+
+    def predict(self, estimator: Any, X: np.ndarray, n_outputs: int) -> np.ndarray:
+        """See :meth:`Problem.predict`: ``predict``."""
+        try:
+            values = np.asarray(estimator.predict(X), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidPredictionError(f"predictions are not numeric: {error}") from None
+        if values.shape not in ((len(X),), (len(X), 1)):
+            raise InvalidPredictionError(f"shape {values.shape} instead of {(len(X),)}")
+        if not np.isfinite(values).all():
+            raise InvalidPredictionError("NaN or infinite values")
+        return np.clip(values, -LARGEST, LARGEST).astype(np.float32).reshape(-1, 1)
+
+    def compress(self, predictions: np.ndarray) -> np.ndarray:
+        """See :meth:`Problem.compress`: nothing is redundant."""
+        return predictions
+
+    def expand(self, stored: np.ndarray) -> np.ndarray:
+        """See :meth:`Problem.expand`."""
+        return stored
+
+    def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return the mean absolute difference, in standard deviations of the labels, at most 1.
+
+        See :meth:`Problem.diversity`. The DivBO paper has classification only; this is the absolute
+        difference of numbers in place of the distance of probability vectors.
+        """
+        differences = np.abs(np.asarray(p) - np.asarray(q))[..., 0]
+        return np.minimum(differences.mean(axis=-1, dtype=np.float64), 1.0)
+
+
+REGRESSION = Regression()

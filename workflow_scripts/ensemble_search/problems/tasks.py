@@ -1,0 +1,16 @@
+"""The type of a problem follows from the metric: a loss of class probabilities, or of numbers."""
+
+from ensemble_search.problems.base import Problem
+from ensemble_search.problems.classification import CLASSIFICATION, Classification
+from ensemble_search.problems.regression import REGRESSION, Regression
+from ensemble_search.runtime import plugins
+
+#: Each with its default metric, by task.
+PROBLEMS = {problem.task: problem for problem in (CLASSIFICATION, REGRESSION)}
+_TYPES = {kind.task: kind for kind in (Classification, Regression)}
+
+
+def problem(metric: str) -> Problem:
+    """Make the problem of a metric, given by name."""
+    made = plugins.load("metrics", metric)()
+    return _TYPES[made.task](made)
