@@ -145,7 +145,7 @@ def test_transformers_work_on_few_and_on_many_columns(stage, name, n_features):
     probabilities = pipeline.predict_proba(X[1::2])
     assert probabilities.shape == (89, 3)
     assert np.mean(probabilities.argmax(axis=1) == y[1::2]) > (0.4 if n_features == 1 else 0.6)
-    assert pipeline.classifier_.n_features_in_ >= 1
+    assert pipeline.learner_.n_features_in_ >= 1
 
 
 def test_random_configurations_finish_unless_the_data_forbid_it():

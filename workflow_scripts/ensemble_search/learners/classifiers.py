@@ -37,13 +37,10 @@ def _forest(bootstrap: bool) -> tuple:
 
 
 def forest_arguments(values, data) -> dict:
-    """Return the arguments that all forests share."""
+    """Return the arguments of a forest, but for the number of trees."""
     return {
-        "criterion": values["criterion"],
+        **values,
         "max_features": share_of_features(values["max_features"], data.n_features),
-        "min_samples_split": values["min_samples_split"],
-        "min_samples_leaf": values["min_samples_leaf"],
-        "bootstrap": values["bootstrap"],
         "n_jobs": data.threads,
         "random_state": SEED,
     }
@@ -257,31 +254,25 @@ def libsvm_svc(values, data):
 )
 def lightgbm(values, data):
     """Depth at most 15; without subsample_freq, subsample would have no effect."""
-    return lightgbm_classifier(
-        data.threads,
-        n_estimators=values["n_estimators"],
-        num_leaves=values["num_leaves"],
-        learning_rate=values["learning_rate"],
-        min_child_samples=values["min_child_samples"],
-        subsample=values["subsample"],
-        subsample_freq=1,
-        colsample_bytree=values["colsample_bytree"],
-        max_depth=15,
-    )
+    return lightgbm_classifier(data.threads, subsample_freq=1, max_depth=15, **values)
 
 
 def lightgbm_classifier(threads: int, **arguments):
     """Return a quiet LightGBM classifier whose trees do not depend on the number of threads."""
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(
-        n_jobs=threads,
-        random_state=SEED,
-        deterministic=True,
-        force_col_wise=True,  # sums by columns do not depend on the distribution of rows
-        verbosity=-1,
-        **arguments,
-    )
+    return LGBMClassifier(**lightgbm_arguments(threads), **arguments)
+
+
+def lightgbm_arguments(threads: int) -> dict:
+    """Return what makes LightGBM quiet, and its trees independent of the number of threads."""
+    return {
+        "n_jobs": threads,
+        "random_state": SEED,
+        "deterministic": True,
+        "force_col_wise": True,  # sums by columns do not depend on the distribution of rows
+        "verbosity": -1,
+    }
 
 
 CLASSIFIERS = (

@@ -26,7 +26,7 @@ class Data:
     X
         Features at this step, float64, of shape (n_samples, n_features).
     y
-        Labels, int, of shape (n_samples,).
+        Labels, int, or the target of a regression, float64, of shape (n_samples,).
     categorical
         Bool, of shape (n_features,): one-hot columns and categorical codes.
     threads
@@ -56,7 +56,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Operator:
-    """A rescaler, preprocessor or classifier with its hyperparameters.
+    """A rescaler, preprocessor or learner with its hyperparameters.
 
     Attributes
     ----------
@@ -78,6 +78,10 @@ class Operator:
     hyperparameters: tuple
     conditions: Mapping[str, tuple[str, Sequence]]
     forbidden: Sequence[Mapping[str, Any]]
+
+    def without(self, *names: str) -> tuple:
+        """Return the other hyperparameters, for an operator that has them too."""
+        return tuple(h for h in self.hyperparameters if h.name not in names)
 
     def space(self) -> ConfigurationSpace:
         """Return the hyperparameters, conditions and clauses of this operator alone."""

@@ -9,12 +9,12 @@ from ensemble_search.learners.operators import Data, Operator
 
 
 class Pipeline:
-    """Rescaler, preprocessor and classifier, with the interface of a scikit-learn classifier.
+    """Rescaler, preprocessor and learner, with the interface of scikit-learn's estimators.
 
     Parameters
     ----------
     steps
-        Operators in order, each with its values by short names; the last one classifies.
+        Operators in order, each with its values by short names; the last one is the learner.
     categorical
         Bool, of shape (n_features,): one-hot columns and categorical codes.
     threads
@@ -23,7 +23,7 @@ class Pipeline:
     Attributes
     ----------
     classes_
-        The seen labels, sorted, of shape (n_classes,).
+        The seen labels, sorted, of shape (n_classes,); classification only.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Pipeline:
         """
         categorical = np.asarray(self.categorical, dtype=bool)
         self.transformers_ = []
-        *before, (classifier, values) = self.steps
+        *before, (learner, values) = self.steps
         for operator, own in before:
             transformer = operator.build(own, Data(X, y, categorical, self.threads))
             if transformer is None:
@@ -56,19 +56,27 @@ class Pipeline:
             X, width = self._transform(operator.name, transformer, X), X.shape[1]
             if X.shape[1] != width:  # no later step needs the kinds of columns
                 categorical = np.zeros(X.shape[1], dtype=bool)
-        self.classifier_ = classifier.build(values, Data(X, y, categorical, self.threads))
-        self.classifier_.fit(X, y)
-        self.classes_ = self.classifier_.classes_
-        if hasattr(self.classifier_, "estimators_") and hasattr(self.classifier_, "n_jobs"):
-            self.classifier_.n_jobs = 1  # threads of a forest would add up votes in any order
+        self.learner_ = learner.build(values, Data(X, y, categorical, self.threads))
+        self.learner_.fit(X, y)
+        if hasattr(self.learner_, "classes_"):
+            self.classes_ = self.learner_.classes_
+        if hasattr(self.learner_, "estimators_") and hasattr(self.learner_, "n_jobs"):
+            self.learner_.n_jobs = 1  # threads of a forest would add up votes in any order
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities, of shape (n_samples, n_classes); rows sum to 1."""
+        probabilities = np.asarray(self.learner_.predict_proba(self._transformed(X)), dtype=float)
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the predictions of a regression, float64, of shape (n_samples,)."""
+        return np.asarray(self.learner_.predict(self._transformed(X)), dtype=float)
+
+    def _transformed(self, X: np.ndarray) -> np.ndarray:
         for name, transformer in self.transformers_:
             X = self._transform(name, transformer, X)
-        probabilities = np.asarray(self.classifier_.predict_proba(X), dtype=float)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
+        return X
 
     @staticmethod
     def _transform(name: str, transformer, X: np.ndarray) -> np.ndarray:

@@ -179,10 +179,15 @@ def pca(values, data):
 )
 def polynomial(values, data):
     """Products of the 25 (degree 2) or 10 (degree 3) columns most important to LightGBM."""
+    return important_polynomials(values, data, lightgbm_classifier(data.threads))
+
+
+def important_polynomials(values, data, ranker):
+    """Return the transformer that ranks columns with ``ranker``."""
     from ensemble_search.learners.products import ImportantPolynomials
 
     return ImportantPolynomials(
-        ranker=lightgbm_classifier(data.threads),
+        ranker=ranker,
         n_columns={2: 25, 3: 10}[values["degree"]],
         degree=values["degree"],
         interaction_only=values["interaction_only"],

@@ -56,7 +56,7 @@ class ImportantPolynomials(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     ranker
-        Classifier with ``feature_importances_``, fitted if there are more columns.
+        Estimator with ``feature_importances_``, fitted if there are more columns.
     n_columns
         Number of columns to take.
     degree, interaction_only

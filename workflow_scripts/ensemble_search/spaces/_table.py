@@ -24,6 +24,7 @@ class TableSpace(Space):
     def __init__(self, whole: Space, configurations: Sequence[Configuration]):
         self.whole = whole
         self.libraries = whole.libraries
+        self.tasks, self.task = (whole.task,), whole.task
         self.all = tuple(configurations)
         self.rows = whole.points(configurations)
         self._by_values = {frozenset(c.items()): c for c in configurations}

@@ -21,6 +21,7 @@ class AutogluonLike(Divbo):
         "xgboost",
     )
     libraries: ClassVar = ("catboost", "xgboost")
+    tasks: ClassVar = ("classification",)
 
     @cached_property
     def stages(self):

@@ -76,10 +76,16 @@ class Space(ABC):
 
     Attributes
     ----------
+    task
+        What the pipelines are for, one of :attr:`tasks`; see :meth:`for_task`.
     fixed
         Values of hyperparameters not searched; see :meth:`restricted`.
     """
 
+    #: The tasks that the space has pipelines for, ``classification`` and ``regression``.
+    tasks: ClassVar[tuple[str, ...]] = ("classification",)
+
+    task: str = "classification"
     fixed: Mapping[str, Any] = MappingProxyType({})
 
     #: Further libraries whose versions can change predictions of the pipelines.
@@ -105,8 +111,30 @@ class Space(ABC):
         Returns
         -------
         estimator
-            With ``fit(X, y)`` and ``predict_proba(X)`` as in scikit-learn, and ``classes_``.
+            As in scikit-learn. For classification it has ``fit(X, y)``, ``predict_proba(X)`` and
+            ``classes_``; for regression ``fit(X, y)`` with y float64, of mean 0 and variance 1 on
+            the training rows, and ``predict(X)``, which returns an array of shape (n_samples,).
         """
+
+    def for_task(self, task: str) -> "Space":
+        """Return the form of the space for a task: itself, or a new space of the same class.
+
+        Raises
+        ------
+        UserError
+            If the space has no form for the task.
+        """
+        if task not in self.tasks:
+            name = type(self).__module__.rpartition(".")[2].replace("_", "-")
+            raise UserError(
+                f"space '{name}' has no {task} form; use one that has, such as 'divbo', or add "
+                f"pipelines for {task} to its class {type(self).__name__} and to its 'tasks'"
+            )
+        if task == self.task:
+            return self
+        form = type(self)()
+        form.task = task
+        return form.restricted(self.fixed)
 
     @cached_property
     def configspace(self) -> "ConfigurationSpace":

@@ -1,8 +1,11 @@
-"""The search space of the DivBO paper (Tables 6 and 7): 101 hyperparameters and 3 choices."""
+"""The search space of the DivBO paper (Tables 6 and 7): 101 hyperparameters and 3 choices.
+
+Its form for regression, which the paper does not have, has 86 hyperparameters and 3 choices.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,17 +20,26 @@ if TYPE_CHECKING:
 class Divbo(Space):
     """11 classifiers, 6 rescalers and 16 preprocessors (DivBO paper, Tables 6 and 7).
 
-    A pipeline rescales, preprocesses and classifies, in this order.
+    A pipeline rescales, preprocesses and classifies, in this order. For regression there are 10
+    regressors and 14 preprocessors.
     """
+
+    tasks: ClassVar = ("classification", "regression")
 
     @cached_property
     def stages(self) -> "Mapping[str, Sequence[Operator]]":
         """The choice nodes with their operators, in the order of the pipeline."""
         from ensemble_search.learners.classifiers import CLASSIFIERS
         from ensemble_search.learners.preprocessors import PREPROCESSORS
+        from ensemble_search.learners.regression_preprocessors import REGRESSION_PREPROCESSORS
+        from ensemble_search.learners.regressors import REGRESSORS
         from ensemble_search.learners.rescalers import RESCALERS
 
-        return {"rescaler": RESCALERS, "preprocessor": PREPROCESSORS, "algorithm": CLASSIFIERS}
+        preprocessors, learners = {
+            "classification": (PREPROCESSORS, CLASSIFIERS),
+            "regression": (REGRESSION_PREPROCESSORS, REGRESSORS),
+        }[self.task]
+        return {"rescaler": RESCALERS, "preprocessor": preprocessors, "algorithm": learners}
 
     def define(self) -> "ConfigurationSpace":
         """Join the operators, with a choice node for every stage."""
