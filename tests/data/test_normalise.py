@@ -329,7 +329,7 @@ def test_labels_are_text(labels, classes):
         ({"x": range(6), "y": list("aaaabc")}, r"class 'b' has 1 row \(and 1 more such"),
         ({"x": range(60), "y": np.arange(60) / 7}, "holds 60 distinct numbers; for a regr"),
         ({"x": range(300), "y": np.arange(300)}, "holds 300 distinct numbers; for a regr"),
-        ({"x": range(60), "y": [str(i / 7) for i in range(60)]}, "as in regression"),
+        ({"x": range(60), "y": [str(i / 7) for i in range(60)]}, "for a regression"),
         ({"x": range(6), "y": pd.date_range("2020", periods=6)}, "holds dates"),
         ({"x": [1j] * 6}, "column 'x' holds complex numbers"),
         ({"x": [[1]] * 6}, "column 'x' holds a value of type list"),

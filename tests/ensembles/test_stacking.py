@@ -14,6 +14,7 @@ from ensemble_search.data.split import load_inputs
 from ensemble_search.ensembles.stacking import MODEL, Stacking, _Stack
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.metrics.error import ERROR
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json, write_npy, write_parquet
@@ -214,7 +215,7 @@ def test_second_level_is_lightgbm_on_predictions_side_by_side(n_classes):
     made = tuple(
         cross_fitting.Refit(*(parts[p][i] for p in sizes), predict_seconds=0.5 + i) for i in (0, 1)
     )
-    stack = _Stack(np.array([3, 8]), np.full(2, 0.5), made, labels, 0)
+    stack = _Stack(np.array([3, 8]), np.full(2, 0.5), made, labels, 0, CLASSIFICATION)
     found = stack.predict_both(np.empty((9, 60, columns)), np.empty((9, 40, columns)))
     side = {p: np.concatenate([a[0], a[1]], axis=1).astype(float) for p, a in parts.items()}
     assert MODEL == {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}

@@ -11,11 +11,12 @@ from ensemble_search.ensembles.greedy import round_robin
 from ensemble_search.ensembles.greedy.forward_selection import forward_selection
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, select
-from ensemble_search.metrics.base import CLASSIFICATION, predicted_labels
+from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.optimizers.base import History
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.tasks import problem
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.names import CLASSIFICATION
 from support import toy_space
 
 ALL = {name: plugins.load("metrics", name)() for name in plugins.available("metrics")}

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from ensemble_search.analysis import losses
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check
+from ensemble_search.runtime.names import CLASSIFICATION
 
 if TYPE_CHECKING:
     from ensemble_search.analysis.ranks import Comparison

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.names import CLASSIFICATION
 
 
 @dataclass(frozen=True)

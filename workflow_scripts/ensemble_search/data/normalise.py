@@ -12,9 +12,9 @@ import numpy as np
 from ensemble_search.data import prepare, roles
 from ensemble_search.data.kinds import Column, text
 from ensemble_search.data.raw import Raw
-from ensemble_search.metrics.base import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -115,9 +115,7 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
         mean = math.fsum(own) / len(own)
         std = math.sqrt(math.fsum((value - mean) ** 2 for value in own) / len(own))
     except OverflowError:
-        raise UserError(
-            "split: the target has values too large to be squared; rescale it"
-        ) from None
+        raise UserError("split: the target has values too large to square; rescale it") from None
     if not std > 0:
         raise UserError("split: all training rows have the same value of the target")
     return (values - mean) / std, {"mean": mean, "std": std}

@@ -17,8 +17,8 @@ from typing import Any
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import FORMATS, INDEX, readable
-from ensemble_search.metrics.base import REGRESSION
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 KEYS = {
@@ -50,8 +50,8 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     for key in source:
         if key in KEYS[kind]:
             continue
-        if owner := next((k for k in KEYS if key in KEYS[k]), None):
-            raise UserError(f"{where}.{key}: goes with '{owner}:' only")
+        if owners := [f"'{k}:'" for k in KEYS if key in KEYS[k]]:
+            raise UserError(f"{where}.{key}: goes with {' or '.join(owners)} only")
         raise UserError(f"{where}: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
     for key in ("openml", "version"):
         value = source.get(key, 1)

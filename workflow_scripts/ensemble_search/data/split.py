@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.metrics.base import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.files import (
     Unusable,
     atomic,
@@ -19,6 +18,7 @@ from ensemble_search.runtime.files import (
     write_json,
     write_npy,
 )
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from ensemble_search.ensembles import _bootstraps
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.metrics.base import CLASSIFICATION, predicted_labels
+from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.runtime.names import CLASSIFICATION
 
 
 class AgnosticBayes(Ensemble):

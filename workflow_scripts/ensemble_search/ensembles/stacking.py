@@ -7,8 +7,8 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit, lowest
-from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.problems.base import Problem
+from ensemble_search.runtime.names import CLASSIFICATION
 
 #: The second-level model, as in MindWare, the system of the DivBO paper.
 MODEL = {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}

@@ -27,10 +27,10 @@ import numpy as np
 import psutil
 
 from ensemble_search.data.rows import share_of_rows
-from ensemble_search.metrics.base import CLASSIFICATION, REGRESSION
 from ensemble_search.problems import tasks
 from ensemble_search.problems.base import InvalidPredictionError
 from ensemble_search.runtime import plugins, signals
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 LENGTHS = struct.Struct("<QQ")
 MIB = 2**20

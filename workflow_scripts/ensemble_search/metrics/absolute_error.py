@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ensemble_search.metrics.base import REGRESSION, Metric
+from ensemble_search.metrics.base import Metric
+from ensemble_search.runtime.names import REGRESSION
 
 
 class AbsoluteError(Metric):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-TASKS = (CLASSIFICATION, REGRESSION) = ("classification", "regression")
+from ensemble_search.runtime.names import CLASSIFICATION
 
 TIE = 1e-13
 """Mean probabilities closer than this are tied, as weights such as 1/25 are not exact.

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ensemble_search.metrics.base import REGRESSION, SquaredDistance
+from ensemble_search.metrics.base import SquaredDistance
+from ensemble_search.runtime.names import REGRESSION
 
 
 class SquaredError(SquaredDistance):

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ensemble_search.metrics.base import CLASSIFICATION as TASK
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.problems.base import InvalidPredictionError, Problem
+from ensemble_search.runtime.names import CLASSIFICATION as TASK
 
 
 @dataclass(frozen=True)

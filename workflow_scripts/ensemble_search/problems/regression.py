@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ensemble_search.metrics.base import REGRESSION as TASK
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
 from ensemble_search.problems.base import InvalidPredictionError, Problem
+from ensemble_search.runtime.names import REGRESSION as TASK
 
 #: Largest prediction, in standard deviations of the training rows' labels. Sums of a thousand such
 #: numbers are exact (``ensembles.base.rounded``).

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.study import yaml_file
 from ensemble_search.study.sections import (
     autogluon,

@@ -13,8 +13,8 @@ from ensemble_search.data.sources import (
     source_key,
     source_kind,
 )
-from ensemble_search.metrics.base import TASKS
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import TASKS
 from ensemble_search.study.sections.base import Section
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ import pandas as pd
 from ensemble_search.analysis import final_members, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
-from ensemble_search.metrics.base import CLASSIFICATION
 from ensemble_search.report.build import stems
 from ensemble_search.report.papers import published
 from ensemble_search.report.papers.agreement import number
@@ -13,6 +12,7 @@ from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.runtime.files import Missing
+from ensemble_search.runtime.names import CLASSIFICATION
 
 TITLE, ORDER = "Figure 6: diversity within the ensemble", 90
 
