@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from itertools import count, islice
 
@@ -15,7 +16,7 @@ from ensemble_search.optimizers.base import History, Suggestion
 from ensemble_search.runtime import plugins
 from support import PYTHONPATH
 from support.quick_optimizers import FAST, make, plain
-from support.toy_space import TinySpace, ToySpace, from_json, history, search
+from support.toy_space import TinySpace, ToySpace, from_json, history, regression, search
 
 NAMES = plugins.available("optimizers")
 
@@ -49,6 +50,16 @@ def test_same_history_and_generator_give_the_same_suggestion(name):
         assert dict(o.configuration) == values
         np.testing.assert_equal([o.error], [error])
         np.testing.assert_equal(o.prediction, prediction)
+
+
+def test_suggests_for_a_regression(name):
+    """Failures, and models that are far worse than useless, included."""
+    past = regression(history(ToySpace(), 12, failed={3, 8}))
+    exploded = replace(past.observations[5], error=1e12)
+    past = replace(past, observations=(*past.observations, exploded))
+    first = make(name).suggest(past, rng())
+    assert_legal(past.space, first)
+    assert plain(make(name).suggest(past, rng())) == plain(first)
 
 
 def test_the_generator_matters(name):

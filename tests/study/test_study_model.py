@@ -120,7 +120,12 @@ def test_defaults_are_written_out():
         ("datasets/wine", {}, "datasets.wine", "exactly one of openml, file, sklearn"),
         ("datasets/wine/openml", 187, "datasets.wine", "found openml and sklearn"),
         ("datasets/wine/sklearn", "mnist", "datasets.wine.sklearn", "'digits'"),
-        ("datasets/wine/target", "x", "datasets.wine.target", "goes with 'openml:' or 'file:' only"),
+        (
+            "datasets/wine/target",
+            "x",
+            "datasets.wine.target",
+            "goes with 'openml:' or 'file:' only",
+        ),
         ("datasets/x", {"openml": -3}, "datasets.x.openml", "greater than or equal to 1"),
         ("datasets/x", {"openml": 3, "md5": "zz"}, "datasets.x.md5", "match pattern"),
         ("datasets/x", {"file": "none.csv", "target": "y"}, "datasets.x.file", "no file 'none"),

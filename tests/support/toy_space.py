@@ -1,11 +1,14 @@
 """Small spaces, and a synthetic search on them, for the tests of optimizers."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Float, Integer
 
+from ensemble_search.metrics.squared_error import SQUARED_ERROR
 from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.spaces.base import Space
 
 SAMPLES = 60
@@ -83,6 +86,17 @@ def search(optimizer, space, size: int, seed: int = 0) -> tuple[History, list]:
         rows = (*past.observations, observe(suggestion.configuration))
         past = History(space, LABELS, rows)
     return past, suggestions
+
+
+def regression(past: History) -> History:
+    """The same history of a regression: labels and predictions are numbers."""
+    labels = np.linspace(-1, 1, SAMPLES)
+    rows = list(past.observations)
+    for i in past.ok:
+        numbers = rows[i].prediction[:, 1:] * 3 - 1
+        loss = SQUARED_ERROR.loss(labels, numbers)
+        rows[i] = replace(rows[i], error=loss, prediction=numbers)
+    return History(past.space, labels, tuple(rows), REGRESSION)
 
 
 def from_json(past: History, space) -> History:

@@ -322,7 +322,12 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
 
 
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
-    """Sizes of the parts, classes, and majority-class error on the test part of a split."""
+    """Sizes of the parts, classes, and majority-class error on the test part of a split.
+
+    Of a regression, the sizes only.
+    """
+    if split.get("target"):
+        return dict(split["sizes"])
     table = pd.DataFrame(split["classes"])[["train", "validation", "test"]]
     rows = table.sum()
     majority = table["train"].to_numpy().argmax()

@@ -73,6 +73,16 @@ class Losses:
         article = "an" if self.title[0] in "aeiou" else "a"
         return self._with(f"{article} {self.title} of {self.scale * self.worst:.4g}", " %")
 
+    @property
+    def unit(self) -> str:
+        """Sentence that says in what losses are measured, where that is no share; else empty."""
+        if self.task == CLASSIFICATION:
+            return ""
+        return (
+            " Targets are standardised by the training rows, so that predicting their mean has a "
+            "squared error of about 1."
+        )
+
     def fill(self, text: str) -> str:
         """Put the title for ``{loss}`` and its plural for ``{losses}``."""
         return text.replace("{loss}", self.title).replace("{losses}", self.plural)

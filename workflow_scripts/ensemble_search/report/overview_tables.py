@@ -82,6 +82,7 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
         f"Test {losses.title} of the deliverable: {losses.title} on the held-out test part of what "
         "the method would hand over after its last evaluation (its ensemble, or its best model). ± "
         "is the standard deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
+        f"{losses.unit}"
     ]
     table = Table(
         name,

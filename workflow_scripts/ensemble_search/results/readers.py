@@ -123,11 +123,20 @@ class Classes(Stored):
     test: dict[str, Count]
 
 
+class Scale(Stored):
+    """How the target of a regression is standardised."""
+
+    mean: float
+    std: float
+
+
 class Split(Stored):
     """``split.json``."""
 
     checksum: str
     classes: Classes
+    sizes: dict[str, Count] = Field(default_factory=dict)
+    target: Scale | None = None
 
 
 class Ensemble(Stored):

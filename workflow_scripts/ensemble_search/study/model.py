@@ -1,5 +1,6 @@
 """The typed model of a study: its sections put together, and checked against each other."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,7 +102,7 @@ class Study(Section):
         None, description="evaluation of surrogates; without it none is evaluated"
     )
 
-    @property
+    @cached_property
     def task(self) -> str | None:
         """``classification`` or ``regression``: that of the metric; None if there is no such."""
         try:

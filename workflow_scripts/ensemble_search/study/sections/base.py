@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 #: Largest seed: tables have 64 bits.
@@ -34,6 +35,24 @@ def plugin_problems(where: str, kind: str, name: str) -> Iterator[str]:
         plugins.load(kind, name)
     except UserError as error:
         yield f"{where}: {error}"
+
+
+def check_task(made: Any, task: str | None, where: str) -> None:
+    """Check that the settings of an optimizer or ensemble suit the task of the study.
+
+    Raises
+    ------
+    UserError
+        Naming the setting that does not.
+    """
+    if task == REGRESSION and getattr(made, "ties", None) == "log-loss":
+        raise UserError(
+            f"{where}.ties: log-loss needs class probabilities, and this is a regression; "
+            "take random or selected-first"
+        )
+    metric = getattr(made, "metric", None)
+    if metric and task and (other := plugins.load("metrics", metric).task) != task:
+        raise UserError(f"{where}.metric: '{metric}' is for {other}, and this is a {task}")
 
 
 def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:

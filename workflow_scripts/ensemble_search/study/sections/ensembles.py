@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ensemble_search.runtime import plugins
-from ensemble_search.study.sections.base import mistakes
+from ensemble_search.study.sections.base import check_task, mistakes
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -15,7 +15,9 @@ KIND, KEY = "ensembles", "type"
 
 def make(study: "Study", name: str):
     """Create an ensemble of the study."""
-    return plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
+    made = plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
+    check_task(made, study.task, f"ensembles.{name}")
+    return made
 
 
 def problems(study: "Study") -> Iterator[str]:

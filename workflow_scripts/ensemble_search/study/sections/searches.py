@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.study.sections.base import mistakes
+from ensemble_search.study.sections.base import check_task, mistakes
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -18,6 +18,7 @@ KIND, KEY = "optimizers", "optimizer"
 def make(study: "Study", name: str):
     """Create the optimizer of a search; one that a method uses is told the budget."""
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
+    check_task(made, study.task, f"searches.{name}")
     if name not in study.used("search"):
         return made
     evaluations = study.budget.evaluations
