@@ -119,7 +119,9 @@ def libsvm_svr(values, data):
     """At most 10000 iterations."""
     from sklearn.svm import SVR
 
-    return SVR(max_iter=10_000, **values)
+    model = SVR(max_iter=10_000, **values)
+    model.random_state = SEED  # or it draws a seed, which has no effect, from NumPy's generator
+    return model
 
 
 @operator(*classifiers.lightgbm.hyperparameters)
