@@ -101,6 +101,9 @@ def test_lightgbm_does_not_depend_on_threads():
     one, two = (lightgbm_regressor(n, **arguments).fit(X, y).predict(X) for n in (1, 2))
     assert one.tobytes() == two.tobytes()
     assert np.var(y - one) < 0.5 * np.var(y)
+    # Sums by rows would depend on them, if only on many rows.
+    promised = {"deterministic": True, "force_col_wise": True}
+    assert promised.items() <= lightgbm_regressor(2).get_params().items()
 
 
 @pytest.mark.parametrize("name", ["random_forest", "extra_trees"])
