@@ -23,8 +23,17 @@ from ensemble_search.learners.scores import ScoreClassifier
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 
-SPACE = Divbo()
+FORMS = {task: Divbo().for_task(task) for task in Divbo.tasks}
+SPACE = FORMS["classification"]
 OPERATORS = [(stage, o) for stage, operators in SPACE.stages.items() for o in operators]
+#: Hyperparameters of all forms, those of an operator that several share once.
+HYPERPARAMETERS = {
+    (o.build, h.name): (task, f"{o.name}:{h.name}")
+    for task, form in reversed(FORMS.items())
+    for operators in form.stages.values()
+    for o in operators
+    for h in o.hyperparameters
+}
 INERT = classifiers.INERT | preprocessors.INERT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")
@@ -58,14 +67,15 @@ def description(thing):
     return thing.tobytes() if isinstance(thing, np.ndarray) else thing
 
 
-def variants(name):
+def variants(space, name):
     """Pairs of configurations of the operator that differ in ``name`` (and what hangs on it)."""
-    stage, o = next((s, o) for s, o in OPERATORS if name.split(":")[0] == o.name)
+    operators = ((s, o) for s, some in space.stages.items() for o in some)
+    stage, o = next((s, o) for s, o in operators if name.split(":")[0] == o.name)
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        for c in SPACE.sample(20, rng, {stage: o.name}):
+        for c in space.sample(20, rng, {stage: o.name}):
             if name in c:
-                for n in SPACE.neighbours(c, rng):
+                for n in space.neighbours(c, rng):
                     if n.get(name, c[name]) != c[name]:
                         yield o, c, n
 
@@ -75,10 +85,10 @@ def own(o, configuration):
     return {k.removeprefix(prefix): v for k, v in configuration.items() if k.startswith(prefix)}
 
 
-@pytest.mark.parametrize("name", [n for n in SPACE.configspace if ":" in n])
-def test_every_hyperparameter_reaches_its_estimator(name):
+@pytest.mark.parametrize(("task", "name"), HYPERPARAMETERS.values())
+def test_every_hyperparameter_reaches_its_estimator(task, name):
     data = large_data()
-    pairs = variants(name)
+    pairs = variants(FORMS[task], name)
     changed = []
     for _ in range(3):
         o, one, other = next(pairs)
@@ -89,13 +99,13 @@ def test_every_hyperparameter_reaches_its_estimator(name):
     assert all(changed) if passed_on else not any(changed)
 
 
-def test_every_choice_makes_another_pipeline():
-    names = {stage: {o.name for o in SPACE.stages[stage]} for stage in SPACE.stages}
-    for stage, operators in names.items():
+@pytest.mark.parametrize("task", FORMS)
+def test_every_choice_makes_another_pipeline(task):
+    for operators in FORMS[task].stages.values():
         data = large_data()
-        made = [o.build(defaults(o), data) for o in SPACE.stages[stage]]
+        made = [o.build(defaults(o), data) for o in operators]
         kinds = {repr(description(m)) for m in made}
-        assert len(kinds) == len(operators)
+        assert len(kinds) == len({o.name for o in operators}) == len(operators)
 
 
 def test_inert_hyperparameters_exist_and_have_a_reason():

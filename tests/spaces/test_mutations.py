@@ -3,13 +3,15 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from ensemble_search.runtime import plugins
 from support.toy_space import TinySpace, ToySpace
 
 
-def test_a_mutation_changes_one_hyperparameter_and_what_hangs_on_it():
-    space = plugins.load("spaces", "divbo")()
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_mutation_changes_one_hyperparameter_and_what_hangs_on_it(task):
+    space = plugins.load("spaces", "divbo")().for_task(task)
     rng = np.random.default_rng(0)
     for parent in space.sample(300, rng):
         mutant, name = space.mutate(parent, rng)

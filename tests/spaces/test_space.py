@@ -63,6 +63,37 @@ PREPROCESSORS = {
     "liblinear_selector": 5,
 }
 
+# The same of the form for regression.
+REGRESSORS = {
+    "random_forest": 4,
+    "adaboost": 4,
+    "extra_trees": 4,
+    "gradient_boosting": 6,
+    "knn": 2,
+    "ridge": 1,
+    "elastic_net": 3,
+    "liblinear_svr": 5,
+    "libsvm_svr": 8,
+    "lightgbm": 6,
+}
+REGRESSION_PREPROCESSORS = {
+    name: count
+    for name, count in PREPROCESSORS.items()
+    if name not in ("lda_decomposer", "liblinear_selector")
+} | {"select_generic_univariate": 2, "extra_trees_selector": 4}
+NODES = {
+    "classification": {
+        "rescaler": RESCALERS,
+        "preprocessor": PREPROCESSORS,
+        "algorithm": TABLE_6,
+    },
+    "regression": {
+        "rescaler": RESCALERS,
+        "preprocessor": REGRESSION_PREPROCESSORS,
+        "algorithm": REGRESSORS,
+    },
+}
+
 # DivBO paper, Tables 6 and 7, written down a second time: domain = default.
 DOMAINS = """
 adaboost:n_estimators I[50,500] = 50
@@ -168,11 +199,44 @@ liblinear_selector:tol logU[1e-05,0.1] = 0.0001
 liblinear_selector:C logU[0.03125,32768] = 1
 """  # noqa: E501
 
+# What operators of the same names do not have for regression, and what is not in the paper.
+CLASSIFICATION_ONLY = {
+    "adaboost:algorithm",
+    "random_forest:criterion",
+    "extra_trees:criterion",
+    "gradient_boosting:criterion",
+    "extra_trees_selector:criterion",
+    "select_generic_univariate:score_func",
+}
+REGRESSION_DOMAINS = """
+adaboost:loss {linear,square,exponential} = linear
+ridge:alpha logU[1e-05,10] = 1
+elastic_net:alpha logU[1e-07,0.1] = 0.0001
+elastic_net:l1_ratio U[0.01,1] = 0.15
+elastic_net:tol logU[1e-05,0.1] = 0.0001
+liblinear_svr:loss {epsilon_insensitive,squared_epsilon_insensitive} = squared_epsilon_insensitive
+liblinear_svr:epsilon logU[0.001,1] = 0.1
+liblinear_svr:dual {True,False} = True
+liblinear_svr:tol logU[1e-05,0.1] = 0.0001
+liblinear_svr:C logU[0.03125,32768] = 1
+libsvm_svr:C logU[0.03125,32768] = 1
+libsvm_svr:epsilon logU[0.001,1] = 0.1
+libsvm_svr:kernel {rbf,poly,sigmoid} = rbf
+libsvm_svr:degree I[2,5] = 3
+libsvm_svr:gamma logU[3.05176e-05,8] = 0.1
+libsvm_svr:coef0 U[-1,1] = 0
+libsvm_svr:shrinking {True,False} = True
+libsvm_svr:tol logU[1e-05,0.1] = 0.001
+select_percentile:score_func {f_regression,mutual_info} = f_regression
+"""
+
 # Child: parent and the values under which it is active; all others hang on their operator alone.
 CONDITIONS = {
     "lda:shrinkage_factor": ("lda:shrinkage", {"manual"}),
     "libsvm_svc:degree": ("libsvm_svc:kernel", {"poly"}),
     "libsvm_svc:coef0": ("libsvm_svc:kernel", {"poly", "sigmoid"}),
+    "libsvm_svr:degree": ("libsvm_svr:kernel", {"poly"}),
+    "libsvm_svr:coef0": ("libsvm_svr:kernel", {"poly", "sigmoid"}),
     "fast_ica:n_components": ("fast_ica:whiten", {True}),
     "kernel_pca:gamma": ("kernel_pca:kernel", {"poly", "rbf"}),
     "kernel_pca:degree": ("kernel_pca:kernel", {"poly"}),
@@ -228,6 +292,23 @@ def drawn(space):
     return space.sample(2000, np.random.default_rng(7))
 
 
+#: Spaces and the tasks that they have a form for.
+FORMS = [
+    (name, task)
+    for name in ("divbo", "divbo-small", "autogluon-like")
+    for task in plugins.load("spaces", name).tasks
+]
+
+
+def make(name, task):
+    return plugins.load("spaces", name)().for_task(task)
+
+
+@pytest.fixture(scope="module", params=FORMS, ids=" for ".join)
+def form(request):
+    return make(*request.param)
+
+
 def legal(space, configuration):
     """Whether ConfigSpace itself accepts the values: domains, active set, forbidden clauses."""
     ConfigSpace.Configuration(space.configspace, values=dict(configuration))
@@ -245,27 +326,47 @@ def described(hyperparameter):
     return "log" * hyperparameter.log + kind + bounds + f" = {default:.12g}"
 
 
-def test_operators_have_as_many_hyperparameters_as_the_tables(space):
-    names = list(space.configspace)
-    choices = {"algorithm": TABLE_6, "rescaler": RESCALERS, "preprocessor": PREPROCESSORS}
-    for node, table in choices.items():
-        assert set(space.configspace[node].choices) == set(table)
+@pytest.mark.parametrize(
+    ("task", "counts"), [("classification", (50, 101, 104)), ("regression", (43, 86, 89))]
+)
+def test_operators_have_as_many_hyperparameters_as_the_tables(task, counts):
+    configspace = Divbo().for_task(task).configspace
+    names = list(configspace)
+    for node, table in NODES[task].items():
+        assert set(configspace[node].choices) == set(table)
         for operator, count in table.items():
             own = [n for n in names if n.startswith(f"{operator}:")]
             assert len(own) == count, operator
     leaves = [n for n in names if ":" in n]
-    assert (sum(TABLE_6.values()), len(leaves), len(names)) == (50, 101, 104)
+    assert (sum(NODES[task]["algorithm"].values()), len(leaves), len(names)) == counts
+    assert len(DivboSmall().for_task(task).configspace) == 28
+
+
+def domains(text):
+    return dict(line.split(" ", 1) for line in text.strip().splitlines())
 
 
 def test_domains_and_defaults_match_the_tables(space):
-    expected = dict(line.split(" ", 1) for line in DOMAINS.strip().splitlines())
     leaves = {n: described(h) for n, h in space.configspace.items() if ":" in n}
-    assert leaves == expected
+    assert leaves == domains(DOMAINS)
 
 
-def test_conditions_match_the_tables(space):
-    nodes = dict.fromkeys(TABLE_6, "algorithm") | dict.fromkeys(RESCALERS, "rescaler")
-    nodes |= dict.fromkeys(PREPROCESSORS, "preprocessor")
+def test_domains_and_defaults_for_regression():
+    configspace = Divbo().for_task("regression").configspace
+    leaves = {n: described(h) for n, h in configspace.items() if ":" in n}
+    operators = set().union(*NODES["regression"].values())
+    shared = {
+        name: domain
+        for name, domain in domains(DOMAINS).items()
+        if name.split(":")[0] in operators and name not in CLASSIFICATION_ONLY
+    }
+    assert leaves == shared | domains(REGRESSION_DOMAINS)
+
+
+@pytest.mark.parametrize("task", Divbo.tasks)
+def test_conditions_match_the_tables(task):
+    space = Divbo().for_task(task)
+    nodes = {operator: node for node, table in NODES[task].items() for operator in table}
     for name in space.configspace:
         conditions = space.configspace.parent_conditions_of[name]
         if ":" not in name:
@@ -293,6 +394,16 @@ def test_only_the_legal_triples_of_linear_svms_are_drawn(space):
         }
 
 
+def test_the_absolute_loss_of_linear_svms_is_drawn_with_dual_only():
+    form = Divbo().for_task("regression")
+    drawn = form.sample(300, np.random.default_rng(0), {"algorithm": "liblinear_svr"})
+    assert {(c["liblinear_svr:loss"], c["liblinear_svr:dual"]) for c in drawn} == {
+        ("epsilon_insensitive", True),
+        ("squared_epsilon_insensitive", True),
+        ("squared_epsilon_insensitive", False),
+    }
+
+
 def test_ward_goes_with_euclidean_only(space):
     fixed = {"preprocessor": "feature_agglomeration"}
     drawn = space.sample(300, np.random.default_rng(0), fixed)
@@ -306,24 +417,28 @@ def test_ward_goes_with_euclidean_only(space):
     }
 
 
-def test_parents_come_before_children(space):
-    names = list(space.configspace)
+def test_parents_come_before_children(form):
+    names = list(form.configspace)
     for child in names:
-        for parent in space.configspace.parents_of[child]:
+        for parent in form.configspace.parents_of[child]:
             assert names.index(parent.name) < names.index(child)
 
 
-def test_sampling_is_a_function_of_the_generator(space):
-    first = space.sample(50, np.random.default_rng([1, 2]))
-    space.sample(7, np.random.default_rng(3))
-    other = Divbo().sample(50, np.random.default_rng([1, 2]))
+def test_sampling_is_a_function_of_the_generator(form):
+    first = form.sample(50, np.random.default_rng([1, 2]))
+    form.sample(7, np.random.default_rng(3))
+    again = type(form)().for_task(form.task)
+    other = again.sample(50, np.random.default_rng([1, 2]))
     assert first == other
-    assert first != space.sample(50, np.random.default_rng([1, 3]))
-    assert space.encode(first).tobytes() == Divbo().encode(other).tobytes()
+    assert first != form.sample(50, np.random.default_rng([1, 3]))
+    assert form.encode(first).tobytes() == again.encode(other).tobytes()
 
 
-def test_samples_are_legal_for_configspace(space, drawn):
-    assert all(legal(space, c) for c in drawn[:300])
+def test_samples_are_legal_for_configspace(form):
+    drawn = form.sample(300, np.random.default_rng(7))
+    assert all(legal(form, c) for c in drawn)
+    for node in form.stages:
+        assert {c[node] for c in drawn} == {o.name for o in form.stages[node]}
 
 
 def test_samples_are_uniform(space, drawn):
@@ -391,7 +506,8 @@ def test_fixed_values_stay(space):
     assert len({c["lda:shrinkage_factor"] for c in drawn}) == 20
 
 
-def test_values_are_plain_python(drawn):
+def test_values_are_plain_python(form):
+    drawn = form.sample(500, np.random.default_rng(7))
     types = {type(v) for c in drawn for v in c.values()}
     assert types == {bool, int, float, str}
 
@@ -404,13 +520,15 @@ def test_configurations_are_mappings(drawn):
     assert c.get("nonsense") is None
 
 
-SPACES = Divbo(), Divbo()  # configurations of one are read by the other
+#: Configurations of one are read by the other.
+PAIRS = {key: (make(*key), make(*key)) for key in FORMS}
 
 
+@pytest.mark.parametrize("pair", PAIRS, ids=" for ".join)
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_round_trip_through_json_keeps_every_bit(seed):
-    space, other = SPACES
+def test_round_trip_through_json_keeps_every_bit(pair, seed):
+    space, other = PAIRS[pair]
     drawn = other.sample(40, np.random.default_rng(seed))
     neighbours = space.neighbours(drawn[0], np.random.default_rng(seed))
     configurations = drawn + neighbours
@@ -484,20 +602,21 @@ def test_encoding_of_an_inactive_category_is_its_default(space):
     assert len(row) == len(space.columns)
 
 
-def test_encoding_lies_in_the_domain_and_is_injective(space, drawn):
-    X = space.encode(drawn)
+def test_encoding_lies_in_the_domain_and_is_injective(form):
+    drawn = form.sample(2000, np.random.default_rng(7))
+    X = form.encode(drawn)
     assert X.min() >= 0
-    assert (X.max(axis=0) <= np.maximum(space.categories - 1, 1)).all()
+    assert (X.max(axis=0) <= np.maximum(form.categories - 1, 1)).all()
     assert len(np.unique(X, axis=0)) == len(set(drawn))
 
 
-def test_neighbours_differ_in_one_hyperparameter(space, drawn):
-    defaults = {c.name: c.values(np.array([c.default]))[0] for c in space.columns}
-    for centre in drawn[:40]:
-        around = space.neighbours(centre, np.random.default_rng(0))
+def test_neighbours_differ_in_one_hyperparameter(form):
+    defaults = {c.name: c.values(np.array([c.default]))[0] for c in form.columns}
+    for centre in form.sample(40, np.random.default_rng(7)):
+        around = form.neighbours(centre, np.random.default_rng(0))
         assert len(set(around)) == len(around)
         for other in around:
-            assert legal(space, other)
+            assert legal(form, other)
             changed = [n for n in centre if n in other and centre[n] != other[n]]
             assert len(changed) == 1, (centre, other)
             added = {n: other[n] for n in other if n not in centre}
@@ -557,17 +676,17 @@ def test_neighbours_at_a_bound_stay_inside():
     assert len(moved) == 200
 
 
-def test_many_neighbourhoods_at_once(space, drawn):
-    centres = drawn[:30]
-    points, owners = space.neighbour_points(space.points(centres), np.random.default_rng(0))
+def test_many_neighbourhoods_at_once(form):
+    centres = form.sample(30, np.random.default_rng(7))
+    points, owners = form.neighbour_points(form.points(centres), np.random.default_rng(0))
     assert (np.diff(owners) >= 0).all()
     assert set(owners) == set(range(30))
-    made = space.at(points)
-    assert space.encode(made).tobytes() == space.encode_points(points).tobytes()
+    made = form.at(points)
+    assert form.encode(made).tobytes() == form.encode_points(points).tobytes()
     for owner, other in zip(owners, made, strict=True):
         shared = [n for n in centres[owner] if n in other]
         assert sum(centres[owner][n] != other[n] for n in shared) == 1
-    assert len(space.neighbour_points(space.points([]), np.random.default_rng(0))[0]) == 0
+    assert len(form.neighbour_points(form.points([]), np.random.default_rng(0))[0]) == 0
 
 
 def test_conditions_on_numbers():
@@ -619,13 +738,53 @@ def test_unsupported_hyperparameters_are_refused():
         Odd().sample(1, np.random.default_rng(0))
 
 
-def test_the_small_space_is_a_part_of_the_large_one(space):
-    small = DivboSmall()
+@pytest.mark.parametrize(("task", "clauses"), [("classification", 3), ("regression", 1)])
+def test_the_small_space_is_a_part_of_the_large_one(task, clauses):
+    small, space = DivboSmall().for_task(task), Divbo().for_task(task)
     assert set(small.configspace) <= set(space.configspace)
-    assert len(small.configspace.forbidden_clauses) == 3
+    assert len(small.configspace.forbidden_clauses) == clauses
     drawn = small.sample(100, np.random.default_rng(0))
     assert all(legal(small, c) and space.configuration(c) == c for c in drawn)
     assert {c["algorithm"] for c in drawn} == set(small.configspace["algorithm"].choices)
+
+
+def test_forms_are_spaces_of_their_own():
+    space = Divbo()
+    names, stages = list(space.configspace), space.stages  # cached before there is another form
+    form = space.for_task("regression")
+    assert (space.task, form.task) == ("classification", "regression")
+    assert "ridge" in form.configspace["algorithm"].choices
+    assert "lda" not in form.configspace["algorithm"].choices
+    assert list(space.configspace) == names != list(form.configspace)
+    assert space.stages is stages
+    assert space.for_task("classification") is space
+    assert form.for_task("regression") is form
+    assert list(form.for_task("classification").configspace) == names
+
+
+def test_forms_keep_what_is_fixed():
+    part = Divbo().restricted({"rescaler": "minmax"}).for_task("regression")
+    assert {c["rescaler"] for c in part.sample(20, np.random.default_rng(0))} == {"minmax"}
+    with pytest.raises(UserError, match="'algorithm' must be one of"):
+        Divbo().restricted({"algorithm": "lda"}).for_task("regression")
+
+
+@pytest.mark.parametrize(
+    ("made", "task", "message"),
+    [
+        (
+            plugins.load("spaces", "autogluon-like")(),
+            "regression",
+            "space 'autogluon-like' has no regression form; .*'divbo'.*AutogluonLike.*'tasks'",
+        ),
+        (Divbo(), "ranking", "space 'divbo' has no ranking form"),
+        (Made(), "regression", "has no regression form; .*class Made"),
+    ],
+)
+def test_forms_that_do_not_exist_get_one_line(made, task, message):
+    with pytest.raises(UserError, match=message) as caught:
+        made.for_task(task)
+    assert "\n" not in str(caught.value)
 
 
 def test_spaces_are_found_by_name():

@@ -41,11 +41,19 @@ from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support import ROOT
 
-SPACES = {"divbo": Divbo(), "divbo-small": DivboSmall(), "autogluon-like": AutogluonLike()}
+REGRESSION = "divbo for regression"
+SPACES = {
+    "divbo": Divbo(),
+    REGRESSION: Divbo().for_task("regression"),
+    "divbo-small": DivboSmall(),
+    "autogluon-like": AutogluonLike(),
+}
 #: Headings of the tables by space and stage, in the order of the steps.
 STAGES = {"rescaler": "Rescalers", "preprocessor": "Preprocessors", "algorithm": "Classifiers"}
 TABLES = {
     "divbo": STAGES,
+    REGRESSION: STAGES
+    | {"preprocessor": "Preprocessors for regression", "algorithm": "Regressors"},
     "divbo-small": STAGES,
     "autogluon-like": {"algorithm": "Learners of `autogluon-like`"},
 }
@@ -67,7 +75,8 @@ class Row:
         """Every hyperparameter that the row speaks of."""
         parsed = (ast.parse(text, mode="eval") for text in (self.condition, self.call or "None"))
         names = {n.id for tree in parsed for n in ast.walk(tree) if isinstance(n, ast.Name)}
-        named = names - {*vars(builtins), *NAMES, "n", "p", "categorical", "score"}
+        known = {"n", "p", "categorical", "score", "regression_score"}
+        named = names - {*vars(builtins), *NAMES, *known}
         return {*named, *self.by_name, *self.without_effect}
 
 
@@ -84,6 +93,9 @@ def table(heading: str) -> list[Row]:
         assert call or "as it is" in line
         name, condition = (*operator, "True")[:2]
         rows.append(Row(name, condition, *(call or [""]), tuple(by_name), tuple(without)))
+    if heading == "Preprocessors for regression":
+        there = {row.operator for row in rows}
+        rows += [row for row in table("Preprocessors") if row.operator not in there]
     return rows
 
 
@@ -228,8 +240,11 @@ class CategoricalProducts(BaseEstimator):
 
 
 class ImportantPolynomials(BaseEstimator):
-    def __init__(self, n_columns, categorical=None, degree=None, interaction_only=None):
+    def __init__(
+        self, n_columns, ranker=None, categorical=None, degree=None, interaction_only=None
+    ):
         self.n_columns = n_columns
+        self.ranker = ranker
         self.categorical = categorical
         self.degree = degree
         self.interaction_only = interaction_only
@@ -239,7 +254,8 @@ class ImportantPolynomials(BaseEstimator):
         if self.categorical.all():
             self.columns = np.arange(X.shape[1])
         if len(self.columns) > self.n_columns:
-            ranker = NAMES["LGBMClassifier"](random_state=1).fit(X[:, self.columns], y)
+            ranker = self.ranker or NAMES["LGBMClassifier"](random_state=1)
+            ranker.fit(X[:, self.columns], y)
             order = sorted(
                 range(len(self.columns)), key=lambda i: (-ranker.feature_importances_[i], i)
             )
@@ -281,16 +297,17 @@ def positive_part(X):
 
 
 #: What the calls of the tables may name, besides hyperparameters and the data's n, p, categorical.
+LIGHTGBM = {"deterministic": True, "force_col_wise": True, "n_jobs": 1, "verbosity": -1}
 NAMES = dict(all_estimators()) | {
-    "LGBMClassifier": partial(
-        lightgbm.LGBMClassifier, deterministic=True, force_col_wise=True, n_jobs=1, verbosity=-1
-    ),
+    "LGBMClassifier": partial(lightgbm.LGBMClassifier, **LIGHTGBM),
+    "LGBMRegressor": partial(lightgbm.LGBMRegressor, **LIGHTGBM),
     "XGBClassifier": partial(xgboost.XGBClassifier, n_jobs=1),
     "CatBoostClassifier": partial(
         catboost.CatBoostClassifier, thread_count=1, allow_writing_files=False
     ),
     "make_pipeline": make_pipeline,
     "positive_part": positive_part,
+    "f_regression": feature_selection.f_regression,
     "np": np,
     **{c.__name__: c for c in (SammeR, Scores, Selection, KernelComponents)},
     **{c.__name__: c for c in (CategoricalProducts, ImportantPolynomials, EarlyStopping)},
@@ -307,6 +324,15 @@ def score_functions(categorical):
     }
 
 
+def regression_score_functions(categorical):
+    return {
+        "f_regression": feature_selection.f_regression,
+        "mutual_info": lambda X, y: feature_selection.mutual_info_regression(
+            X, y, discrete_features=categorical, random_state=1
+        ),
+    }
+
+
 def innermost(estimator):
     if hasattr(estimator, "steps"):
         return innermost(estimator.steps[-1][1])
@@ -318,6 +344,7 @@ def build(rows, name, values, X, categorical):
     """Build the estimator of an operator by its rows; None if the data stay as they are."""
     n, p = X.shape
     data = {"n": n, "p": p, "categorical": categorical, "score": score_functions(categorical)}
+    data["regression_score"] = regression_score_functions(categorical)
     known = NAMES | data | values
     (row,) = (r for r in rows if r.operator == name and eval(r.condition, known))
     assert values.keys() <= row.hyperparameters()
@@ -335,7 +362,10 @@ def build(rows, name, values, X, categorical):
 
 
 def fit_by_hand(space, configuration, X, y, categorical, parts, n_classes):
-    """Fit to X and y; return what is stored of the predictions of the parts."""
+    """Fit to X and y; return what is stored of the predictions of the parts.
+
+    Of a regression, which has no ``n_classes``, the predictions themselves.
+    """
     parts = list(parts)
     for stage, heading in TABLES[space].items():
         name = configuration[stage]
@@ -347,13 +377,15 @@ def fit_by_hand(space, configuration, X, y, categorical, parts, n_classes):
         step = build(table(heading), name, values, X, categorical)
         if stage == "algorithm":
             step.fit(X, y)
+            if n_classes is None:
+                return [step.predict(part).astype(np.float64) for part in parts]
             return [stored(step.predict_proba(part), step.classes_, n_classes) for part in parts]
         if step is not None:
             step.fit(X, y)
             X, *parts = (plain(step.transform(part)) for part in (X, *parts))
             if not all(np.isfinite(part).all() for part in (X, *parts)):
                 raise ValueError("not finite")
-    raise AssertionError("a pipeline ends with a classifier")
+    raise AssertionError("a pipeline ends with a learner")
 
 
 def plain(X):
@@ -413,6 +445,13 @@ def data(name):
     return X[:size], y[:size], parts, categorical, y.max() + 1
 
 
+def regression_data(name):
+    """The same, with noisy classes for a target, and no classes."""
+    X, y, parts, categorical, _ = data(name)
+    y = y + np.random.default_rng(1).normal(0, 0.3, len(y))
+    return X, (y - y.mean()) / y.std(), parts, categorical, None
+
+
 @contextlib.contextmanager
 def quietly():
     """Compute on one thread, and without warnings."""
@@ -423,14 +462,16 @@ def quietly():
 
 def compare(space, configuration, name):
     """Fit by the project and by hand; whether the pipeline fits at all."""
-    X, y, parts, categorical, n_classes = data(name)
+    X, y, parts, categorical, n_classes = (regression_data if space == REGRESSION else data)(name)
     np.random.seed(7)  # nothing may depend on it, nor draw from it
     before = np.random.get_state()[1:3]
     with quietly():
         try:
             pipeline = SPACES[space].pipeline(configuration, categorical, 1).fit(X.copy(), y.copy())
             theirs = [
-                align(pipeline.predict_proba(part), pipeline.classes_, len(part), n_classes)
+                pipeline.predict(part)
+                if n_classes is None
+                else align(pipeline.predict_proba(part), pipeline.classes_, len(part), n_classes)
                 for part in parts
             ]
         except (ValueError, np.linalg.LinAlgError) as error:
@@ -467,18 +508,21 @@ def draws(space, stage, operator, fixed, least):
     return found
 
 
-#: Of a rescaler or preprocessor the classifier; it follows the data steadily and is quick.
+#: Of a rescaler or preprocessor the learner; it follows the data steadily and is quick.
 STEADY = {
     "algorithm": "logistic_regression",
     "logistic_regression:solver": "liblinear",
     "logistic_regression:penalty": "l2",
 }
 LINEAR = {**STEADY, "rescaler": "standard"}
+RIDGE = {"algorithm": "ridge", "rescaler": "standard"}
+#: Not fitted again for regression: what builds the same operator for classification.
+SHARED = {o.build for operators in SPACES["divbo"].stages.values() for o in operators}
 CASES = [
     (space, stage, operator)
-    for space in ("divbo", "autogluon-like")
-    for stage in TABLES[space]
-    for operator in SPACES[space].configspace[stage].choices
+    for space in ("divbo", REGRESSION, "autogluon-like")
+    for stage, operators in SPACES[space].stages.items()
+    for operator in (o.name for o in operators if space != REGRESSION or o.build not in SHARED)
 ]
 
 
@@ -486,13 +530,14 @@ CASES = [
 def test_every_operator(space, stage, operator):
     fixed = {
         "rescaler": STEADY | {"preprocessor": "none"},
-        "preprocessor": LINEAR,
-        "algorithm": {"preprocessor": "none"} if space == "divbo" else {},
+        "preprocessor": RIDGE if space == REGRESSION else LINEAR,
+        "algorithm": {} if space == "autogluon-like" else {"preprocessor": "none"},
     }[stage]
-    sets = ("wine", "binary", "mixed", "digits") if space == "divbo" else ("noise", "coin")
-    slow = operator in ("extra_trees", "catboost") or (space, operator) == (
-        "autogluon-like",
-        "random_forest",
+    sets = ("wine", "binary", "mixed", "digits")
+    sets = ("noise", "coin") if space == "autogluon-like" else sets
+    slow = operator in ("extra_trees", "catboost") or (space, operator) in (
+        ("autogluon-like", "random_forest"),
+        (REGRESSION, "adaboost"),
     )
     configurations = draws(space, stage, operator, fixed, 2 if slow else 6)
     fitted = [compare(space, c, sets[i % len(sets)]) for i, c in enumerate(configurations)]
@@ -570,6 +615,30 @@ LIMITS = {
         | {"preprocessor": "select_percentile", "select_percentile:percentile": 60.0}
         | {"select_percentile:score_func": "mutual_info"},
     ),
+    "nothing selected for regression": (
+        "noise",
+        RIDGE
+        | {"preprocessor": "select_generic_univariate", "select_generic_univariate:mode": "fwe"}
+        | {"select_generic_univariate:alpha": 0.01},
+    ),
+    "mutual information for regression": (
+        "mixed",
+        RIDGE
+        | {"preprocessor": "select_percentile", "select_percentile:percentile": 60.0}
+        | {"select_percentile:score_func": "mutual_info"},
+    ),
+    "iterations of libsvm for regression": (
+        "wine",
+        {"algorithm": "libsvm_svr", "rescaler": "none", "preprocessor": "none"}
+        | {"libsvm_svr:kernel": "poly", "libsvm_svr:degree": 2, "libsvm_svr:C": 30000.0}
+        | {"libsvm_svr:gamma": 1e-4, "libsvm_svr:tol": 1e-5},
+    ),
+    "depth of LightGBM for regression": (
+        "deep",
+        {"algorithm": "lightgbm", "rescaler": "none", "preprocessor": "none"}
+        | {"lightgbm:num_leaves": 200, "lightgbm:min_child_samples": 5}
+        | {"lightgbm:n_estimators": 100, "lightgbm:learning_rate": 0.001},
+    ),
     "more components than dimensions": (
         "single",
         {"algorithm": "lda", "lda:shrinkage": "none", "lda:tol": 1e-4, "rescaler": "standard"}
@@ -582,8 +651,9 @@ LIMITS = {
 @pytest.mark.parametrize("limit", LIMITS)
 def test_limits(limit):
     name, fixed = LIMITS[limit]
-    for configuration in SPACES["divbo"].sample(2, np.random.default_rng(1), fixed):
-        assert compare("divbo", configuration, name)
+    space = REGRESSION if "regression" in limit else "divbo"
+    for configuration in SPACES[space].sample(2, np.random.default_rng(1), fixed):
+        assert compare(space, configuration, name)
 
 
 def test_kernel_pca_of_many_rows(monkeypatch):
@@ -601,7 +671,9 @@ def test_kernel_pca_of_many_rows(monkeypatch):
     assert compare("divbo", configuration, "large")
 
 
-@pytest.mark.parametrize(("space", "operator"), [(s, o) for s, k, o in CASES if k == "algorithm"])
+@pytest.mark.parametrize(
+    ("space", "operator"), [(s, o) for s, k, o in CASES if k == "algorithm" and s != REGRESSION]
+)
 def test_classes_that_the_training_rows_lack(space, operator):
     fixed = {"algorithm": operator}
     if space == "divbo":
@@ -623,6 +695,9 @@ def test_tables_name_what_the_spaces_have():
             described = {row.operator for row in table(heading)}
             if space == "divbo-small":
                 assert set(names[stage].choices) < described
+            elif heading == "Preprocessors for regression":
+                needs_classes = described - set(names[stage].choices)
+                assert needs_classes == {"lda_decomposer", "liblinear_selector"}
             else:
                 assert set(names[stage].choices) == described
             for operator in names[stage].choices:

@@ -55,6 +55,15 @@ def test_configurations_are_looked_up(space):
         space.configuration(dict(other))
 
 
+def test_its_form_is_that_of_the_whole_space(space):
+    assert space.for_task("classification") is space
+    whole = WHOLE.for_task("regression")
+    table = TableSpace(whole, whole.sample(5, rng()))
+    assert table.for_task("regression") is table
+    with pytest.raises(UserError, match="has no classification form"):
+        table.for_task("classification")
+
+
 def test_encoding_is_that_of_the_whole_space(space):
     assert np.array_equal(space.encode(space.all), WHOLE.encode(space.all))
     assert np.array_equal(space.categories, WHOLE.categories)
