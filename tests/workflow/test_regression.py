@@ -1,0 +1,124 @@
+"""A regression, as a user runs it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+
+from support.checkout import STUDY, Checkout
+
+REGRESSION = STUDY | {
+    "metric": "squared-error",
+    "datasets": {"diabetes": {"sklearn": "diabetes"}},
+    "searches": {
+        "random": {"optimizer": "random"},
+        "divbo": {"optimizer": "divbo", "surrogate": "forest-kernel"},
+    },
+    "ensembles": {
+        "best": {"type": "best"},
+        "selection-5": {"type": "selection", "size": 5},
+        "agnostic-bayes": {"type": "agnostic-bayes"},
+        "stacking": {"type": "stacking", "size": 2},
+    },
+    "methods": {
+        "RS": {"search": "random", "ensemble": "best"},
+        "ERS": {"search": "random", "ensemble": "agnostic-bayes"},
+        "stacked": {"search": "random", "ensemble": "stacking"},
+        "DivBO": {"search": "divbo", "ensemble": "selection-5"},
+    },
+    "surrogates": {
+        "names": ["forest-kernel"], "repeats": 1, "sizes": [4], "held_out": 3, "configurations": 7,
+    },
+}  # fmt: skip
+AUC = {"type": "selection", "metric": "auc"}
+SPLIT = "splits/diabetes/fixed"
+SEARCH = "searches/diabetes/random/0"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Checkout:
+    result = Checkout(tmp_path_factory.mktemp("regression"))
+    result.run(REGRESSION)
+    return result
+
+
+def errors(made: Checkout, search: str, ensemble: str) -> pd.DataFrame:
+    folder = made.folder / "results/tiny/ensembles/diabetes" / search / ensemble / "0"
+    return pd.read_parquet(folder / "scores.parquet")
+
+
+def test_targets_are_those_of_the_data(made):
+    folder = made.folder / "results/tiny" / SPLIT
+    scale = json.loads((folder / "split.json").read_text())["target"]
+    inputs = np.load(folder / "inputs.npz")
+    parts = [inputs["y_train"], inputs["y_validation"], np.load(folder / "test_labels.npy")]
+    assert [len(part) for part in parts] == [266, 88, 88]
+    values = np.concatenate(parts) * scale["std"] + scale["mean"]
+    np.testing.assert_allclose(np.sort(values), np.sort(load_diabetes().target))
+
+
+def test_scores_by_hand(made):
+    results = made.folder / "results/tiny"
+    observations = pd.read_parquet(results / SEARCH / "observations.parquet")
+    labels = np.load(results / SPLIT / "test_labels.npy")
+    predictions = np.load(results / SEARCH / "predictions-test.npy")
+    assert predictions.shape == (8, 88, 1)
+    losses = ((predictions[:, :, 0] - labels) ** 2).mean(axis=1)
+    best = observations.error.argmin()
+    assert errors(made, "random", "best").test_error.iloc[-1] == pytest.approx(losses[best])
+    assert losses[best] < 0.8  # better than the mean of the training rows
+    members = pd.read_parquet(
+        results / "ensembles/diabetes/random/agnostic-bayes/0/members.parquet"
+    )
+    members = members[members.iteration == members.iteration.max()]
+    mean = (predictions[members.member - 1, :, 0] * members.weight.to_numpy()[:, None]).sum(axis=0)
+    found = errors(made, "random", "agnostic-bayes").test_error.iloc[-1]
+    assert found == pytest.approx(((mean - labels) ** 2).mean())
+    assert errors(made, "random", "stacking").test_error.iloc[-1] < 1
+
+
+def test_the_report_has_its_numbers(made):
+    report = made.folder / "results/tiny/report"
+    text = (report / "index.html").read_text(encoding="utf-8")
+    assert "test squared error" in text
+    assert "predicting their mean has a squared error of about 1" in text
+    table = pd.read_csv(report / "tables/test-error.csv").set_index("method")["mean"]
+    assert table["RS"] == pytest.approx(errors(made, "random", "best").test_error.iloc[-1])
+    quality = made.folder / "results/tiny/surrogates/diabetes/forest-kernel/0/quality.parquet"
+    assert len(pd.read_parquet(quality)) == 2
+    assert "numbers" in (report / "pages/data-sets.html").read_text(encoding="utf-8")
+
+
+def test_nothing_is_left_to_do_and_all_is_whole(made):
+    assert made.planned() == {}
+    run = made.script("verify", "--study", "study.yaml", "--sample", "3")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metric": "error"}, "target 'target': holds 214 distinct numbers; for a regression, set"),
+        ({"space": "autogluon-like"}, "space: 'autogluon-like' has no form for regression"),
+        (
+            {
+                "ensembles": REGRESSION["ensembles"]
+                | {"best": {"type": "selection", "metric": "auc"}}
+            },
+            "ensembles.best.metric: 'auc' is for classification, and this is a regression",
+        ),
+        (
+            {"datasets": {"wine": {"sklearn": "wine", "task": "classification"}}},
+            "datasets.wine.task: classification, but metric 'squared-error' is for regression",
+        ),
+        ({"datasets": {"wine": {"sklearn": "wine"}}}, "holds 'class_0'; a regression needs finite"),
+    ],
+)
+def test_bad_input(made, change, message):
+    made.write({**REGRESSION, "study": "bad", **change})
+    text = made.snakemake("--quiet", "rules", "--until", "split", fails=True)
+    made.write(REGRESSION)
+    assert message in text
+    assert "Traceback" not in text
