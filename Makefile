@@ -48,7 +48,7 @@ test: env schema
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
-	$(RUN) pytest -n $(CORES) --dist loadfile
+	$(RUN) pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"
