@@ -303,9 +303,9 @@ def positive_part(X):
     return np.maximum(X, 0)
 
 
-#: What the calls of the tables may name, besides hyperparameters and the data's n, p, categorical.
 LIGHTGBM = {"deterministic": True, "force_col_wise": True, "n_jobs": 1, "verbosity": -1}
 CATBOOST = {"thread_count": 1, "allow_writing_files": False}
+#: What the calls of the tables may name, besides hyperparameters and the data's n, p, categorical.
 NAMES = dict(all_estimators()) | {
     "LGBMClassifier": partial(lightgbm.LGBMClassifier, **LIGHTGBM),
     "LGBMRegressor": partial(lightgbm.LGBMRegressor, **LIGHTGBM),
@@ -549,8 +549,9 @@ def test_every_operator(space, stage, operator):
     }[stage]
     autogluon = space.startswith("autogluon-like")
     sets = ("noise", "coin") if autogluon else ("wine", "binary", "mixed", "digits")
-    slow = operator in ("extra_trees", "catboost", "random_forest" if autogluon else "adaboost")
-    configurations = draws(space, stage, operator, fixed, 2 if slow else 6)
+    slow = {"extra_trees", "catboost"} | ({"random_forest"} if autogluon else set())
+    slow |= {"adaboost"} if for_regression(space) else set()
+    configurations = draws(space, stage, operator, fixed, 2 if operator in slow else 6)
     fitted = [compare(space, c, sets[i % len(sets)]) for i, c in enumerate(configurations)]
     assert sum(fitted) >= 0.6 * len(fitted)
 
