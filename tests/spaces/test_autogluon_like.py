@@ -5,16 +5,18 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine, make_classification
+from sklearn.datasets import load_wine, make_classification, make_friedman1
 
-from ensemble_search.learners import autogluon
+from ensemble_search.learners import autogluon, autogluon_regressors
 from ensemble_search.learners.autogluon import EarlyStopping, held_out
 from ensemble_search.learners.operators import Data
 from ensemble_search.runtime import provenance
 from ensemble_search.spaces.autogluon_like import AutogluonLike
 
 SPACE = AutogluonLike()
+REGRESSION = SPACE.for_task("regression")
 LEARNERS = {o.name: o for o in autogluon.LEARNERS}
+REGRESSORS = {o.name: o for o in autogluon_regressors.LEARNERS}
 # lower, upper, default (logarithmic where there is a fourth), or the choices, the default first
 DOMAINS = {
     "lightgbm:learning_rate": (5e-3, 0.2, 0.05, "log"),
@@ -54,20 +56,26 @@ def parameters(learner, values):
     return {k: v for k, v in own.items() if not k.startswith("booster__")}
 
 
-def test_domains():
+@pytest.mark.parametrize("space", [SPACE, REGRESSION], ids=lambda space: space.task)
+def test_domains(space):
     found = {}
-    for name, h in SPACE.configspace.items():
+    for name, h in space.configspace.items():
         if hasattr(h, "choices"):
             found[name] = [h.default_value, *(c for c in h.choices if c != h.default_value)]
         else:
             found[name] = (h.lower, h.upper, h.default_value, *["log"] * h.log)
     assert found.pop("algorithm") == list(LEARNERS)
-    assert found == DOMAINS
+    criterion = "criterion" if space is REGRESSION else None
+    assert found == {k: v for k, v in DOMAINS.items() if k.split(":")[1] != criterion}
 
 
-@pytest.mark.parametrize("name", DOMAINS)
-def test_every_hyperparameter_reaches_its_learner(name):
-    learner, short = LEARNERS[name.split(":")[0]], name.split(":")[1]
+@pytest.mark.parametrize(
+    ("learners", "name"),
+    [(LEARNERS, name) for name in DOMAINS]
+    + [(REGRESSORS, name) for name in DOMAINS if not name.endswith("criterion")],
+)
+def test_every_hyperparameter_reaches_its_learner(learners, name):
+    learner, short = learners[name.split(":")[0]], name.split(":")[1]
     ends = [parameters(learner, defaults(learner, **{short: v})) for v in DOMAINS[name][:2]]
     changed = {key for key in ends[0] if ends[0][key] != ends[1][key]}
     assert len(changed) == 1
@@ -96,14 +104,38 @@ def test_learners_give_probabilities_of_all_classes_and_write_nothing(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_regressors_predict_the_same_with_any_number_of_threads_and_write_nothing(
+    name, monkeypatch, tmp_path, capfd
+):
+    monkeypatch.setattr(autogluon, "TREES", 60)
+    monkeypatch.chdir(tmp_path)
+    X, y = make_friedman1(400, 8, noise=1.0, random_state=0)
+    y = (y - y.mean()) / y.std()
+    values = defaults(REGRESSORS[name], **({"learning_rate": 0.2} if name in BOOSTERS else {}))
+    given = {"algorithm": name, **{f"{name}:{k}": v for k, v in values.items()}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one, two = (
+            REGRESSION.pipeline(given, np.zeros(8, bool), n).fit(X[::2], y[::2]).predict(X[1::2])
+            for n in (1, 2)
+        )
+    assert (one.shape, one.dtype) == ((200,), np.float64)
+    assert one.tobytes() == two.tobytes()
+    assert np.mean((one - y[1::2]) ** 2) < 0.5
+    assert not list(tmp_path.iterdir())
+    assert capfd.readouterr() == ("", "")
+
+
 BOOSTERS = ("lightgbm", "xgboost", "catboost")
 
 
+@pytest.mark.parametrize("learners", [LEARNERS, REGRESSORS], ids=["classification", "regression"])
 @pytest.mark.parametrize("name", BOOSTERS)
-def test_boosters_stop_on_noise_and_keep_the_best_trees(name):
+def test_boosters_stop_on_noise_and_keep_the_best_trees(learners, name):
     X, y = make_classification(300, 4, flip_y=0.6, random_state=0)
-    values = defaults(LEARNERS[name], learning_rate=0.2)
-    model = LEARNERS[name].build(values, Data(X, y, np.zeros(4, bool))).fit(X, y)
+    values = defaults(learners[name], learning_rate=0.2)
+    model = learners[name].build(values, Data(X, y, np.zeros(4, bool))).fit(X, y)
     booster = model.booster
     kept = {
         "lightgbm": lambda: booster.best_iteration_,
@@ -114,8 +146,9 @@ def test_boosters_stop_on_noise_and_keep_the_best_trees(name):
     limit = {"lightgbm": "num_iteration", "xgboost": "iteration_range", "catboost": "ntree_end"}
     for trees, same in ((kept, True), (max(1, kept // 2), False)):
         end = {limit[name]: (0, trees) if name == "xgboost" else trees}
-        predicted = booster.predict_proba(X, **end)
-        assert np.array_equal(model.predict_proba(X), predicted) == (same or trees == kept)
+        method = "predict" if learners is REGRESSORS else "predict_proba"
+        predicted = getattr(booster, method)(X, **end)
+        assert np.array_equal(getattr(model, method)(X), predicted) == (same or trees == kept)
 
 
 class Recorder:
@@ -128,7 +161,7 @@ class Recorder:
 def test_boosters_stop_by_training_rows_that_they_are_not_fitted_to():
     X, y = np.arange(30.0)[:, None], np.repeat([4, 2, 8], [20, 9, 1])
     booster = Recorder()
-    EarlyStopping(booster, autogluon._xgboost_rows).fit(X, y)
+    EarlyStopping(booster, autogluon.xgboost_rows).fit(X, y)
     ((held, labels),) = booster.arguments["eval_set"]
     rows = np.concatenate([held, booster.fitted]).ravel()
     assert sorted(rows) == X.ravel().tolist()
@@ -136,7 +169,18 @@ def test_boosters_stop_by_training_rows_that_they_are_not_fitted_to():
     assert np.array_equal(np.array([2, 4, 8])[codes], y[rows.astype(int)])
     assert sorted(labels.tolist()) == [0, 1, 1], "2 of 20 rows, 1 of 9, and not the only one"
     with pytest.raises(ValueError, match="no class has a row to spare"):
-        EarlyStopping(booster, autogluon._xgboost_rows).fit(X[:2], [0, 1])
+        EarlyStopping(booster, autogluon.xgboost_rows).fit(X[:2], [0, 1])
+
+
+def test_regressors_stop_by_a_tenth_of_the_training_rows():
+    X, y = np.arange(30.0)[:, None], np.linspace(-1, 1, 30)
+    booster = Recorder()
+    EarlyStopping(booster, autogluon.xgboost_rows, regression=True).fit(X, y)
+    ((held, targets),) = booster.arguments["eval_set"]
+    assert len(held) == 3
+    rows = np.concatenate([held, booster.fitted]).ravel()
+    assert sorted(rows) == X.ravel().tolist()
+    assert np.array_equal(np.concatenate([targets, booster.labels]), y[rows.astype(int)])
 
 
 def test_held_out_rows_depend_on_the_labels_alone():

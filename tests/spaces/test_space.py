@@ -772,13 +772,8 @@ def test_forms_keep_what_is_fixed():
 @pytest.mark.parametrize(
     ("made", "task", "message"),
     [
-        (
-            plugins.load("spaces", "autogluon-like")(),
-            "regression",
-            "space 'autogluon-like' has no regression form; .*'divbo'.*AutogluonLike.*'tasks'",
-        ),
-        (Divbo(), "ranking", "space 'divbo' has no ranking form"),
-        (Made(), "regression", "has no regression form; .*class Made"),
+        (DivboSmall(), "ranking", "^space 'divbo-small' has no ranking form; "),
+        (Made(), "regression", "has no regression form; use .* 'divbo', .* class Made .*'tasks'"),
     ],
 )
 def test_forms_that_do_not_exist_get_one_line(made, task, message):

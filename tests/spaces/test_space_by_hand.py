@@ -41,21 +41,22 @@ from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support import ROOT
 
-REGRESSION = "divbo for regression"
 SPACES = {
     "divbo": Divbo(),
-    REGRESSION: Divbo().for_task("regression"),
+    "divbo for regression": Divbo().for_task("regression"),
     "divbo-small": DivboSmall(),
     "autogluon-like": AutogluonLike(),
+    "autogluon-like for regression": AutogluonLike().for_task("regression"),
 }
 #: Headings of the tables by space and stage, in the order of the steps.
 STAGES = {"rescaler": "Rescalers", "preprocessor": "Preprocessors", "algorithm": "Classifiers"}
 TABLES = {
     "divbo": STAGES,
-    REGRESSION: STAGES
+    "divbo for regression": STAGES
     | {"preprocessor": "Preprocessors for regression", "algorithm": "Regressors"},
     "divbo-small": STAGES,
     "autogluon-like": {"algorithm": "Learners of `autogluon-like`"},
+    "autogluon-like for regression": {"algorithm": "Learners of `autogluon-like` for regression"},
 }
 
 # The page
@@ -274,10 +275,13 @@ class EarlyStopping(BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X, y):
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        codes = np.zeros(len(y), dtype=int)
+        if hasattr(self.estimator, "predict_proba"):
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            y = codes
         rng = np.random.default_rng(1)
         held: list[int] = []
-        for code in range(len(self.classes_)):
+        for code in range(codes.max() + 1):
             rows = np.flatnonzero(codes == code)
             drawn = rng.permutation(rows)
             if len(rows) > 1:
@@ -285,8 +289,11 @@ class EarlyStopping(BaseEstimator):
         held.sort()
         left = np.delete(np.arange(len(y)), held)
         quiet = {} if "LGBM" in type(self.estimator).__name__ else {"verbose": False}
-        self.estimator.fit(X[left], codes[left], eval_set=[(X[held], codes[held])], **quiet)
+        self.estimator.fit(X[left], y[left], eval_set=[(X[held], y[held])], **quiet)
         return self
+
+    def predict(self, X):
+        return self.estimator.predict(X)
 
     def predict_proba(self, X):
         return self.estimator.predict_proba(X)
@@ -296,15 +303,16 @@ def positive_part(X):
     return np.maximum(X, 0)
 
 
-#: What the calls of the tables may name, besides hyperparameters and the data's n, p, categorical.
 LIGHTGBM = {"deterministic": True, "force_col_wise": True, "n_jobs": 1, "verbosity": -1}
+CATBOOST = {"thread_count": 1, "allow_writing_files": False}
+#: What the calls of the tables may name, besides hyperparameters and the data's n, p, categorical.
 NAMES = dict(all_estimators()) | {
     "LGBMClassifier": partial(lightgbm.LGBMClassifier, **LIGHTGBM),
     "LGBMRegressor": partial(lightgbm.LGBMRegressor, **LIGHTGBM),
     "XGBClassifier": partial(xgboost.XGBClassifier, n_jobs=1),
-    "CatBoostClassifier": partial(
-        catboost.CatBoostClassifier, thread_count=1, allow_writing_files=False
-    ),
+    "XGBRegressor": partial(xgboost.XGBRegressor, n_jobs=1),
+    "CatBoostClassifier": partial(catboost.CatBoostClassifier, **CATBOOST),
+    "CatBoostRegressor": partial(catboost.CatBoostRegressor, **CATBOOST),
     "make_pipeline": make_pipeline,
     "positive_part": positive_part,
     "f_regression": feature_selection.f_regression,
@@ -460,9 +468,14 @@ def quietly():
         yield
 
 
+def for_regression(space):
+    return SPACES[space].task == "regression"
+
+
 def compare(space, configuration, name):
     """Fit by the project and by hand; whether the pipeline fits at all."""
-    X, y, parts, categorical, n_classes = (regression_data if space == REGRESSION else data)(name)
+    of_task = regression_data if for_regression(space) else data
+    X, y, parts, categorical, n_classes = of_task(name)
     np.random.seed(7)  # nothing may depend on it, nor draw from it
     before = np.random.get_state()[1:3]
     with quietly():
@@ -520,9 +533,10 @@ RIDGE = {"algorithm": "ridge", "rescaler": "standard"}
 SHARED = {o.build for operators in SPACES["divbo"].stages.values() for o in operators}
 CASES = [
     (space, stage, operator)
-    for space in ("divbo", REGRESSION, "autogluon-like")
+    for space in TABLES
+    if space != "divbo-small"
     for stage, operators in SPACES[space].stages.items()
-    for operator in (o.name for o in operators if space != REGRESSION or o.build not in SHARED)
+    for operator in (o.name for o in operators if space == "divbo" or o.build not in SHARED)
 ]
 
 
@@ -530,16 +544,14 @@ CASES = [
 def test_every_operator(space, stage, operator):
     fixed = {
         "rescaler": STEADY | {"preprocessor": "none"},
-        "preprocessor": RIDGE if space == REGRESSION else LINEAR,
-        "algorithm": {} if space == "autogluon-like" else {"preprocessor": "none"},
+        "preprocessor": RIDGE if for_regression(space) else LINEAR,
+        "algorithm": {"preprocessor": "none"} if "preprocessor" in TABLES[space] else {},
     }[stage]
-    sets = ("wine", "binary", "mixed", "digits")
-    sets = ("noise", "coin") if space == "autogluon-like" else sets
-    slow = operator in ("extra_trees", "catboost") or (space, operator) in (
-        ("autogluon-like", "random_forest"),
-        (REGRESSION, "adaboost"),
-    )
-    configurations = draws(space, stage, operator, fixed, 2 if slow else 6)
+    autogluon = space.startswith("autogluon-like")
+    sets = ("noise", "coin") if autogluon else ("wine", "binary", "mixed", "digits")
+    slow = {"extra_trees", "catboost"} | ({"random_forest"} if autogluon else set())
+    slow |= {"adaboost"} if for_regression(space) else set()
+    configurations = draws(space, stage, operator, fixed, 2 if operator in slow else 6)
     fitted = [compare(space, c, sets[i % len(sets)]) for i, c in enumerate(configurations)]
     assert sum(fitted) >= 0.6 * len(fitted)
 
@@ -651,7 +663,7 @@ LIMITS = {
 @pytest.mark.parametrize("limit", LIMITS)
 def test_limits(limit):
     name, fixed = LIMITS[limit]
-    space = REGRESSION if "regression" in limit else "divbo"
+    space = "divbo for regression" if "regression" in limit else "divbo"
     for configuration in SPACES[space].sample(2, np.random.default_rng(1), fixed):
         assert compare(space, configuration, name)
 
@@ -672,7 +684,8 @@ def test_kernel_pca_of_many_rows(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("space", "operator"), [(s, o) for s, k, o in CASES if k == "algorithm" and s != REGRESSION]
+    ("space", "operator"),
+    [(s, o) for s, k, o in CASES if k == "algorithm" and not for_regression(s)],
 )
 def test_classes_that_the_training_rows_lack(space, operator):
     fixed = {"algorithm": operator}

@@ -1,14 +1,15 @@
 """Six of AutoGluon's learners with the hyperparameters that version 0.4 searches.
 
-Boosters stop early when the log loss of a held-out tenth of the training rows has not fallen for
-``PATIENCE`` trees; the trees up to the best one are kept. (AutoGluon stops by the metric on the
+Boosters stop early when the loss (the log loss; for regression, the squared error) of a held-out
+tenth of the training rows has not fallen for ``PATIENCE`` trees; the trees up to the best one are
+kept. (AutoGluon stops by the metric on the
 validation rows. Learners must not see these here, and the error of a tenth of the training rows is
 too coarse.)
 """
 
 import numpy as np
 from ConfigSpace import Categorical, Float, Integer
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 
 from ensemble_search.learners.classifiers import lightgbm_classifier
 from ensemble_search.learners.operators import SEED, operator
@@ -20,37 +21,46 @@ HELD_OUT = 0.1
 _LEARNING_RATE = {"bounds": (5e-3, 0.2), "log": True}
 
 
-class EarlyStopping(ClassifierMixin, BaseEstimator):
+class EarlyStopping(BaseEstimator):
     """Fit a booster with early stopping on held-out rows.
 
     Parameters
     ----------
     booster
-        Unfitted classifier whose ``fit`` takes rows for early stopping.
+        Unfitted classifier or regressor whose ``fit`` takes rows for early stopping.
     fit_arguments
         Function from these rows and their labels to the arguments of ``fit``.
     predict_arguments
-        Arguments of ``predict_proba``.
+        Arguments of ``predict_proba`` or ``predict``.
+    regression
+        Whether it is a regressor.
     """
 
-    def __init__(self, booster, fit_arguments, predict_arguments=None):
+    def __init__(self, booster, fit_arguments, predict_arguments=None, regression=False):
         self.booster = booster
         self.fit_arguments = fit_arguments
         self.predict_arguments = predict_arguments
+        self.regression = regression
 
     def fit(self, X, y):
-        """Fit; ValueError if no class has two rows."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        held = held_out(codes)
+        """Fit; ValueError if no class has two rows (regression: if there are no two rows)."""
+        if self.regression:
+            held = held_out(np.zeros(len(y), dtype=int))
+        else:
+            self.classes_, y = np.unique(y, return_inverse=True)
+            held = held_out(y)
         if not held.any():
             raise ValueError("no class has a row to spare for early stopping")
-        arguments = self.fit_arguments(X[held], codes[held])
-        self.booster.fit(X[~held], codes[~held], **arguments)
+        self.booster.fit(X[~held], y[~held], **self.fit_arguments(X[held], y[held]))
         return self
 
     def predict_proba(self, X):
         """Return class probabilities, of shape (n_samples, n_classes)."""
         return self.booster.predict_proba(X, **(self.predict_arguments or {}))
+
+    def predict(self, X):
+        """Return predictions of a regression, of shape (n_samples,)."""
+        return self.booster.predict(X, **(self.predict_arguments or {}))
 
 
 def held_out(codes: np.ndarray) -> np.ndarray:
@@ -76,22 +86,25 @@ def held_out(codes: np.ndarray) -> np.ndarray:
 )
 def lightgbm(values, data):
     """With and without random thresholds (``extra_trees``), two presets of AutoGluon."""
-    return EarlyStopping(
-        lightgbm_classifier(
-            data.threads,
-            n_estimators=TREES,
-            learning_rate=values["learning_rate"],
-            colsample_bytree=values["feature_fraction"],
-            min_child_samples=values["min_data_in_leaf"],
-            num_leaves=values["num_leaves"],
-            extra_trees=values["extra_trees"],
-            early_stopping_round=PATIENCE,
-        ),
-        _lightgbm_rows,
-    )
+    booster = lightgbm_classifier(data.threads, **lightgbm_arguments(values))
+    return EarlyStopping(booster, lightgbm_rows)
 
 
-def _lightgbm_rows(X, y) -> dict:
+def lightgbm_arguments(values) -> dict:
+    """Return the arguments of LightGBM."""
+    return {
+        "n_estimators": TREES,
+        "learning_rate": values["learning_rate"],
+        "colsample_bytree": values["feature_fraction"],
+        "min_child_samples": values["min_data_in_leaf"],
+        "num_leaves": values["num_leaves"],
+        "extra_trees": values["extra_trees"],
+        "early_stopping_round": PATIENCE,
+    }
+
+
+def lightgbm_rows(X, y) -> dict:
+    """Return the arguments of LightGBM's ``fit``."""
     return {"eval_X": (X,), "eval_y": (y,)}
 
 
@@ -109,20 +122,25 @@ def xgboost(values, data):
     """Histograms, on the processor."""
     from xgboost import XGBClassifier
 
-    booster = XGBClassifier(
-        n_estimators=TREES,
-        early_stopping_rounds=PATIENCE,
-        tree_method="hist",
-        device="cpu",
-        n_jobs=data.threads,
-        random_state=SEED,
-        verbosity=0,
+    return EarlyStopping(XGBClassifier(**xgboost_arguments(values, data)), xgboost_rows)
+
+
+def xgboost_arguments(values, data) -> dict:
+    """Return the arguments of XGBoost."""
+    return {
+        "n_estimators": TREES,
+        "early_stopping_rounds": PATIENCE,
+        "tree_method": "hist",
+        "device": "cpu",
+        "n_jobs": data.threads,
+        "random_state": SEED,
+        "verbosity": 0,
         **values,
-    )
-    return EarlyStopping(booster, _xgboost_rows)
+    }
 
 
-def _xgboost_rows(X, y) -> dict:
+def xgboost_rows(X, y) -> dict:
+    """Return the arguments of XGBoost's ``fit``."""
     return {"eval_set": [(X, y)], "verbose": False}
 
 
@@ -135,27 +153,34 @@ def catboost(values, data):
     """Writes no files, and limits threads in prediction too."""
     from catboost import CatBoostClassifier
 
-    booster = CatBoostClassifier(
-        iterations=TREES,
-        early_stopping_rounds=PATIENCE,
-        thread_count=data.threads,
-        random_seed=SEED,
-        allow_writing_files=False,
-        logging_level="Silent",
+    booster = CatBoostClassifier(**catboost_arguments(values, data))
+    return EarlyStopping(booster, catboost_rows, {"thread_count": data.threads})
+
+
+def catboost_arguments(values, data) -> dict:
+    """Return the arguments of CatBoost."""
+    return {
+        "iterations": TREES,
+        "early_stopping_rounds": PATIENCE,
+        "thread_count": data.threads,
+        "random_seed": SEED,
+        "allow_writing_files": False,
+        "logging_level": "Silent",
         **values,
-    )
-    return EarlyStopping(booster, _catboost_rows, {"thread_count": data.threads})
+    }
 
 
-def _catboost_rows(X, y) -> dict:
+def catboost_rows(X, y) -> dict:
+    """Return the arguments of CatBoost's ``fit``."""
     return {"eval_set": (X, y)}
 
 
-def _forest(values, data) -> dict:
+def forest_arguments(values, data) -> dict:
+    """Return the arguments of a forest."""
     return {
+        **values,
         "n_estimators": 300,
         "max_leaf_nodes": 15_000,
-        "criterion": values["criterion"],
         "n_jobs": data.threads,
         "random_state": SEED,
     }
@@ -166,7 +191,7 @@ def random_forest(values, data):
     """300 trees."""
     from sklearn.ensemble import RandomForestClassifier
 
-    return RandomForestClassifier(**_forest(values, data))
+    return RandomForestClassifier(**forest_arguments(values, data))
 
 
 @operator(Categorical("criterion", ["gini", "entropy"], default="gini"))
@@ -174,7 +199,7 @@ def extra_trees(values, data):
     """300 trees."""
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return ExtraTreesClassifier(**_forest(values, data))
+    return ExtraTreesClassifier(**forest_arguments(values, data))
 
 
 @operator(Categorical("weights", ["uniform", "distance"], default="uniform"))
@@ -184,10 +209,12 @@ def knn(values, data):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    neighbours = KNeighborsClassifier(
-        n_neighbors=min(5, data.n_samples), weights=values["weights"], n_jobs=data.threads
-    )
-    return make_pipeline(StandardScaler(), neighbours)
+    return make_pipeline(StandardScaler(), KNeighborsClassifier(**knn_arguments(values, data)))
+
+
+def knn_arguments(values, data) -> dict:
+    """Return the arguments of nearest neighbours."""
+    return {"n_neighbors": min(5, data.n_samples), "n_jobs": data.threads, **values}
 
 
 LEARNERS = (lightgbm, xgboost, catboost, random_forest, extra_trees, knn)

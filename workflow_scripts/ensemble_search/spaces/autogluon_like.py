@@ -13,6 +13,7 @@ class AutogluonLike(Divbo):
     modules: ClassVar = (
         "catboost",
         "ensemble_search.learners.autogluon",
+        "ensemble_search.learners.autogluon_regressors",
         "lightgbm",
         "sklearn.ensemble",
         "sklearn.neighbors",
@@ -21,11 +22,11 @@ class AutogluonLike(Divbo):
         "xgboost",
     )
     libraries: ClassVar = ("catboost", "xgboost")
-    tasks: ClassVar = ("classification",)
 
     @cached_property
     def stages(self):
         """As in :class:`Divbo`."""
-        from ensemble_search.learners import autogluon
+        from ensemble_search.learners import autogluon, autogluon_regressors
 
-        return {"algorithm": autogluon.LEARNERS}
+        module = autogluon_regressors if self.task == "regression" else autogluon
+        return {"algorithm": module.LEARNERS}
