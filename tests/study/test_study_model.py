@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.run import JOB
 from ensemble_search.study import model, schema
@@ -466,3 +467,18 @@ def test_slices_of_surrogates_change_only_with_their_part_of_the_study():
     sizes = Jobs(model.check(changed("surrogates", SURROGATES | {"sizes": [25, 100]})))
     assert before.surrogate("forest-kernel", 3) != sizes.surrogate("forest-kernel", 3)
     assert before.configurations("wine") == sizes.configurations("wine")
+
+
+def test_a_space_without_a_form_for_the_task(monkeypatch):
+    monkeypatch.setattr(plugins.load("spaces", "divbo-small"), "tasks", ("classification",))
+    with pytest.raises(UserError, match="space: 'divbo-small' has no form for regression, which"):
+        model.check(changed("metric", "squared-error") | {"space": "divbo-small"})
+
+
+def test_the_metric_decides_the_task():
+    assert model.check(GOOD).task == "classification"
+    numbers = model.check(changed("metric", "squared-error"))
+    assert numbers.task == "regression"
+    assert {d.source["task"] for d in numbers.datasets.values()} == {"regression"}
+    assert Jobs(numbers).source_key("wine") == "sklearn-wine-regression"
+    assert Jobs(model.check(GOOD)).source_key("wine") == "sklearn-wine"

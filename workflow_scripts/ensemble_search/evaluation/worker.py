@@ -41,6 +41,7 @@ LEFTOVER_SHARE = 0.25
 MODULES = (
     "ensemble_search.learners.pipeline",
     "ensemble_search.learners.preprocessors",
+    "ensemble_search.learners.regression_preprocessors",
     "ensemble_search.learners.rescalers",
     "lightgbm",
     "sklearn.calibration",

@@ -101,7 +101,6 @@ def test_nothing_is_left_to_do_and_all_is_whole(made):
     ("change", "message"),
     [
         ({"metric": "error"}, "target 'target': holds 214 distinct numbers; for a regression, set"),
-        ({"space": "autogluon-like"}, "space: 'autogluon-like' has no form for regression"),
         (
             {
                 "ensembles": REGRESSION["ensembles"]
