@@ -16,6 +16,7 @@ from ensemble_search.metrics.log_loss import LogLoss
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.esmbo import EnsembleSequentialOptimization
 from ensemble_search.problems.classification import Classification
+from ensemble_search.study import model as studies
 from support.toy_space import ToySpace, history
 
 
@@ -109,3 +110,25 @@ def test_esmbo_learns_the_losses_on_the_bootstrap_in_turn(failed, monkeypatch):
     assert got != plain.suggest(past, np.random.default_rng(1))
     monkeypatch.setitem(past.__dict__, "errors", targets)  # the cached property
     assert got == plain.suggest(past, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(("evaluations", "expected"), [(150, 75), (41, 20), (1, 1), (None, 75)])
+def test_by_default_there_are_half_as_many_bootstraps_as_evaluations(evaluations, expected):
+    assert AgnosticBayes().planned(evaluations).bootstraps == expected
+    assert AgnosticBayes(bootstraps=9).planned(evaluations).bootstraps == 9
+    assert EnsembleSequentialOptimization().planned(evaluations).bootstraps == expected
+    assert EnsembleSequentialOptimization(bootstraps=9).planned(evaluations).bootstraps == 9
+    budget = {"evaluations": evaluations} if evaluations else {"seconds": 60.0}
+    ensembles = {"b": {"type": "best"}, "a": {"type": "agnostic-bayes"}}
+    methods = {"RS": {"search": "r", "ensemble": "a"}}
+    study = studies.check(
+        {
+            "study": "s",
+            "datasets": {"wine": {"sklearn": "wine"}},
+            "budget": budget,
+            "searches": {"r": {"optimizer": "random"}},
+            "ensembles": ensembles,
+            "methods": methods,
+        }
+    )
+    assert study.ensembles["a"]["bootstraps"] == expected

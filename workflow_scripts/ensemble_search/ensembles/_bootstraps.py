@@ -8,6 +8,11 @@ SEED = 0
 """Of the bootstraps, in all searches: a search and its ensemble must have the same ones."""
 
 
+def number(evaluations: int | None) -> int:
+    """Return how many bootstraps there are by default: half the evaluations; 75 if None."""
+    return 75 if evaluations is None else max(1, evaluations // 2)
+
+
 def counts(numbers: range, rows: int, ratio: float = 1.0) -> np.ndarray:
     """Return how often each row is in bootstraps, int, of shape (len(numbers), rows).
 

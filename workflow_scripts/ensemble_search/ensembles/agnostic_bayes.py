@@ -22,7 +22,8 @@ class AgnosticBayes(Ensemble):
     Attributes
     ----------
     bootstraps
-        Their number. Default 75: half the evaluations of the ESMBO paper.
+        Their number. Default: half the study's evaluations, as in the ESMBO paper, or 75, which it
+        had, if the budget is in seconds.
     ratio
         Size of a bootstrap over the number of validation rows. Default 1, as in the paper; the
         authors' code has 0.5, which spreads the weight over more models.
@@ -32,9 +33,15 @@ class AgnosticBayes(Ensemble):
         regression has the mean only.
     """
 
-    bootstraps: int = Field(75, ge=1, le=10_000)
+    bootstraps: int | None = Field(None, ge=1, le=10_000)
     ratio: float = Field(1.0, gt=0, le=1)
     combine: Literal["vote", "mean"] = "vote"
+
+    def planned(self, evaluations: int | None) -> "AgnosticBayes":
+        """See :meth:`Ensemble.planned`."""
+        return self.model_copy(
+            update={"bootstraps": self.bootstraps or _bootstraps.number(evaluations)}
+        )
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""
@@ -45,7 +52,8 @@ class AgnosticBayes(Ensemble):
         ok = np.flatnonzero(~np.isnan(pool.errors))
         if not len(ok):
             return [None] * len(pool.errors)
-        counts = _bootstraps.counts(range(self.bootstraps), len(pool.labels), self.ratio)
+        numbers = range(self.bootstraps or _bootstraps.number(None))
+        counts = _bootstraps.counts(numbers, len(pool.labels), self.ratio)
         losses = _bootstraps.losses(counts, pool.labels, pool.predictions[ok], pool.problem.metric)
         lowest = np.minimum.accumulate(losses)
         votes = self.combine == "vote" and pool.problem.task == CLASSIFICATION

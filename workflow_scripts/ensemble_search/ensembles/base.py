@@ -161,6 +161,13 @@ class Ensemble(BaseModel, ABC):
     #: Whether it uses ``pool.refit``; its jobs then get the resources of a search.
     refits: ClassVar[bool] = False
 
+    def planned(self, evaluations: int | None) -> "Ensemble":
+        """Return this ensemble for a study's budget of evaluations (None: it is in seconds).
+
+        Called when a study is read; one that depends on the budget stores it in a setting.
+        """
+        return self
+
     @property
     def modules(self) -> list[str]:
         """Modules that the ensemble loads by name, such as a metric of its settings."""

@@ -19,16 +19,26 @@ class EnsembleSequentialOptimization(BayesianOptimization):
     The original has a Gaussian process; here, all else is as in BO.
     """
 
-    bootstraps: int = Field(
-        75, ge=1, le=10_000, description="Bootstraps; the paper has half the evaluations."
+    bootstraps: int | None = Field(
+        None,
+        ge=1,
+        le=10_000,
+        description="Bootstraps; by default half the evaluations, as in the paper, or 75, which it "
+        "had, if the budget is in seconds.",
     )
     ratio: float = Field(
         1.0, gt=0, le=1, description="Size of a bootstrap over the number of validation rows."
     )
 
+    def planned(self, evaluations: int | None) -> "EnsembleSequentialOptimization":
+        """See :meth:`Optimizer.planned`."""
+        return self.model_copy(
+            update={"bootstraps": self.bootstraps or _bootstraps.number(evaluations)}
+        )
+
     def targets(self, history: History) -> np.ndarray:
         """Return the losses on the current bootstrap, of shape (n,)."""
-        turn = len(history) % self.bootstraps
+        turn = len(history) % (self.bootstraps or _bootstraps.number(None))
         counts = _bootstraps.counts(range(turn, turn + 1), len(history.labels), self.ratio)
         losses = _bootstraps.losses(
             counts, history.labels, history.predictions, history.problem.metric

@@ -14,10 +14,10 @@ KIND, KEY = "ensembles", "type"
 
 
 def make(study: "Study", name: str):
-    """Create an ensemble of the study."""
+    """Create an ensemble of the study, and tell it the budget."""
     made = plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
     check_task(made, study.task, f"ensembles.{name}")
-    return made
+    return made.planned(study.budget.evaluations)
 
 
 def problems(study: "Study") -> Iterator[str]:
