@@ -47,7 +47,7 @@ class InstantEvaluator:
         learner = hostile_space.HostileSpace().pipeline(values, self.data.categorical, 1)
         learner.fit(self.data.X_train.copy(), self.data.y_train.copy())
         predictions = [
-            align(learner.predict_proba(X), learner.classes_, len(X), self.data.n_classes)
+            align(learner.predict_proba(X), learner.classes_, len(X), self.data.n_outputs)
             for X in (self.data.X_validation, self.data.X_test)
         ]
         return Evaluation("ok", *predictions, 1.0, 1.0, 0.5, 1.0, None, None)

@@ -83,7 +83,7 @@ def pipelines() -> dict:
         with warnings.catch_warnings(action="ignore"):
             made.fit(inputs.X_train.copy(), inputs.y_train.copy())
         y = inputs.y_validation
-        p = align(made.predict_proba(inputs.X_validation), made.classes_, len(y), inputs.n_classes)
+        p = align(made.predict_proba(inputs.X_validation), made.classes_, len(y), inputs.n_outputs)
         found[f"{i + 1} {configuration['algorithm']}"] = {
             "configuration": dict(configuration),
             "error": float(np.mean(p.argmax(axis=1) != y)),
