@@ -4,8 +4,9 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.ensembles.greedy.base import Ties
 from ensemble_search.ensembles.greedy.forward_selection import current
-from ensemble_search.ensembles.selection import Ties, select
+from ensemble_search.ensembles.selection import select
 
 
 class Population(Ensemble):

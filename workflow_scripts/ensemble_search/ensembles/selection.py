@@ -10,22 +10,18 @@ of (selected + a) for every model a. Two shortcuts leave the result unchanged:
 """
 
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from ensemble_search.ensembles.base import RESOLUTION, Ensemble, Members, Pool
+from ensemble_search.ensembles.base import RESOLUTION, Members, Pool
+from ensemble_search.ensembles.greedy.base import GreedyEnsemble, Ties
 from ensemble_search.ensembles.greedy.running_sums import make_sums, right_probabilities
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
-from ensemble_search.runtime import plugins
-from ensemble_search.runtime.errors import UserError
-
-Ties = Literal["random", "selected-first", "log-loss"]
 
 
-class Selection(Ensemble):
+class Selection(GreedyEnsemble):
     """Greedy selection with replacement from all evaluations so far.
 
     Attributes
@@ -36,39 +32,12 @@ class Selection(Ensemble):
     use_best
         Keep only the shortest prefix of the selection with the lowest error, as AutoGluon does.
         Default False: keep all rounds, as the DivBO paper and auto-sklearn do.
-    ties
-        Which of the models with the fewest errors a round adds. ``random`` (default): any, as in
-        auto-sklearn. ``selected-first``: one already selected, as in AutoGluon. ``log-loss``: the
-        one that minimises the log loss of the mean probability (:func:`log_losses`). Remaining ties
-        are broken uniformly at random.
-    metric
-        Loss that the rounds minimise, a file in metrics/. Default: the study's.
+    ties, metric
+        See ``GreedyEnsemble``.
     """
 
     size: int = Field(25, ge=1, le=1000)
     use_best: bool = False
-    ties: Ties = "random"
-    metric: str | None = None
-
-    @field_validator("metric")
-    @classmethod
-    def _is_a_metric(cls, name: str | None) -> str | None:
-        """Refuse a metric that does not exist."""
-        if name is not None:
-            try:
-                plugins.load("metrics", name)
-            except UserError as error:
-                raise ValueError(str(error)) from None
-        return name
-
-    @property
-    def modules(self) -> list[str]:
-        """The metric's module, unless it is the study's."""
-        return [plugins.module_name("metrics", self.metric)] if self.metric else []
-
-    def _minimised(self, pool: Pool) -> Metric:
-        """Return the loss that the rounds minimise."""
-        return plugins.load("metrics", self.metric)() if self.metric else pool.problem.metric
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`; :func:`select` among the successes."""
@@ -82,7 +51,7 @@ class Selection(Ensemble):
             pool.seed,
             ties=self.ties,
             use_best=self.use_best,
-            metric=self._minimised(pool),
+            metric=self.minimised(pool),
         )
         return Members(ok[chosen.indices], chosen.weights)
 
@@ -96,7 +65,7 @@ class Selection(Ensemble):
             self.size,
             pool.seed,
             self.ties,
-            self._minimised(pool),
+            self.minimised(pool),
         )
         result: list[Members | None] = []
         members, counts = None, {}

@@ -5,7 +5,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from ensemble_search.ensembles.selection import Ties, select
+from ensemble_search.ensembles.greedy.base import Ties
+from ensemble_search.ensembles.selection import select
 from ensemble_search.optimizers._model_based.acquisition import Candidates, descending_ranks
 from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bo import BayesianOptimization, surrogate_name

@@ -1,0 +1,71 @@
+"""Selection on bootstraps: plain loops, and its tie with agnostic Bayes."""
+
+import numpy as np
+import pytest
+
+from ensemble_search.ensembles.agnostic_bayes import AgnosticBayes
+from ensemble_search.ensembles.base import Pool
+from ensemble_search.ensembles.bootstrap_selection import BootstrapSelection
+from ensemble_search.ensembles.selection import Selection
+from ensemble_search.metrics.brier import Brier
+from ensemble_search.problems.classification import Classification
+
+
+def make_pool(n: int, rows: int, n_classes: int) -> Pool:
+    rng = np.random.default_rng([n, rows, n_classes])
+    labels = rng.integers(n_classes, size=rows)
+    odds = np.exp(rng.normal(size=(n, rows, n_classes)) + np.eye(n_classes)[labels])
+    problem = Classification(Brier())
+    predictions = problem.compress((odds / odds.sum(axis=2, keepdims=True)).astype(np.float32))
+    errors = np.array([problem.metric.loss(labels, p) for p in predictions])
+    return Pool(predictions, labels, errors, 4, problem)
+
+
+@pytest.mark.parametrize(("n_classes", "ratio"), [(2, 1.0), (3, 0.6)])
+def test_weights_are_shares_of_the_selections(n_classes, ratio):
+    """Plain loops over bootstraps, drawn as documented, rounds and models; losses do not tie."""
+    pool = make_pool(9, 30, n_classes)
+    size = max(1, round(ratio * 30))
+    times = np.zeros(9)
+    for number in range(6):
+        rows = np.random.default_rng([0, number]).integers(30, size=size)
+        path: list[int] = []
+        for _ in range(3):
+            losses = [
+                pool.problem.metric.loss(
+                    pool.labels[rows], pool.predictions[[*path, i]][:, rows].mean(axis=0)
+                )
+                for i in range(9)
+            ]
+            path.append(int(np.argmin(losses)))
+        for i in path:
+            times[i] += 1
+    members = BootstrapSelection(size=3, bootstraps=6, ratio=ratio).build(pool)
+    assert members.indices.tolist() == np.flatnonzero(times).tolist()
+    np.testing.assert_allclose(members.weights, times[times > 0] / 18)
+
+
+def test_one_round_is_agnostic_bayes():
+    pool = make_pool(12, 40, 3)
+    one = BootstrapSelection(size=1, bootstraps=20).build_prefixes(pool)
+    other = AgnosticBayes(bootstraps=20, combine="mean").build_prefixes(pool)
+    for a, b in zip(one, other, strict=True):
+        assert a.indices.tolist() == b.indices.tolist()
+        np.testing.assert_allclose(a.weights, b.weights)
+
+
+def test_it_fits_less_noise_than_selection_on_all_rows():
+    """Of models that guess, selection finds some that are right together; bootstraps fewer."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=60)
+    predictions = rng.random((100, 60, 1)).astype(np.float32)
+    errors = np.array([((p[:, 0] > 0.5) != labels).mean() for p in predictions])
+    pool = Pool(predictions, labels, errors, 0)
+
+    def wrong(members) -> float:
+        return ((members.predict(predictions)[:, 0] > 0.5) != labels).mean()
+
+    plain = Selection(size=25).build(pool)
+    fitted = BootstrapSelection(bootstraps=10, size=5).build(pool)
+    assert wrong(plain) < wrong(fitted) < errors.min()
+    assert len(fitted.indices) > len(plain.indices)
