@@ -31,6 +31,7 @@ def main() -> None:
         sources.read(arguments.source, arguments.openml, arguments.output),
         arguments.source.get("columns"),
         arguments.source.get("task", "classification"),
+        arguments.source.get("classes"),
     )
     normalise.write(frame, description, arguments.output)
     if line := changes.remember(arguments.output, description):

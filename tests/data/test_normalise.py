@@ -369,6 +369,27 @@ def test_a_target_that_is_no_regression(target, message):
         normalise.normalise(raw, task="regression")
 
 
+def chosen(classes, target):
+    raw = Raw(pd.DataFrame({"x": range(len(target)), "y": target}), "y", "set", {"sklearn": "set"})
+    return normalise.normalise(raw, classes=classes)
+
+
+@pytest.mark.parametrize("kind", [str, int, float])
+def test_classes_are_chosen_and_merged(kind):
+    target = [kind(i % 5) for i in range(20)]
+    frame, described = chosen(["0", [2, "1"]], target)  # whole numbers have no decimal point
+    assert described["classes"] == {"0": 4, "2+1": 8}
+    assert frame["x"].tolist() == [i for i in range(20) if i % 5 < 3]
+    assert frame["y"].tolist() == ["0" if i % 5 == 0 else "2+1" for i in range(20) if i % 5 < 3]
+    assert "8 rows of other classes than those of the study left out" in described["notes"]
+    assert chosen([0, 1, 2, 3, 4], target)[0]["y"].tolist() == [str(i % 5) for i in range(20)]
+
+
+def test_a_class_that_is_not_there():
+    with pytest.raises(UserError, match="classes: .* has no class 'c'; known: a, b"):
+        chosen(["b", ["a", "c"]], list("ab") * 5)
+
+
 def test_many_classes_are_no_regression():
     labels = np.repeat(np.arange(26), 3)
     assert len(run(x=range(78), y=labels)[1]["classes"]) == 26

@@ -44,6 +44,8 @@ def test_keys_name_folders():
     assert sources.source_key({"openml": 772, "version": 2, "md5": "0" * 32}) == "openml-772"
     assert sources.source_key({"sklearn": "digits"}) == "sklearn-digits"
     assert sources.source_key({"sklearn": "digits", "task": "classification"}) == "sklearn-digits"
+    two = [sources.source_key({"sklearn": "digits", "classes": c}) for c in ([1, 2], [[1, 2], 3])]
+    assert len({*two, "sklearn-digits"}) == 3
     numbers = sources.source_key({"openml": 772, "target": "depth", "task": "regression"})
     assert re.fullmatch("openml-772-[0-9a-f]{8}-regression", numbers)
     digest = hashlib.sha256(b"data/my file.csv\nlabel").hexdigest()[:8]
@@ -484,6 +486,7 @@ def test_what_is_no_file_or_cannot_be_reached(tmp_path, monkeypatch):
     long = {"file": "a" * 250 + ".csv", "target": "y", "columns": {"drop": ["a"]}}
     assert len(sources.source_key(long)) == 255
     assert len(sources.source_key(long | {"task": "regression"})) == 255
+    assert len(sources.source_key(long | {"classes": ["a", "b"]})) == 255
 
 
 @pytest.mark.parametrize("what", ["changes", "vanishes", "is denied"])

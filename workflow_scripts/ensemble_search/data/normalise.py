@@ -15,6 +15,7 @@ from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.runtime.plugins import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,10 @@ MAX_FRACTIONS, MAX_INTEGERS = 10, 100
 
 
 def normalise(
-    raw: Raw, columns: Mapping[str, Sequence[str]] | None = None, task: str = CLASSIFICATION
+    raw: Raw,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    task: str = CLASSIFICATION,
+    classes: Sequence[Any] | None = None,
 ) -> tuple["pd.DataFrame", dict[str, Any]]:
     """Convert a data set to ``dataset.parquet`` and ``dataset.json``.
 
@@ -43,6 +47,9 @@ def normalise(
         Names of columns by role (``roles.ROLES``), as in a study.
     task
         ``classification`` or ``regression``.
+    classes
+        Which classes there are: labels, or lists of labels that are one class; rows of others are
+        left out. Default: all.
 
     Returns
     -------
@@ -57,7 +64,7 @@ def normalise(
         If there are no rows or features, values are neither numbers, booleans, dates nor text, the
         target does not suit the task (one value only; a class with fewer than three rows, or many
         distinct numbers; in regression, what is no finite number), or a column cannot have its
-        role.
+        role, or ``classes`` names a label that is not there.
     """
     import pandas as pd
 
@@ -73,11 +80,17 @@ def normalise(
         frame = frame[frame[raw.target].notna()].reset_index(drop=True)
         notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
     about = f"{what}: target '{raw.target}'"
+    if classes:
+        merged = _merged(text(frame[raw.target]), classes, about)
+        if others := int(merged.isna().sum()):
+            notes.append(f"{others} rows of other classes than those of the study left out")
+        frame = frame.assign(**{raw.target: merged})[merged.notna()].reset_index(drop=True)
+    counts: dict[str, int] = {}
     if task == REGRESSION:
-        labels, classes = _numbers(frame[raw.target], about), {}
+        labels = _numbers(frame[raw.target], about)
     else:
         labels = _labels(frame[raw.target], about)
-        classes = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
+        counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
         notes += _twins(labels)
 
     taken: dict[str, pd.Series] = {}
@@ -116,7 +129,7 @@ def normalise(
         "asked": asked,
         "left_out": left_out,
         "prepared": prepare.width(result, kinds, asked),
-        "classes": classes,
+        "classes": counts,
         "notes": notes,
     }
     return result, description
@@ -197,6 +210,17 @@ def _labels(target, what: str) -> "pd.Series":
             f"validation and test need {SMALLEST_CLASS} at least; merge or remove it"
         )
     return labels
+
+
+def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
+    """Replace labels by those of the classes of a study, such as ``1+2``; others are missing."""
+    groups = [[str(label) for label in (c if isinstance(c, list) else [c])] for c in classes]
+    new = {label: "+".join(group) for group in groups for label in group}
+    known = sorted(labels.unique())
+    for label in new:
+        if label not in known:
+            raise UserError(f"classes: {what} has no class '{label}'; {nearest(label, known)}")
+    return labels.map(new)
 
 
 def _twins(labels) -> list[str]:

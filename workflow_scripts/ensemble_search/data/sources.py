@@ -7,6 +7,7 @@ workflow uses it for folder names.
 """
 
 import hashlib
+import json
 import re
 import stat
 from collections.abc import Mapping
@@ -22,9 +23,9 @@ from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 KEYS = {
-    "openml": {"openml", "version", "md5", "target", "columns", "task"},
-    "file": {"file", "target", "columns", "task"},
-    "sklearn": {"sklearn", "columns", "task"},
+    "openml": {"openml", "version", "md5", "target", "columns", "classes", "task"},
+    "file": {"file", "target", "columns", "classes", "task"},
+    "sklearn": {"sklearn", "columns", "classes", "task"},
 }
 LARGEST_ID = 10**9
 BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
@@ -65,7 +66,24 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     if kind == "file" and not source.get("target"):
         raise UserError(f"{where}.target: is missing; name the column that is to be predicted")
     roles.check(source.get("columns", {}), f"{where}.columns")
+    if "classes" in source:
+        _check_classes(source["classes"], source.get("task"), f"{where}.classes")
     return kind
+
+
+def _check_classes(classes: Any, task: str | None, where: str) -> None:
+    """Check that classes are two or more labels or lists of labels, each label once."""
+    groups = (
+        [c if isinstance(c, list) else [c] for c in classes] if isinstance(classes, list) else []
+    )
+    labels = [label for group in groups for label in group]
+    if len(groups) < 2 or not all(groups) or not all(type(v) in (str, int) for v in labels):
+        raise UserError(f"{where}: {classes!r} is no list of two classes or more, as [[a, b], c]")
+    for label in labels:
+        if [*map(str, labels)].count(str(label)) > 1:
+            raise UserError(f"{where}: '{label}' stands twice; keep one")
+    if task == REGRESSION:
+        raise UserError(f"{where}: a regression has no classes; remove the key")
 
 
 def _unencodable(text: str) -> bool:
@@ -80,8 +98,8 @@ def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
     ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``; with
-    ``columns`` 8 more hex digits, with another ``target`` at OpenML too, and with ``task:
-    regression`` that word; at most 255 characters.
+    ``columns``, ``classes`` or another ``target`` at OpenML 8 more hex digits each, and with
+    ``task: regression`` that word; at most 255 characters.
 
     Raises
     ------
@@ -90,6 +108,8 @@ def source_key(source: Mapping[str, Any]) -> str:
     """
     kind = source_kind(source)
     word = f"-{REGRESSION}" if source.get("task") == REGRESSION else ""
+    if classes := source.get("classes"):
+        word += f"-{hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]}"
     suffix = roles.suffix(source.get("columns", {})) + word
     if kind == "file":
         stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[: 232 - len(word)]
