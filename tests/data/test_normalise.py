@@ -386,7 +386,7 @@ def test_classes_are_chosen_and_merged(kind):
 
 
 def test_a_class_that_is_not_there():
-    with pytest.raises(UserError, match="classes: .* has no class 'c'; known: a, b"):
+    with pytest.raises(UserError, match=r"classes: .* has no class 'c'; known: a, b"):
         chosen(["b", ["a", "c"]], list("ab") * 5)
 
 
