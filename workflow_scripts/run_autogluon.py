@@ -116,7 +116,7 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
         validation = _frame(inputs.X_validation).assign(**{LABEL: inputs.y_validation})
     predictor = TabularPredictor(
         label=LABEL,
-        problem_type="binary" if inputs.n_classes == 2 else "multiclass",
+        problem_type="binary" if inputs.n_outputs == 2 else "multiclass",
         eval_metric="accuracy",
         path=f"{folder}/models",
         verbosity=2,
