@@ -2,9 +2,8 @@
 
 Boosters stop early when the loss (the log loss; for regression, the squared error) of a held-out
 tenth of the training rows has not fallen for ``PATIENCE`` trees; the trees up to the best one are
-kept. (AutoGluon stops by the metric on the
-validation rows. Learners must not see these here, and the error of a tenth of the training rows is
-too coarse.)
+kept. (AutoGluon stops by the metric on the validation rows. Learners must not see these here, and
+the error of a tenth of the training rows is too coarse.)
 """
 
 import numpy as np

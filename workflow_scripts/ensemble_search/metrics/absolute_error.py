@@ -2,19 +2,15 @@
 
 import numpy as np
 
-from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.base import MeanLoss
 from ensemble_search.runtime.names import REGRESSION
 
 
-class AbsoluteError(Metric):
+class AbsoluteError(MeanLoss):
     """Mean absolute error of standardised values: in standard deviations of the training rows."""
 
     title = "absolute error"
     task = REGRESSION
-
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
-        """See :meth:`Metric.loss`."""
-        return float(np.mean(self.losses(labels, predictions)))
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """See :meth:`Metric.losses`."""

@@ -54,7 +54,19 @@ class Metric(ABC):
         return None
 
 
-class SquaredDistance(Metric):
+class MeanLoss(Metric):
+    """Base of the metrics that are means of the samples' losses."""
+
+    @abstractmethod
+    def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+        """See :meth:`Metric.losses`."""
+
+    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        """See :meth:`Metric.loss`."""
+        return float(np.mean(self.losses(labels, predictions)))
+
+
+class SquaredDistance(MeanLoss):
     """Base of the metrics that are squared distances, for which selection has a faster way."""
 
     @abstractmethod
@@ -69,10 +81,6 @@ class SquaredDistance(Metric):
         factor
             Positive.
         """
-
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
-        """See :meth:`Metric.loss`."""
-        return float(np.mean(self.losses(labels, predictions)))
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """See :meth:`Metric.losses`."""

@@ -2,18 +2,14 @@
 
 import numpy as np
 
-from ensemble_search.metrics.base import Metric, predicted_labels
+from ensemble_search.metrics.base import MeanLoss, predicted_labels
 
 
-class Error(Metric):
+class Error(MeanLoss):
     """Share of misclassified samples: 1 - accuracy."""
 
     title = "error"
     percent = True
-
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
-        """See :meth:`Metric.loss`."""
-        return float(np.mean(self.losses(labels, predictions)))
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """See :meth:`Metric.losses`: 1 where the label is wrong, else 0."""

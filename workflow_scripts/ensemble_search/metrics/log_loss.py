@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.base import MeanLoss
 
 #: Resolution of stored probabilities, to which lower ones are clipped.
 LOWEST = float(np.finfo(np.float32).eps)
 
 
-class LogLoss(Metric):
+class LogLoss(MeanLoss):
     """Mean negative log probability of the true label, in nats.
 
     Probabilities are clipped below at 2^-23, the resolution of a float32.
@@ -16,10 +16,6 @@ class LogLoss(Metric):
 
     title = "log loss"
     worst = float(-np.log(LOWEST))
-
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
-        """See :meth:`Metric.loss`."""
-        return float(np.mean(self.losses(labels, predictions)))
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """See :meth:`Metric.losses`."""
