@@ -46,6 +46,10 @@ class BayesianOptimization(Optimizer):
     interleave: float = Field(
         0.2, ge=0, le=1, description="Probability that a random configuration is suggested."
     )
+    draws: Literal["uniform", "sobol"] = Field(
+        "uniform",
+        description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
+    )
     batch: int = Field(
         1, ge=1, le=1000, description="Configurations suggested at a time, for several workers."
     )
@@ -105,7 +109,13 @@ class BayesianOptimization(Optimizer):
 
         starts = self._starts(history, targets, improvement, ties)
         candidates = propose(
-            history.space, starts, improvement, climb, size=self.candidates, steps=self.steps
+            history.space,
+            starts,
+            improvement,
+            climb,
+            size=self.candidates,
+            steps=self.steps,
+            sobol=self.draws == "sobol",
         )
         mean, std = model(candidates.vectors)
         gain = expected_improvement(mean, std, best)

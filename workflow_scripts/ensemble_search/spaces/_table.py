@@ -70,6 +70,10 @@ class TableSpace(Space):
             )
         return rows[rng.permutation(len(rows))[:size]]
 
+    def sobol_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """As :meth:`sample_points`: a table has no other points."""
+        return self.sample_points(size, rng)
+
     def neighbour_points(
         self, old: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -242,17 +242,36 @@ class Space(ABC):
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
     ) -> np.ndarray:
         """As :meth:`sample`, but return points, of shape (size, n_hyperparameters)."""
-        fixed = {**self.fixed, **(fixed or {})}
-        given = [(self.index[name], value) for name, value in fixed.items()]
-        entries = {i: self.columns[i].entry(value) for i, value in given}
+        entries = self._entries({**self.fixed, **(fixed or {})})
         points = np.empty((0, len(self.columns)))
         while len(points) < size:
-            drawn = rng.random((size - len(points), len(self.columns)))
-            for i, column in enumerate(self.columns):
-                drawn[:, i] = entries[i] if i in entries else column.draw(drawn[:, i])
-            self._deactivate(drawn)
-            points = np.concatenate([points, drawn[~self._forbidden(drawn)]])
+            uniform = rng.random((size - len(points), len(self.columns)))
+            points = np.concatenate([points, self._legal(uniform, entries)])
         return points
+
+    def sobol_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the legal ones of ``size`` points of a scrambled Sobol sequence.
+
+        They fill the space more evenly than :meth:`sample_points`.
+        """
+        from scipy.stats.qmc import Sobol
+
+        sequence = Sobol(len(self.columns), rng=rng)
+        uniform = sequence.random_base2(max(size - 1, 0).bit_length())[:size]
+        return self._legal(uniform, self._entries(self.fixed))
+
+    def _entries(self, fixed: Mapping[str, Any]) -> dict[int, float]:
+        """Return the entries of values, by the index of the hyperparameter."""
+        given = [(self.index[name], value) for name, value in fixed.items()]
+        return {i: self.columns[i].entry(value) for i, value in given}
+
+    def _legal(self, uniform: np.ndarray, entries: Mapping[int, float]) -> np.ndarray:
+        """Return the legal points of numbers in [0, 1), of shape (n, n_hyperparameters)."""
+        points = np.empty_like(uniform)
+        for i, column in enumerate(self.columns):
+            points[:, i] = entries[i] if i in entries else column.draw(uniform[:, i])
+        self._deactivate(points)
+        return points[~self._forbidden(points)]
 
     def neighbour_points(
         self, old: np.ndarray, rng: np.random.Generator
@@ -336,6 +355,11 @@ class Space(ABC):
     @cached_property
     def _defaults(self) -> np.ndarray:
         return np.array([column.default for column in self.columns])
+
+    @cached_property
+    def conditional(self) -> bool:
+        """Whether some hyperparameters are inactive at times."""
+        return bool(self._conditions)
 
     @cached_property
     def _conditions(self) -> list[tuple[Any, list[int]]]:

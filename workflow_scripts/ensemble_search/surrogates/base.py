@@ -7,6 +7,7 @@ so a surrogate object itself never changes.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -19,6 +20,9 @@ class PerformanceSurrogate(BaseModel, ABC):
     """Predicts validation errors of configurations, with standard deviations (M_perf)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: Whether it suits spaces in which hyperparameters are inactive at times.
+    suits_conditions: ClassVar[bool] = True
 
     @abstractmethod
     def fit(

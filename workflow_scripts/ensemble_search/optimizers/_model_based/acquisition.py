@@ -69,6 +69,8 @@ def climb(
         see ``Space`` for points.
     """
     points = space.points(starts)
+    if not len(points):
+        return points
     values = score(space.encode_points(points))
     active = np.arange(len(points))
     for _ in range(steps):
@@ -113,11 +115,16 @@ def propose(
     *,
     size: int = 5000,
     steps: int = 20,
+    sobol: bool = False,
 ) -> Candidates:
-    """Make ``size`` candidates: local maxima of the score, and uniform draws for the rest."""
+    """Make ``size`` candidates: local maxima of the score, and draws for the rest.
+
+    These are uniform, or a Sobol sequence (:meth:`Space.sobol_points`).
+    """
     ends = climb(space, starts, score, rng, steps)
     local = ends[sorted({point.tobytes(): i for i, point in enumerate(ends)}.values())]
-    drawn = space.sample_points(max(size - len(local), 0), rng)
+    draw = space.sobol_points if sobol else space.sample_points
+    drawn = draw(max(size - len(local), 0), rng)
     points = np.concatenate([local, drawn])
     vectors = np.ascontiguousarray(space.encode_points(points), dtype=np.float32)
     return Candidates(points, vectors, len(local))

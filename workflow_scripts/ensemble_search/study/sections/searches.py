@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -19,6 +19,7 @@ def make(study: "Study", name: str):
     """Create the optimizer of a search; one that a method uses is told the budget."""
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
+    _check_space(made, study.space, f"searches.{name}")
     if name not in study.used("search"):
         return made
     evaluations = study.budget.evaluations
@@ -32,6 +33,24 @@ def make(study: "Study", name: str):
             f"initial design and one suggestion, {made.minimum_evaluations}"
         )
     return made
+
+
+def _check_space(made: Any, space: str, where: str) -> None:
+    """Check that an optimizer's surrogate suits the space.
+
+    Raises
+    ------
+    UserError
+        Naming the setting; or if there is no such space.
+    """
+    name = getattr(made, "performance", None)
+    if name is None or plugins.load("surrogates", name).suits_conditions:
+        return
+    if plugins.load("spaces", space)().conditional:
+        raise UserError(
+            f"{where}.performance: '{name}' needs a space without conditions, and '{space}' has "
+            "some; take random-forest"
+        )
 
 
 def problems(study: "Study") -> Iterator[str]:

@@ -1,0 +1,32 @@
+"""The baseline of the ESMBO paper: Bayesian optimization with a Gaussian process."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from ensemble_search.optimizers.bo import BayesianOptimization
+
+
+class SequentialModelBasedOptimization(BayesianOptimization):
+    """BO with the settings of the ESMBO paper (Lacoste et al., ECML PKDD 2014, Section 4).
+
+    A Gaussian process predicts errors, and the point of a Sobol sequence with the largest expected
+    improvement is suggested. ``local`` above 0 adds the ends of climbs from evaluated
+    configurations.
+
+    It needs a space without conditions.
+    """
+
+    initial: int = Field(2, ge=1, description="Random evaluations at the beginning.")
+    performance: str = Field(
+        "gaussian-process", description="Performance model: a file in surrogates/."
+    )
+    candidates: int = Field(10_000, ge=1, description="Candidates a suggestion is chosen from.")
+    draws: Literal["uniform", "sobol"] = Field(
+        "sobol",
+        description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
+    )
+    local: int = Field(0, ge=0, description="Maximum climbs from evaluated configurations.")
+    interleave: float = Field(
+        0.0, ge=0, le=1, description="Probability that a random configuration is suggested."
+    )
