@@ -17,7 +17,7 @@ class AgnosticBayes(Ensemble):
     A model's weight is the share of the bootstraps on which it is the best; tied ones share a
     bootstrap equally. The bootstraps are those of the optimizer ``esmbo`` with as many. Proposed as
     an approximation of the posterior probability that a model is the best of all; the ensemble of
-    the ESMBO paper (Lacoste et al., ECML PKDD 2014).
+    the ESMBO paper (Lacoste et al., UAI 2014).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Sequential model-based ensemble optimization (Lacoste et al., ECML PKDD 2014, Algorithm 2)."""
+"""Sequential model-based ensemble optimization (Lacoste et al., UAI 2014, Algorithm 2)."""
 
 import numpy as np
 from pydantic import Field

@@ -8,7 +8,7 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 
 
 class SequentialModelBasedOptimization(BayesianOptimization):
-    """BO with the settings of the ESMBO paper (Lacoste et al., ECML PKDD 2014, Section 4).
+    """BO with the settings of the ESMBO paper (Lacoste et al., UAI 2014).
 
     A Gaussian process predicts errors, and the point of a Sobol sequence with the largest expected
     improvement is suggested. ``local`` above 0 adds the ends of climbs from evaluated

@@ -15,7 +15,7 @@ DIGITS = 3
 class GaussianProcess(PerformanceSurrogate):
     """Matérn 5/2 with a length scale for each column, a constant mean, and noise.
 
-    (Lacoste et al., ECML PKDD 2014, Section 4; Snoek et al., NIPS 2012.) Columns are
+    (Lacoste et al., UAI 2014; Snoek et al., NIPS 2012.) Columns are
     hyperparameters in unit scale, and one for each category. Errors are standardised. Parameters
     maximise the marginal likelihood: length scales in [0.01, 2], variance in [0.001, 1000],
     variance of the noise in [1e-6, 1]. The upper bound of the length scales is that of Spearmint,
