@@ -34,11 +34,12 @@ rule autogluon:
         runtime=lambda w: int(STUDY.autogluon.seconds / 30) + 30,
     params:
         seconds=STUDY.autogluon.seconds if STUDY.autogluon else 0,
+        metric=STUDY.metric,
         split=subpath(input.json, parent=True),
         # Reruns once the environment exists.
         environment="present" if "CONDA" in METHODS or OWN_PYTHON.exists() else "absent",
         code=lambda w: code_version("run_autogluon"),
     shell:
         "{AUTOGLUON_PYTHON} {SCRIPTS:q}/run_autogluon.py --split {params.split}"
-        " --seconds {params.seconds} --threads {threads} --memory-mb {resources.mem_mb}"
+        " --metric {params.metric} --seconds {params.seconds} --threads {threads} --memory-mb {resources.mem_mb}"
         " --output {output:q} 2> {log} >&2"

@@ -2,7 +2,8 @@
 
 It is given the training rows, and the validation rows to stop its boosters and to weight its
 ensemble by, without bagging; where validation is by folds, it bags over as many of its own instead.
-No stacking, no neural networks. By hand, after ``make autogluon``:
+No stacking, no neural networks. Errors are losses by the study's metric. By hand, after ``make
+autogluon``:
 
     .venv-autogluon/bin/python workflow_scripts/run_autogluon.py \
         --split results/quickstart/splits/wine/fixed --seconds 60 --output scores.json
@@ -23,12 +24,14 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data.split import Inputs, checked_inputs
-from ensemble_search.runtime import errors, files
+from ensemble_search.runtime import errors, files, plugins
+from ensemble_search.runtime.names import AUTOGLUON_METRICS, CLASSIFICATION
 
 LABEL = "class"
 NOT_INSTALLED = "AutoGluon is not installed; run `make autogluon`, or Snakemake with --sdm conda"
 _BOTH = [{"criterion": c, "ag_args": {"name_suffix": c.title()}} for c in ("gini", "entropy")]
 #: The models of AutoGluon 0.4's default, which the paper compares with, without neural networks.
+#: Regressions have no criterion.
 MODELS = {
     "GBM": [
         {},
@@ -53,6 +56,9 @@ def main() -> None:
     """Parse the command line, run, and write the scores."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--split", type=Path, required=True, help="folder that split.py wrote")
+    parser.add_argument(
+        "--metric", choices=AUTOGLUON_METRICS, default="error", help="of the study (error)"
+    )
     parser.add_argument("--seconds", type=float, required=True, help="AutoGluon's time limit")
     parser.add_argument("--threads", type=int, default=1, help="processors it may use (1)")
     parser.add_argument("--memory-mb", type=int, default=8000, help="memory it may use (8000)")
@@ -86,8 +92,8 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
                 else predictor.predict(_frame(inputs.X_validation)),
                 predictor.predict(_frame(inputs.X_test)),
             )
-            wrong = [
-                float(np.mean(guess.to_numpy() != y))
+            losses = [
+                _loss(options.metric, y, guess.to_numpy())
                 for guess, y in zip(guesses, (inputs.y_validation, labels), strict=True)
             ]
         except Exception as error:  # whatever AutoGluon raises
@@ -95,8 +101,8 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "status": "ok",
         "reason": "",
-        "validation_error": wrong[0],
-        "test_error": wrong[1],
+        "validation_error": losses[0],
+        "test_error": losses[1],
         "seconds": seconds,
         **found,
         "models": predictor.model_names(),
@@ -114,10 +120,13 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
         folds = int(inputs.folds.max()) + 1
     else:
         validation = _frame(inputs.X_validation).assign(**{LABEL: inputs.y_validation})
+    problem, models = "regression", {**MODELS, "RF": {}, "XT": {}}
+    if inputs.task == CLASSIFICATION:
+        problem, models = "binary" if inputs.n_outputs == 2 else "multiclass", MODELS
     predictor = TabularPredictor(
         label=LABEL,
-        problem_type="binary" if inputs.n_outputs == 2 else "multiclass",
-        eval_metric="accuracy",
+        problem_type=problem,
+        eval_metric=AUTOGLUON_METRICS[options.metric],
         path=f"{folder}/models",
         verbosity=2,
     )
@@ -125,7 +134,7 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
         train,
         tuning_data=validation,
         time_limit=options.seconds,
-        hyperparameters=MODELS,
+        hyperparameters=models,
         num_bag_folds=folds,
         num_stack_levels=0,
         auto_stack=False,
@@ -134,6 +143,13 @@ def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
         num_gpus=0,
         memory_limit=options.memory_mb / 1024,
     )
+
+
+def _loss(metric: str, labels: np.ndarray, guesses: np.ndarray) -> float:
+    """Return the loss of predicted labels or numbers, of shape (n_samples,)."""
+    if metric == "error":
+        return float(np.mean(guesses != labels))
+    return plugins.load("metrics", metric)().loss(labels, guesses[:, None])
 
 
 def _frame(X: np.ndarray):

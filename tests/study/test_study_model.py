@@ -411,8 +411,8 @@ def test_workers_are_nothing_that_a_job_or_the_report_is_told():
     assert one.report() == two.report()
 
 
-def test_autogluon_is_compared_by_errors_only():
-    with pytest.raises(UserError, match="autogluon: it is compared by errors only, not by 'auc'"):
+def test_autogluon_is_compared_by_some_metrics_only():
+    with pytest.raises(UserError, match="squared-error, absolute-error only, not by 'auc'"):
         model.check({**GOOD, "autogluon": {}, "metric": "auc"})
 
 

@@ -68,7 +68,9 @@ def options(tmp_path):
     folds = np.empty(0, dtype=np.int64)
     inputs = split.Inputs(X, X, X, y, validation, np.array([False, True]), classes, features, folds)
     split.write(inputs, test, {}, tmp_path / "split")
-    return argparse.Namespace(split=tmp_path / "split", seconds=5.0, threads=2, memory_mb=2048)
+    return argparse.Namespace(
+        split=tmp_path / "split", metric="error", seconds=5.0, threads=2, memory_mb=2048
+    )
 
 
 def test_it_is_given_the_split_and_limits_and_its_errors_are_counted(fake, options):
@@ -92,6 +94,33 @@ def test_it_is_given_the_split_and_limits_and_its_errors_are_counted(fake, optio
     assert given["num_bag_folds"] == given["num_stack_levels"] == given["auto_stack"] == 0
     assert sorted(given["hyperparameters"]) == ["CAT", "GBM", "KNN", "RF", "XGB", "XT"]
     assert not Path(given["path"]).exists(), "its models are left behind"
+
+
+@pytest.mark.parametrize(
+    ("metric", "theirs", "validation", "test"),
+    [
+        ("squared-error", "mean_squared_error", 0.05, 1.2),
+        ("absolute-error", "mean_absolute_error", 0.1, 0.6),
+    ],
+)
+def test_a_regression_has_losses_by_its_metric(fake, options, metric, theirs, validation, test):
+    """It predicts 1 and 0 in turn: 0.5 too low for 2 validation rows, 2 for 3 test rows."""
+    numbers = np.tile([1.0, 0.0], 5)
+    inputs = split.load_inputs(options.split)
+    inputs = replace(
+        inputs,
+        classes=inputs.classes[:0],
+        y_train=numbers,
+        y_validation=numbers + np.repeat([0.5, 0], [2, 8]),
+    )
+    split.write(inputs, numbers + np.repeat([2, 0], [3, 7]), {}, options.split)
+    options.metric = metric
+    found = run_autogluon.scores(options)
+    assert found["validation_error"] == pytest.approx(validation)
+    assert found["test_error"] == pytest.approx(test)
+    given = sys.modules["autogluon.tabular"].TabularPredictor.given
+    assert (given["eval_metric"], given["problem_type"]) == (theirs, "regression")
+    assert given["hyperparameters"]["RF"] == given["hyperparameters"]["XT"] == {}
 
 
 def test_with_folds_it_bags_over_as_many(fake, options):

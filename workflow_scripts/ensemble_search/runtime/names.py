@@ -3,6 +3,13 @@
 #: What a model predicts: class probabilities, or a number.
 TASKS = (CLASSIFICATION, REGRESSION) = ("classification", "regression")
 
+#: The metrics that AutoGluon is compared by, with its names of them.
+AUTOGLUON_METRICS = {
+    "error": "accuracy",
+    "squared-error": "mean_squared_error",
+    "absolute-error": "mean_absolute_error",
+}
+
 # Files and columns that searches and tables have in common.
 PARTS = ("validation", "test")
 OBSERVATIONS = "observations.parquet"

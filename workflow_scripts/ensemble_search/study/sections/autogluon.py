@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from ensemble_search.runtime.names import AUTOGLUON_METRICS
 from ensemble_search.study.sections.base import SECONDS, Section
 
 if TYPE_CHECKING:
@@ -19,5 +20,8 @@ class AutoGluon(Section):
 
 def problems(study: "Study") -> Iterator[str]:
     """Check that AutoGluon can be compared with."""
-    if study.autogluon and study.metric != "error":
-        yield f"autogluon: it is compared by errors only, not by '{study.metric}'; remove the key"
+    if study.autogluon and study.metric not in AUTOGLUON_METRICS:
+        yield (
+            f"autogluon: it is compared by {', '.join(AUTOGLUON_METRICS)} only, not by "
+            f"'{study.metric}'; remove the key"
+        )
