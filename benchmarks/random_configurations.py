@@ -62,7 +62,7 @@ def main() -> None:
             start = time.time()
             results = evaluate_all(configurations, inputs, arguments)
             print(f"\n== {name}: {len(results)} in {time.time() - start:.0f} s ==")
-            print_summary(configurations, results, list(space.stages))
+            print_summary(configurations, results, list(getattr(space, "stages", ())))
             for c, r in zip(configurations, results, strict=True):
                 times = round(r.fit_seconds, 3), round(r.cpu_seconds, 3)
                 rows.append([name, r.status, *times, r.error_type, r.message, json.dumps(dict(c))])

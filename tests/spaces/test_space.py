@@ -230,6 +230,46 @@ libsvm_svr:tol logU[1e-05,0.1] = 0.001
 select_percentile:score_func {f_regression,mutual_info} = f_regression
 """
 
+# The ESMBO paper's spaces, by name and task.
+ESMBO_DOMAINS = {
+    ("svm", "classification"): """
+C logU[0.01,1000] = 1
+gamma logU[1e-05,1000] = 0.1
+""",
+    ("svr", "regression"): """
+C logU[0.01,1000] = 1
+gamma logU[1e-05,1000] = 0.1
+epsilon logU[0.01,1] = 0.1
+""",
+    ("random-forest", "classification"): """
+trees {random_forest,extra_trees} = random_forest
+bootstrap {True,False} = True
+max_features U[0.0001,1] = 0.5
+""",
+    ("random-forest", "regression"): """
+trees {random_forest,extra_trees} = random_forest
+bootstrap {True,False} = True
+max_features U[0.0001,1] = 0.5
+""",
+    ("gradient-boosting", "classification"): """
+max_depth I[1,15] = 3
+learning_rate logU[0.01,1] = 0.1
+max_features U[0.001,1] = 1
+""",
+    ("gradient-boosting", "regression"): """
+max_depth I[1,15] = 3
+learning_rate logU[0.01,1] = 0.1
+alpha U[0.0001,1] = 0.9
+""",
+    ("mlp", "classification"): """
+units_1 I[1,100] = 50
+units_2 I[1,100] = 50
+penalty_1 logU[1e-05,100] = 0.001
+penalty_2 logU[1e-05,100] = 0.001
+penalty_3 logU[1e-05,100] = 0.001
+""",
+}
+
 # Child: parent and the values under which it is active; all others hang on their operator alone.
 CONDITIONS = {
     "lda:shrinkage_factor": ("lda:shrinkage", {"manual"}),
@@ -295,7 +335,7 @@ def drawn(space):
 #: Spaces and the tasks that they have a form for.
 FORMS = [
     (name, task)
-    for name in ("divbo", "divbo-small", "autogluon-like")
+    for name in plugins.available("spaces")
     for task in plugins.load("spaces", name).tasks
 ]
 
@@ -361,6 +401,26 @@ def test_domains_and_defaults_for_regression():
         if name.split(":")[0] in operators and name not in CLASSIFICATION_ONLY
     }
     assert leaves == shared | domains(REGRESSION_DOMAINS)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in ESMBO_DOMAINS}))
+def test_spaces_of_the_esmbo_paper(name):
+    """Nothing is conditional or forbidden, and draws come close to all bounds."""
+    tasks = plugins.load("spaces", name).tasks
+    assert set(tasks) == {task for other, task in ESMBO_DOMAINS if other == name}
+    for task in tasks:
+        form = make(name, task)
+        found = {n: described(h) for n, h in form.configspace.items()}
+        assert found == domains(ESMBO_DOMAINS[name, task])
+        assert not form.configspace.conditions
+        assert not form.configspace.forbidden_clauses
+        entries = form.encode(form.sample(2000, np.random.default_rng(0)))
+        assert (entries.min(axis=0) < 0.01).all()
+        assert (entries.max(axis=0) > 0.99).all()
+        for i, column in enumerate(form.columns):
+            if column.whole and not column.categorical:
+                drawn = column.values(entries[:, i])
+                assert set(drawn) == set(range(int(column.lower), int(column.upper) + 1))
 
 
 @pytest.mark.parametrize("task", Divbo.tasks)
@@ -437,8 +497,8 @@ def test_sampling_is_a_function_of_the_generator(form):
 def test_samples_are_legal_for_configspace(form):
     drawn = form.sample(300, np.random.default_rng(7))
     assert all(legal(form, c) for c in drawn)
-    for node in form.stages:
-        assert {c[node] for c in drawn} == {o.name for o in form.stages[node]}
+    for node, operators in getattr(form, "stages", {}).items():
+        assert {c[node] for c in drawn} == {o.name for o in operators}
 
 
 def test_samples_are_uniform(space, drawn):
@@ -509,7 +569,8 @@ def test_fixed_values_stay(space):
 def test_values_are_plain_python(form):
     drawn = form.sample(500, np.random.default_rng(7))
     types = {type(v) for c in drawn for v in c.values()}
-    assert types == {bool, int, float, str}
+    assert types == {type(h.default_value) for h in form.configspace.values()}
+    assert types <= {bool, int, float, str}
 
 
 def test_configurations_are_mappings(drawn):

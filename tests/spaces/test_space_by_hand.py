@@ -2,7 +2,8 @@
 
 The calls of the tables are evaluated as they stand; what the page says in prose is written here a
 second time, from the page. Of the project only spaces are imported, for their pipelines and to draw
-configurations, and ``align``, which lays out what a pipeline predicts.
+configurations, ``align``, which lays out what a pipeline predicts, and ``TwoLayerPerceptron``: the
+order of its sums decides the last bits.
 """
 
 import ast
@@ -35,10 +36,16 @@ from sklearn.preprocessing import KernelCenterer, PolynomialFeatures
 from sklearn.utils import all_estimators
 from threadpoolctl import threadpool_limits
 
+from ensemble_search.learners.mlp import TwoLayerPerceptron
 from ensemble_search.problems.classification import align
 from ensemble_search.spaces.autogluon_like import AutogluonLike
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
+from ensemble_search.spaces.gradient_boosting import GradientBoosting
+from ensemble_search.spaces.mlp import Mlp
+from ensemble_search.spaces.random_forest import RandomForest
+from ensemble_search.spaces.svm import Svm
+from ensemble_search.spaces.svr import Svr
 from support import ROOT
 
 SPACES = {
@@ -47,6 +54,13 @@ SPACES = {
     "divbo-small": DivboSmall(),
     "autogluon-like": AutogluonLike(),
     "autogluon-like for regression": AutogluonLike().for_task("regression"),
+    "svm": Svm(),
+    "svr": Svr(),
+    "random-forest": RandomForest(),
+    "random-forest for regression": RandomForest().for_task("regression"),
+    "gradient-boosting": GradientBoosting(),
+    "gradient-boosting for regression": GradientBoosting().for_task("regression"),
+    "mlp": Mlp(),
 }
 #: Headings of the tables by space and stage, in the order of the steps.
 STAGES = {"rescaler": "Rescalers", "preprocessor": "Preprocessors", "algorithm": "Classifiers"}
@@ -58,6 +72,9 @@ TABLES = {
     "autogluon-like": {"algorithm": "Learners of `autogluon-like`"},
     "autogluon-like for regression": {"algorithm": "Learners of `autogluon-like` for regression"},
 }
+#: The spaces without choices, and the heading of their table.
+ONE_LEARNER = [space for space in SPACES if space not in TABLES]
+LEARNERS = "Learners of the ESMBO paper"
 
 # The page
 
@@ -319,6 +336,7 @@ NAMES = dict(all_estimators()) | {
     "np": np,
     **{c.__name__: c for c in (SammeR, Scores, Selection, KernelComponents)},
     **{c.__name__: c for c in (CategoricalProducts, ImportantPolynomials, EarlyStopping)},
+    "TwoLayerPerceptron": TwoLayerPerceptron,
 }
 
 
@@ -375,25 +393,31 @@ def fit_by_hand(space, configuration, X, y, categorical, parts, n_classes):
     Of a regression, which has no ``n_classes``, the predictions themselves.
     """
     parts = list(parts)
-    for stage, heading in TABLES[space].items():
-        name = configuration[stage]
-        values = {
-            key.split(":")[1]: value
-            for key, value in configuration.items()
-            if key.startswith(f"{name}:")
-        }
+    *before, learner = steps(space, configuration)
+    for heading, name, values in before:
         step = build(table(heading), name, values, X, categorical)
-        if stage == "algorithm":
-            step.fit(X, y)
-            if n_classes is None:
-                return [step.predict(part).astype(np.float64) for part in parts]
-            return [stored(step.predict_proba(part), step.classes_, n_classes) for part in parts]
         if step is not None:
             step.fit(X, y)
             X, *parts = (plain(step.transform(part)) for part in (X, *parts))
             if not all(np.isfinite(part).all() for part in (X, *parts)):
                 raise ValueError("not finite")
-    raise AssertionError("a pipeline ends with a learner")
+    heading, name, values = learner
+    step = build(table(heading), name, values, X, categorical).fit(X, y)
+    if n_classes is None:
+        return [step.predict(part).astype(np.float64) for part in parts]
+    return [stored(step.predict_proba(part), step.classes_, n_classes) for part in parts]
+
+
+def steps(space, configuration):
+    """Headings of the tables, operators and their values by short names, in order."""
+    if space in ONE_LEARNER:
+        return [(LEARNERS, space, dict(configuration))]
+    found = []
+    for stage, heading in TABLES[space].items():
+        prefix = f"{configuration[stage]}:"
+        values = {k.split(":")[1]: v for k, v in configuration.items() if k.startswith(prefix)}
+        found.append((heading, configuration[stage], values))
+    return found
 
 
 def plain(X):
@@ -556,6 +580,16 @@ def test_every_operator(space, stage, operator):
     assert sum(fitted) >= 0.6 * len(fitted)
 
 
+@pytest.mark.parametrize("space", ONE_LEARNER)
+def test_every_space_of_one_learner(space):
+    sets = ("wine", "binary", "mixed", "digits", "single")
+    drawn = SPACES[space].sample(10, np.random.default_rng(5))
+    for column in SPACES[space].columns:
+        assert not column.categorical or {c[column.name] for c in drawn} == set(column.choices)
+    for i, configuration in enumerate(drawn[:6] if "boosting" in space else drawn):
+        assert compare(space, configuration, sets[i % len(sets)])
+
+
 #: What the operators do at the limits of the data: data, fixed values.
 LIMITS = {
     "svd of one column": ("single", LINEAR | {"preprocessor": "svd"}),
@@ -699,8 +733,18 @@ def test_classes_that_the_training_rows_lack(space, operator):
         assert compare(space, *SPACES[space].sample(1, rng, fixed), "lacking")
 
 
+@pytest.mark.parametrize("space", [s for s in ONE_LEARNER if not for_regression(s)])
+def test_classes_that_the_training_rows_of_one_learner_lack(space):
+    assert compare(space, *SPACES[space].sample(1, np.random.default_rng(1)), "lacking")
+
+
 def test_tables_name_what_the_spaces_have():
     """An operator or hyperparameter that is added, taken away or renamed is noticed."""
+    assert {row.operator for row in table(LEARNERS)} == set(ONE_LEARNER)
+    for space in ONE_LEARNER:
+        rows = [row for row in table(LEARNERS) if row.operator == space]
+        described = set().union(*(row.hyperparameters() for row in rows))
+        assert described == set(SPACES[space].configspace), space
     for space, stages in TABLES.items():
         names = SPACES[space].configspace
         assert set(stages) == {name for name in names if ":" not in name}
