@@ -73,23 +73,23 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
         return []
     subject = results.reference if results.reference in compared.methods else compared.methods[0]
     mine = tests[tests["method"] == subject]
-    words = f"Test error of {paired.in_words(mine, subject, NAME)}"
+    words = f"Test {results.losses.title} of {paired.in_words(mine, subject, NAME)}"
     repeats = int(tests["pairs"].max())
     notes = [
-        f"Mean test error of the method minus {NAME}'s in percentage points; p of the one-sample "
-        f"signed-rank test of at most {repeats} repeats against {NAME}'s number (two-sided, "
-        "p ≤ 0.05, not adjusted for the number of tests); B: the method is significantly better "
-        "(bold), S: the same, W: worse.",
+        f"Mean test {results.losses.title} of the method minus {NAME}'s{results.losses.in_points}; "
+        f"p of the one-sample signed-rank test of at most {repeats} repeats against {NAME}'s "
+        "number (two-sided, p ≤ 0.05, not adjusted for the number of tests); B: the method is "
+        "significantly better (bold), S: the same, W: worse.",
         f"{NAME}'s number is taken as known: the test says whether a method's repeats lie to one "
         "side of this one run, not what another run with another seed would have given. It also "
-        "supposes that their errors are spread evenly about the median.",
+        f"supposes that their {results.losses.plural} are spread evenly about the median.",
     ]
     if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
         notes.append(
             f"With {repeats} repeats p cannot be below {wilcoxon.smallest_p(repeats):g}: nothing "
             "can be significant. 6 repeats are the least."
         )
-    caption = f"Tests of the test error against {NAME}'s single run"
+    caption = f"Tests of the test {results.losses.title} against {NAME}'s single run"
     return [words, paired.table("tests", caption, tests, notes, results.losses)]
 
 
