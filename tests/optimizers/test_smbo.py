@@ -1,0 +1,95 @@
+"""SMBO of the ESMBO paper: its candidates, and what it finds."""
+
+import numpy as np
+import pytest
+from ConfigSpace import Categorical, ConfigurationSpace, Float, Integer
+from scipy.stats.qmc import discrepancy
+
+from ensemble_search.optimizers._model_based import acquisition
+from ensemble_search.optimizers.base import History, Observation
+from ensemble_search.optimizers.random import RandomSearch
+from ensemble_search.optimizers.smbo import SequentialModelBasedOptimization
+from ensemble_search.runtime import plugins
+from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy
+
+
+class Square(_Toy):
+    """Two numbers, a logarithmic one, an integer and a category; no conditions."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        space.add([Float("x", (0.0, 1.0)), Float("y", (1e-3, 1e3), log=True)])
+        space.add([Integer("k", (1, 15)), Categorical("c", ["a", "b"])])
+        return space
+
+
+def error(configuration) -> float:
+    """0.01 to 0.8; lowest at x = 0.3, y = 1, k = 8, c = a."""
+    x, y, k, c = (configuration[name] for name in "xykc")
+    off = (x - 0.3) ** 2 + (np.log10(y) / 6) ** 2 + ((k - 8) / 15) ** 2
+    return 0.01 + off / 2 + 0.2 * (c == "b")
+
+
+def lowest(optimizer, evaluations: int, seed: int) -> float:
+    past, prediction = History(Square(), LABELS), np.full((SAMPLES, 2), 0.5, dtype=np.float32)
+    for t in range(evaluations):
+        c = optimizer.suggest(past, np.random.default_rng([seed, t])).configuration
+        seen = (*past.observations, Observation(c, "ok", error(c), prediction))
+        past = History(past.space, LABELS, seen)
+    return past.errors.min()
+
+
+def test_it_finds_the_minimum_of_a_smooth_function():
+    smbo, random = (
+        np.median([lowest(optimizer, 24, seed) for seed in range(3)])
+        for optimizer in (SequentialModelBasedOptimization(candidates=1000), RandomSearch())
+    )
+    assert smbo < random / 2
+
+
+def test_its_candidates_are_a_sobol_sequence(monkeypatch):
+    """They fill the unit square more evenly than uniform draws, anew for every suggestion."""
+    found = []
+    propose = acquisition.propose
+
+    def spy(*arguments, **settings):
+        found.append(propose(*arguments, **settings))
+        return found[-1]
+
+    monkeypatch.setattr("ensemble_search.optimizers.bo.propose", spy)
+    lowest(SequentialModelBasedOptimization(candidates=300, initial=3), 5, 0)
+    lowest(SequentialModelBasedOptimization(candidates=300, initial=3, draws="uniform"), 5, 0)
+    square = [made.points[:, [Square().index["x"], Square().index["y"]]] for made in found]
+    assert [made.points.shape for made in found] == [(300, 4)] * 4
+    assert [made.n_local for made in found] == [0] * 4
+    assert max(map(discrepancy, square[:2])) < min(map(discrepancy, square[2:])) / 3
+    assert not np.array_equal(square[0], square[1])
+
+
+def test_climbs_are_an_option():
+    optimizer = SequentialModelBasedOptimization(candidates=50, local=10)
+    past = History(Square(), LABELS)
+    for t in range(5):
+        suggestion = optimizer.suggest(past, np.random.default_rng(t))
+        c = suggestion.configuration
+        new = Observation(c, "ok", error(c), np.full((SAMPLES, 2), 0.5, dtype=np.float32))
+        past = History(past.space, LABELS, (*past.observations, new))
+    assert suggestion.why["origin"] == "local"
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 128])
+def test_sobol_points_are_legal_and_as_many_as_asked_for(size):
+    space = ToySpace().restricted({"algorithm": "b"})
+    points = space.sobol_points(size, np.random.default_rng(0))
+    assert points.shape == (size, 4)
+    assert all(c["algorithm"] == "b" for c in space.at(points))
+    assert [dict(c) for c in space.configurations([dict(c) for c in space.at(points)])] == [
+        dict(c) for c in space.at(points)
+    ]
+
+
+def test_forbidden_sobol_points_are_left_out():
+    space = plugins.load("spaces", "divbo")()
+    points = space.sobol_points(500, np.random.default_rng(0))
+    assert 100 < len(points) < 500
+    space.configurations([dict(c) for c in space.at(points)])
