@@ -49,6 +49,16 @@ def errors(made: Checkout, search: str, ensemble: str) -> pd.DataFrame:
     return pd.read_parquet(folder / "scores.parquet")
 
 
+def test_the_report_shows_r2(made):
+    """1 - squared error / squared error of the training rows' mean, which is 0."""
+    labels = np.load(made.folder / "results/tiny" / SPLIT / "test_labels.npy")
+    tables = made.folder / "results/tiny/report/tables"
+    table = pd.read_csv(next(tables.glob("*r2.csv"))).set_index("method")
+    final = errors(made, "divbo", "selection-5")["test_error"].iloc[-1]
+    assert table.loc["DivBO", "mean"] == pytest.approx(1 - final / np.mean(labels**2))
+    assert 0.2 < table.loc["DivBO", "mean"] < 0.7
+
+
 def test_targets_are_those_of_the_data(made):
     folder = made.folder / "results/tiny" / SPLIT
     scale = json.loads((folder / "split.json").read_text())["target"]

@@ -57,7 +57,9 @@ class Results:
         One row a search with what ``search.json`` holds (dictionaries stay dictionaries).
     datasets
         One row a data set: ``rows`` of its three parts, ``classes``, ``majority_error``: test error
-        of always predicting the most frequent training class. NaN where ``split.json`` is missing.
+        of always predicting the most frequent training class, and ``mean_error``: squared test
+        error of always predicting the training rows' mean, in regression. NaN where ``split.json``
+        is missing.
     missing
         One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
         ``repeat``, ``file`` (below the results folder), ``reason``.
@@ -317,17 +319,17 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
             found += [summary] if summary else []
         mean = pd.DataFrame(found).mean(numeric_only=True) if found else {}
         rows.append({"dataset": dataset, **mean})
-    columns = ["dataset", "train", "validation", "test", "classes", "majority_error"]
-    return pd.DataFrame(rows).reindex(columns=columns)
+    columns = ["dataset", "train", "validation", "test", "classes", "majority_error", "mean_error"]
+    return pd.DataFrame(rows).reindex(columns=columns).astype({"mean_error": float})
 
 
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
     """Sizes of the parts, classes, and majority-class error on the test part of a split.
 
-    Of a regression, the sizes only.
+    Of a regression, the sizes, and the squared error of predicting the training rows' mean.
     """
-    if split.get("target"):
-        return dict(split["sizes"])
+    if scale := split.get("target"):
+        return {**split["sizes"], "mean_error": scale["test_square"] or float("nan")}
     table = pd.DataFrame(split["classes"])[["train", "validation", "test"]]
     rows = table.sum()
     majority = table["train"].to_numpy().argmax()

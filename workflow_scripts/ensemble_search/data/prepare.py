@@ -91,7 +91,8 @@ def make_split(
         "dropped": dropped,
     }
     if not len(classes):
-        made["target"] = scale
+        squares = (labels[rows["test"]] ** 2).tolist()
+        made["target"] = {**scale, "test_square": math.fsum(squares) / len(squares)}
     return inputs, labels[rows["test"]], made
 
 

@@ -124,10 +124,11 @@ class Classes(Stored):
 
 
 class Scale(Stored):
-    """How the target of a regression is standardised."""
+    """How the target of a regression is standardised, and the mean square of the test labels."""
 
     mean: float
     std: float
+    test_square: float | None = None  # older versions of the project did not write it
 
 
 class Split(Stored):

@@ -23,6 +23,8 @@ def build(results: Results, publish) -> list[Section] | str:
     final = ranks.final_errors(seen.compared)
     table = overview_tables.error_table(results, seen.compared, "ours")
     sections = [Section("Ours", [table, *_best(final, seen)])]
+    if results.study.get("metric") == "squared-error":
+        sections.append(Section("R²", [r2_table(final, results.datasets)]))
     if not seen.losses.is_error:
         return sections
     ours = ranks.spreads(final)
@@ -55,6 +57,32 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
         where = " and ".join(f"{m} on {k} of 15" for m, k in printed.items())
         text += f" {agreement.source('best-datasets')}: of nine methods {where}."
     return [text]
+
+
+def r2_table(final: pd.DataFrame, datasets: pd.DataFrame) -> Table:
+    """Show the coefficients of determination that squared errors come to.
+
+    Parameters
+    ----------
+    final
+        Of ``ranks.final_errors``.
+    datasets
+        Of ``Results``.
+    """
+    mean_error = datasets.set_index("dataset")["mean_error"]
+    share = final.div(mean_error.reindex(final.index.get_level_values("dataset")).values, axis=0)
+    data = ranks.spreads(1 - share)
+    means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
+    rows = [
+        cells(dataset, *(f"{value:.3f}" for value in means.loc[dataset]))
+        for dataset in dict.fromkeys(data["dataset"])
+    ]
+    notes = [
+        "1 minus the squared error on the test rows over that of always predicting the training "
+        "rows' mean: 1 is perfect, 0 no better than the mean. The CSV file has the deviations too."
+    ]
+    caption = "R² on the test rows, means over repeats"
+    return Table("r2", caption, ["data set", *final.columns], rows, data, notes)
 
 
 def _where() -> str:
