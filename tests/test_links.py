@@ -1,0 +1,31 @@
+"""Links between the pages of the documentation lead to files and headings that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings, as GitHub writes them in addresses."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{path}#{anchor}"
+
+
+def test_headings_are_read():
+    assert {"extending-another-study", "regression"} <= anchors(ROOT / "docs/studies.md")
