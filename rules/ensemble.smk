@@ -17,6 +17,7 @@ rule ensemble:
     output:
         scores=RESULTS / layout.ENSEMBLE / "scores.parquet",
         members=RESULTS / layout.ENSEMBLE / "members.parquet",
+        losses=RESULTS / layout.ENSEMBLE / "losses.npz",
         json=RESULTS / layout.ENSEMBLE / "ensemble.json",
     log:
         RESULTS / layout.log("ensemble", layout.ENSEMBLE),

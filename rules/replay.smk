@@ -67,6 +67,7 @@ rule replayed_ensemble:
     output:
         scores=of_repeats(f"{layout.ENSEMBLE}/scores.parquet"),
         members=of_repeats(f"{layout.ENSEMBLE}/members.parquet"),
+        losses=of_repeats(f"{layout.ENSEMBLE}/losses.npz"),
         json=of_repeats(f"{layout.ENSEMBLE}/ensemble.json"),
     log:
         RESULTS / layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE),

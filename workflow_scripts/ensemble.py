@@ -9,7 +9,7 @@ from ensemble_search.scoring import ensemble_scores
 
 
 def main() -> None:
-    """Parse the command line and write ``scores.parquet`` and ``members.parquet``."""
+    """Parse the command line and write the files of the ensembles."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     several = {"nargs": "+", "required": True}
     parser.add_argument(

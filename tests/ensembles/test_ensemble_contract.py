@@ -148,7 +148,7 @@ def test_the_test_set_has_no_influence(ensemble, pool):
     shape = (len(pool.errors), 50, pool.predictions.shape[2])
     results = []
     for _ in range(2):
-        table, members = ensemble_scores.score(
+        table, members, _ = ensemble_scores.score(
             ensemble, pool, rng.random(shape), rng.integers(0, 2, 50)
         )
         results.append((table["test_error"], table["validation_error"], members))

@@ -93,6 +93,7 @@ COMMANDS = {
     "ensemble": run_ensemble,
     "surrogate": lambda: surrogate_quality.read(SEARCH, plugins.load("spaces", "divbo-small")()),
     "report": run_report,
+    "losses": lambda: readers.losses(ENSEMBLE),
     "manifest": lambda: manifest.make(
         json.loads(Jobs.load("study.yaml").record()), Path("results/tiny")
     ),
@@ -157,11 +158,12 @@ def forged(path: Path, shape: str = "(9999999999999, 13)") -> bytes:
     npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(64)
     if path.suffix == ".npy":
         return npy
+    names = ("X_train", "y_validation", "losses")
     with np.load(path) as arrays:
-        kept = {name: arrays[name] for name in arrays if name not in ("X_train", "y_validation")}
+        kept = {name: arrays[name] for name in arrays if name not in names}
     np.savez("forged.npz", **kept)
     with zipfile.ZipFile("forged.npz", "a") as archive:
-        for name in ("X_train", "y_validation"):
+        for name in names:
             archive.writestr(f"{name}.npy", npy)
     return Path("forged.npz").read_bytes()
 
@@ -175,6 +177,7 @@ BINARY = {
     SEARCH / "observations.parquet": "ensemble surrogate verify report",
     ENSEMBLE / "scores.parquet": "verify report",
     ENSEMBLE / "members.parquet": "verify",
+    ENSEMBLE / "losses.npz": "verify losses",
 }
 
 
@@ -216,6 +219,35 @@ def test_damaged_arrays_and_tables(study, path, known):
 def parquet(table: pa.Table) -> bytes:
     pq.write_table(table, "other.parquet")
     return Path("other.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("iterations", [1.0, 2.0]),
+        ("iterations", [2, 1]),
+        ("iterations", [0, 1]),
+        ("samples", [36]),
+        ("samples", -36),
+        ("samples", 37.0),
+        ("samples", 2**40),
+        ("losses", np.zeros((2, 36))),
+        ("losses", np.zeros((1, 5), np.uint8)),
+        ("losses", np.zeros((2, 4), np.uint8)),
+        ("losses", np.full((2, 36), np.nan, np.float32)),
+        ("losses", np.full((2, 36), -1, np.float32)),
+    ],
+)
+def test_losses_that_are_none(study, name, value):
+    path = ENSEMBLE / "losses.npz"
+    manifest = json.loads((ENSEMBLE / "ensemble.json").read_text())
+    files.write_json(ENSEMBLE / "ensemble.json", manifest | {"files": {}})
+    whole = {"iterations": [1, 2], "samples": 36, "losses": np.ones((2, 5), np.uint8)}
+    np.savez(path, **whole)
+    assert readers.losses(ENSEMBLE)[1].shape == (2, 36)
+    np.savez(path, **whole | {name: value})
+    for command in ("verify", "losses"):
+        refused(command, path)
 
 
 def test_a_flipped_bit_anywhere_in_the_inputs_stops_the_search(study):

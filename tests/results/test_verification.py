@@ -44,7 +44,7 @@ def test_every_damaged_or_missing_file_is_found(study):
     """One flipped bit in the middle; manifests and data, of which values count, are cut there."""
     stored = [p for p in sorted(Path("results").rglob("*")) if p.is_file()]
     stored = [p for p in stored if "checkpoints" not in p.parts]
-    assert len(stored) == 12
+    assert len(stored) == 13
     for path in stored:
         content = path.read_bytes()
         middle = len(content) // 2
@@ -106,6 +106,14 @@ def test_other_spaces_and_older_results_are_no_problem(study):
     manifest["files"] |= checksums(SEARCH, [path.name])
     write_json(SEARCH / "search.json", manifest)
     assert "it has no column 'why'" in problems()[0]
+
+
+def test_older_ensembles_have_no_losses_of_single_samples(study):
+    manifest = json.loads((ENSEMBLE / "ensemble.json").read_text())
+    del manifest["files"]["losses.npz"]
+    write_json(ENSEMBLE / "ensemble.json", manifest)
+    (ENSEMBLE / "losses.npz").unlink()
+    assert problems() == []
 
 
 def test_another_version_of_a_library_of_the_space_is_named(study, monkeypatch):

@@ -14,6 +14,7 @@ import pytest
 from ensemble_search.ensembles.base import Members
 from ensemble_search.ensembles.selection import Selection
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
@@ -176,12 +177,52 @@ def test_errors_by_hand(tmp_path):
     }
 
 
+@pytest.mark.parametrize("metric", ["error", "brier", "log-loss"])
+@pytest.mark.parametrize("ensemble", ["selection", "agnostic-bayes"])
+def test_losses_of_single_samples(tmp_path, metric, ensemble):
+    """Their means are the test errors; those of labels are bits, and votes are counted."""
+    search, split = make(tmp_path, n_classes=3)
+    manifest = made_results.search_manifest(evaluations=40, metric=metric)
+    write_json(search / "search.json", manifest)
+    ensemble_scores.write(search, split, {"type": ensemble}, 0, tmp_path / "out")
+    table, members = read(tmp_path / "out")
+    iterations, losses = readers.losses(tmp_path / "out")
+    assert iterations.tolist() == sorted(set(members["iteration"]))
+    assert losses.shape == (len(iterations), SIZES["test"]) and len(iterations) > 2
+    assert losses.dtype == (bool if metric == "error" else np.float32)
+    stored = table.set_index("iteration")["test_error"]
+    np.testing.assert_allclose(losses.mean(axis=1), stored[iterations], rtol=1e-6)
+    if metric == "error" and ensemble == "selection":
+        _, test, labels = ensemble_scores.load(search, split, 0)
+        last = members[members["iteration"] == members["iteration"].max()]
+        final = Members(last["member"].to_numpy() - 1, last["weight"].to_numpy())
+        wrong = final.predict(test).argmax(axis=1) != labels
+        assert losses[-1].tolist() == wrong.tolist()
+
+
+def test_a_metric_without_losses_of_single_samples(tmp_path):
+    search, split = make(tmp_path)
+    manifest = made_results.search_manifest(evaluations=40, metric="auc")
+    write_json(search / "search.json", manifest)
+    ensemble_scores.write(search, split, BEST, 0, tmp_path / "out")
+    iterations, losses = readers.losses(tmp_path / "out")
+    assert len(iterations) and losses.shape == (len(iterations), 0)
+
+
+def test_right_or_wrong_costs_one_bit(tmp_path):
+    wrong = np.random.default_rng(0).random((100, 3001)) < 0.2
+    for losses, room in ((wrong.astype(np.float32), 1), (wrong * np.float32(0.3), 32)):
+        ensemble_scores.write_losses(tmp_path / "losses.npz", np.arange(1, 101), losses)
+        assert (tmp_path / "losses.npz").stat().st_size < 100 * 3008 * room / 8 + 2000
+        np.testing.assert_array_equal(readers.losses(tmp_path)[1], losses)
+
+
 def test_errors_are_taken_only_where_the_ensemble_changed(tmp_path, monkeypatch):
     search, split = make(tmp_path)
     calls = []
     predict = Members.predict
     monkeypatch.setattr(Members, "predict", lambda self, p: calls.append(self) or predict(self, p))
-    _, members = ensemble_scores.score(
+    _, members, _ = ensemble_scores.score(
         Selection(size=SELECTION["size"]), *ensemble_scores.load(search, split, 0)
     )
     assert len(calls) == 2 * len(np.unique(members["iteration"])) < 60
@@ -195,6 +236,7 @@ def test_a_search_without_any_success(tmp_path):
     assert table["members"].tolist() == [0, 0, 0]
     assert len(members) == 0
     assert [str(t) for t in members.dtypes] == ["int64", "int64", "float64"]
+    assert [part.shape for part in readers.losses(tmp_path / "out")] == [(0,), (0, SIZES["test"])]
 
 
 def run_script(*arguments):
@@ -216,7 +258,7 @@ def test_script_writes_the_same_bytes_as_the_library(tmp_path):
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert sorted(os.listdir(tmp_path / "script")) == [
-        *("ensemble.json", "members.parquet", "scores.parquet")
+        *("ensemble.json", "losses.npz", "members.parquet", "scores.parquet")
     ]
     for name in os.listdir(tmp_path / "script"):
         script, library = (tmp_path / d / name for d in ("script", "library"))

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from ensemble_search.runtime import files
+from ensemble_search.scoring import ensemble_scores
 
 ALGORITHMS = ("adaboost", "knn", "lda", "random_forest")
 
@@ -132,7 +133,7 @@ def made_with(study: dict, search: str) -> dict:
     return {"settings": study["searches"][search], **shared}
 
 
-def write_ensemble(folder: Path, validation, test, settings=None) -> None:
+def write_ensemble(folder: Path, validation, test, settings=None, metric="error") -> None:
     n = len(test)
     scores = {
         "iteration": np.arange(1, n + 1),
@@ -144,6 +145,19 @@ def write_ensemble(folder: Path, validation, test, settings=None) -> None:
     metadata = {} if settings is None else {"ensemble_search.settings": json.dumps(settings)}
     files.write_parquet(folder / "scores.parquet", pa.table(scores, metadata=metadata))
     files.write_parquet(folder / "members.parquet", _last_two(np.asarray(validation, float)))
+    test = np.asarray(test, float)
+    built = np.flatnonzero(~np.isnan(test))
+    losses = _single(test[built, None], metric)
+    ensemble_scores.write_losses(folder / "losses.npz", 1 + built, losses)
+
+
+def _single(losses: np.ndarray, metric: str) -> np.ndarray:
+    """Losses of 100 samples whose mean is the given one; of an error, rounded."""
+    if metric in ("auc", "balanced-error"):
+        return np.empty((len(losses), 0))
+    if metric == "error":
+        return (np.arange(100) < np.round(100 * losses)).astype(float)
+    return losses * np.linspace(0, 2, 100)
 
 
 def _last_two(errors: np.ndarray) -> dict:
@@ -175,4 +189,5 @@ def write(results: Path, study: dict, error, skip=()) -> None:
                 settings = made_with(study, parts["search"])
                 write_search(*where, repeat, validation, made_with=settings)
                 folder = results / "ensembles" / dataset / parts["search"] / parts["ensemble"]
-                write_ensemble(folder / str(repeat), validation, test)
+                folder /= str(repeat)
+                write_ensemble(folder, validation, test, metric=study["metric"])

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
+from ensemble_search.results import readers
 from support.checkout import STUDY, Checkout
 
 REGRESSION = STUDY | {
@@ -87,6 +88,17 @@ def test_scores_by_hand(made):
     found = errors(made, "random", "agnostic-bayes").test_error.iloc[-1]
     assert found == pytest.approx(((mean - labels) ** 2).mean())
     assert errors(made, "random", "stacking").test_error.iloc[-1] < 1
+
+
+def test_losses_of_single_samples(made):
+    """Their means are the test errors, also of a model of predictions, which is not stored."""
+    for ensemble in ("best", "agnostic-bayes", "stacking"):
+        folder = made.folder / "results/tiny/ensembles/diabetes/random" / ensemble / "0"
+        iterations, losses = readers.losses(folder)
+        scores = errors(made, "random", ensemble).set_index("iteration")
+        assert losses.shape == (len(iterations), 88)
+        found = scores.test_error[iterations]
+        np.testing.assert_allclose(losses.mean(axis=1), found, rtol=1e-6)
 
 
 def test_the_report_has_its_numbers(made):

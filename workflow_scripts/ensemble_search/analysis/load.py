@@ -184,6 +184,26 @@ class Results:
         folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
         return self.once(_members, folder)
 
+    def sample_losses(
+        self, dataset: str, search: str, ensemble: str, repeat: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Read the losses of an ensemble on single test samples; they are not kept in memory.
+
+        Returns
+        -------
+        iterations, losses
+            As of ``readers.losses``.
+
+        Raises
+        ------
+        Missing
+            If the file is not there, as in results of older versions.
+        Unusable
+            If it is damaged.
+        """
+        run = {"dataset": dataset, "search": search, "repeat": repeat}
+        return readers.losses(layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble))
+
     def diversities(
         self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]
     ) -> np.ndarray:

@@ -278,6 +278,36 @@ def members(folder: Path) -> "pa.Table":
     return table
 
 
+def losses(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Read the ``losses.npz`` of an ensemble: its losses on single test samples.
+
+    Returns
+    -------
+    iterations
+        Those at which the ensemble changed, int64, ascending, of shape (n_changes,).
+    losses
+        Of shape (n_changes, n_test): bool, whether the label is wrong, if all losses are 0 or 1;
+        else float32. (n_changes, 0) if the metric has no losses of single samples.
+    """
+    path = folder / "losses.npz"
+    files.check(folder / "ensemble.json", [path.name])
+    arrays = files.read_npz(path, ["iterations", "samples", "losses"])
+    iterations, samples, stored = arrays.values()
+    if iterations.dtype != np.int64 or iterations.ndim != 1 or samples.dtype != np.int64:
+        raise Unusable(path, "'iterations' and 'samples' must be whole numbers")
+    if samples.ndim or samples < 0 or not (np.diff(iterations, prepend=0) > 0).all():
+        raise Unusable(path, "'iterations' must ascend from 1 on, and 'samples' be a number")
+    bits = stored.dtype == np.uint8
+    shape = len(iterations), -(-int(samples) // 8) if bits else int(samples)
+    if stored.shape != shape or not (bits or stored.dtype == np.float32):
+        raise Unusable(path, f"'losses' holds {stored.dtype} {stored.shape}, not {shape}")
+    if bits:
+        return iterations, np.unpackbits(stored, axis=1, count=int(samples)).view(bool)
+    if not _losses(stored):
+        raise Unusable(path, "'losses' holds something else than losses")
+    return iterations, stored
+
+
 def quality(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
     """Read the ``quality.parquet`` of a surrogate, and its job."""
     path = folder / "quality.parquet"

@@ -130,6 +130,8 @@ def _ensemble_files(folder: Path) -> list[str]:
         return lines
     readers.scores(folder)
     readers.members(folder)
+    if (folder / "losses.npz").exists():  # not written by older versions of the project
+        readers.losses(folder)
     return []
 
 

@@ -14,6 +14,7 @@ from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import (
+    atomic,
     check,
     checksums,
     read_npy,
@@ -83,7 +84,7 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
 
 def score(
     ensemble: Ensemble, pool: Pool, test_predictions: np.ndarray, test_labels: np.ndarray
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
     """Build the ensemble of every prefix of a pool and compute its losses where it changed.
 
     Returns
@@ -96,6 +97,9 @@ def score(
     members
         Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
         and ``weight``; rows only for iterations at which the ensemble changed.
+    losses
+        Losses of the single test samples at these iterations, float32, of shape (n_changes,
+        n_test); (n_changes, 0) if the loss is no mean over samples.
 
     Raises
     ------
@@ -107,6 +111,7 @@ def score(
     result = np.full((len(built), 3), np.nan)
     sizes = np.zeros(len(built), dtype=np.int64)
     changes: list[tuple[int, Members]] = []
+    losses: list[np.ndarray] = []
     for i, members in enumerate(built):
         if i and members is built[i - 1]:
             result[i], sizes[i] = result[i - 1], sizes[i - 1]
@@ -123,6 +128,8 @@ def score(
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
+            single = metric.losses(test_labels, test)
+            losses.append(np.asarray([] if single is None else single, dtype=np.float32))
     scores = {
         "iteration": np.arange(1, len(built) + 1),
         "validation_error": result[:, 0],
@@ -136,7 +143,27 @@ def score(
         "member": np.concatenate([np.empty(0, int), *(m.indices + 1 for _, m in changes)]),
         "weight": np.concatenate([np.empty(0), *(m.weights for _, m in changes)]),
     }
-    return scores, members
+    return scores, members, np.stack(losses) if losses else np.empty((0, len(test_labels)))
+
+
+def write_losses(path: Path, iterations: np.ndarray, losses: np.ndarray) -> None:
+    """Write the losses of single test samples (``losses.npz``): right or wrong costs one bit.
+
+    Parameters
+    ----------
+    iterations
+        Those at which the ensemble changed, ascending, of shape (n_changes,).
+    losses
+        Of shape (n_changes, n_test).
+    """
+    bits = bool(((losses == 0) | (losses == 1)).all())
+    arrays = {
+        "iterations": np.asarray(iterations, dtype=np.int64),
+        "samples": np.array(losses.shape[1]),
+        "losses": np.packbits(losses == 1, axis=1) if bits else losses.astype(np.float32),
+    }
+    with atomic(path) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
 
 
 def write(
@@ -147,9 +174,10 @@ def write(
     output: Path,
     refits: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write scores, members and manifest of a finished search's ensemble to ``output``.
+    """Write scores, members, losses and manifest of a finished search's ensemble to ``output``.
 
-    The files are ``scores.parquet``, ``members.parquet`` and, last, ``ensemble.json``.
+    The files are ``scores.parquet``, ``members.parquet``, ``losses.npz`` and, last,
+    ``ensemble.json``.
 
     Parameters
     ----------
@@ -176,8 +204,9 @@ def write(
             **refits
         )
         pool = refitting.enable(pool, search, split)
-    scores, members = score(ensemble, pool, test_predictions, test_labels)
+    scores, members, losses = score(ensemble, pool, test_predictions, test_labels)
     write_parquet(output / "members.parquet", members)
+    write_losses(output / "losses.npz", np.unique(members["iteration"]), losses)
     # With its settings, so that a report can tell it from a namesake in another study.
     made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
     write_parquet(
@@ -189,6 +218,6 @@ def write(
         "settings": made_with,
         "seed": seed,
         "search": checksums(search, made_from),
-        "files": checksums(output, ("members.parquet", "scores.parquet")),
+        "files": checksums(output, ("losses.npz", "members.parquet", "scores.parquet")),
     }
     write_json(output / "ensemble.json", manifest)

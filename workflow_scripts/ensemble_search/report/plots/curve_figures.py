@@ -24,21 +24,28 @@ def rank_lines(
 ) -> Figure:
     """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`)."""
     wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
-    label = f"average rank (1 = lowest {losses.title})"
-    if len(methods) > MANY:
-        limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
+    limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
+    return _lines(wide, look, f"average rank (1 = lowest {losses.title})", limits)
+
+
+def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
+    """Draw probabilities, by method, over iterations as :func:`rank_lines` draws ranks."""
+    wide = curves.pivot(index="iteration", columns="method", values="probability")
+    return _lines(wide[curves["method"].unique()], look, label, (0, 1))
+
+
+def _lines(
+    wide: pd.DataFrame, look: dict[str, dict], label: str, limits: tuple[float, float]
+) -> Figure:
+    if wide.shape[1] > MANY:
         return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 3.7), layout="constrained")
         axes = figure.subplots()
-        for place, name in enumerate(methods):
-            _line(axes, wide[name], look[name], place, len(methods))
-        axes.set(
-            xlabel="iteration",
-            ylabel=label,
-            xlim=(wide.index[0], wide.index[-1]),
-            ylim=(wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3)),
-        )
+        for place, name in enumerate(wide):
+            _line(axes, wide[name], look[name], place, wide.shape[1])
+        axes.set(xlabel="iteration", ylabel=label, ylim=limits)
+        axes.set_xlim(wide.index[0], wide.index[-1])
         _names(axes, wide.iloc[-1], look)
     return figure
 

@@ -1,0 +1,97 @@
+"""The page on winning frequencies, expected ranks and their tests."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.analysis import poisson_binomial
+from ensemble_search.report import write
+from ensemble_search.runtime.errors import UserError
+from support import made_results as made
+from support.html_page import Page, squeezed
+
+DATASETS = [f"d{i}" for i in range(8)]
+TITLE = "Do the differences hold over data sets?"
+LEVELS = {"RS": 0.6, "RS-ES": 0.4, "DivBO": 0.35}
+
+
+def errors(method: str, dataset: str, repeat: int):
+    """RS is the worst by far; DivBO has a lower error than RS-ES on 6 of 8 data sets."""
+    level = LEVELS[method] if dataset < "d6" or method != "DivBO" else 0.45
+    return [level] * 20, [level] * 20
+
+
+@pytest.fixture
+def study(tmp_path):
+    content = made.study(datasets=DATASETS, repeats=2, budget=20)
+    made.write(tmp_path, content, errors)
+    return content, tmp_path
+
+
+def page(content: dict, results) -> str:
+    assert write.write(content, results, results / "report") == []
+    path = results / "report/pages/over-data-sets.html"
+    return squeezed(Page(path.read_text(encoding="utf-8")))
+
+
+def test_the_table(study):
+    content, results = study
+    text = page(content, results)
+    tex = (results / "report/tables/over-data-sets-winning.tex").read_text()
+    pairs = pd.read_csv(results / "report/tables/over-data-sets-winning.csv")
+    pairs = pairs.set_index(["method", "against"])
+    # RS has 15 wrong labels or more that are right there, so that 8 wins of 8 are all but certain;
+    # RS-ES has 5, or lacks 5.
+    pair = pairs.loc["DivBO", "RS"]
+    assert pair["winning_frequency"] == 1 and pair["expected_rank"] == 1.25
+    assert pair["probability"] == pytest.approx(1 - 0.5**9, abs=1e-3)
+    assert pair["p"] == pytest.approx(0.5**8)
+    pair = pairs.loc["DivBO", "RS-ES"]
+    assert pair["winning_frequency"] == 0.75
+    chances = np.repeat([1 - 0.5**6, 0.5**6], [6, 2])
+    assert pair["probability"] == pytest.approx(poisson_binomial.better(chances))
+    assert pair["p"] == pytest.approx(37 / 256)
+    assert "DivBO1.00 ●●0.75 ∘–1.25" in text
+    assert "RS-ES1.00 ●●0.251.75" in text
+    assert r"DivBO & 1.00 {\Large$\bullet$}{\Large$\bullet$} & 0.75 $\circ$--" in tex
+    assert r"\textbf{1.25}" in tex and r"\textbf{1.75}" not in tex
+    assert "means over iterations 6 to 20" in text
+    assert "At the last iteration the probability is above 0.95 against RS." in text
+    figures = {path.name for path in (results / "report/figures").glob("over-data-sets-*.csv")}
+    assert figures == {"over-data-sets-ranks.csv", "over-data-sets-probabilities.csv"}
+
+
+def test_ensembles_of_older_versions_must_be_made_again(study):
+    content, results = study
+    (results / "ensembles/d3/search-rs/ensemble-rs/1/losses.npz").unlink()
+    text = page(content, results)
+    assert "There is no Poisson binomial test: not all ensembles have the losses of single" in text
+    assert "the next run of the study makes these ensembles again." in text
+    assert "DivBO1.00 ●0.751.25" in text
+    assert "How sure" not in text
+
+
+def test_a_damaged_file_ends_the_report(study):
+    content, results = study
+    path = results / "ensembles/d3/search-rs/ensemble-rs/1/losses.npz"
+    path.write_bytes(path.read_bytes()[:90])
+    with pytest.raises(UserError, match=f"cannot read '{path}': .*; remove the folder") as caught:
+        write.write(content, results, results / "report")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_metric_that_is_no_mean_over_samples(tmp_path):
+    content = made.study(datasets=DATASETS, repeats=2, budget=20) | {"metric": "auc"}
+    made.write(tmp_path, content, errors)
+    text = page(content, tmp_path)
+    assert "There is no Poisson binomial test: the metric is no mean over test samples." in text
+    assert "DivBO1.00 ●0.751.25" in text
+
+
+def test_one_data_set_is_not_enough(tmp_path):
+    content = made.study(datasets=["d0"], budget=20)
+    made.write(tmp_path, content, errors)
+    assert write.write(content, tmp_path, tmp_path / "report") == []
+    assert not (tmp_path / "report/pages/over-data-sets.html").exists()
+    text = squeezed(Page((tmp_path / "report/index.html").read_text(encoding="utf-8")))
+    assert f"{TITLE} it needs runs on at least 2 data sets" in text.replace(": it", " it")

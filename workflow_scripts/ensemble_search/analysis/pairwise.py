@@ -1,0 +1,261 @@
+"""Every method against every other over data sets, as in the ESMBO paper (Lacoste et al., 2014)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from ensemble_search.analysis import poisson_binomial
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import DIGITS, Comparison, rank
+from ensemble_search.runtime.files import Missing
+
+#: Iterations at the end of the searches over which the paper averages.
+LAST = 15
+#: Pairs of rows whose losses are compared at a time, for the sake of memory.
+CHUNK = 100
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Every method against every other.
+
+    Attributes
+    ----------
+    pairs
+        One row an ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
+        (that the method is better than the other, by the Poisson binomial test; NaN if unknown) and
+        ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
+    ranks
+        Expected rank by method, averaged likewise.
+    iterations
+        The first and the last of these iterations.
+    rank_curves
+        Columns ``iteration``, ``method``, ``rank``.
+    probability_curves
+        Columns ``iteration``, ``method``, ``probability`` that the reference is better than it.
+    reason
+        Why there is no Poisson binomial test; empty if there is one.
+    """
+
+    pairs: pd.DataFrame
+    ranks: pd.Series
+    iterations: tuple[int, int]
+    rank_curves: pd.DataFrame
+    probability_curves: pd.DataFrame
+    reason: str
+
+
+def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
+    """Compare all methods.
+
+    Parameters
+    ----------
+    results
+        Has the losses of single test samples.
+    compared
+        The runs and the methods.
+    reference
+        The method of ``probability_curves``.
+
+    Raises
+    ------
+    Unusable
+        If a file with losses is damaged.
+    """
+    methods = compared.methods
+    losses = mean_losses(compared)
+    iterations = 1 + np.arange(len(losses))
+    last = slice(-LAST, None)
+    won = wins(losses[last])
+    pairs = np.array(list(combinations(range(len(methods)), 2)))
+    place = methods.index(reference)
+    others = np.array([(place, i) for i in range(len(methods)) if i != place])
+    found = chances(results, compared, [(iterations[last], pairs), (iterations, others)])
+    probability = np.full((len(methods), len(methods)), np.nan)
+    curves = np.full((len(iterations), len(others)), np.nan)
+    if not isinstance(found, str):
+        probability[tuple(pairs.T)] = poisson_binomial.better(found[0]).mean(axis=0)
+        probability[tuple(pairs.T[::-1])] = 1 - probability[tuple(pairs.T)]
+        curves = poisson_binomial.better(found[1])
+    ranks = expected_ranks(losses)
+    first, second = np.nonzero(~np.eye(len(methods), dtype=bool))
+    table = {
+        "method": np.array(methods)[first],
+        "against": np.array(methods)[second],
+        "winning_frequency": won.mean(axis=(0, 1))[first, second],
+        "probability": probability[first, second],
+        "p": sign_test(won).mean(axis=0)[first, second],
+    }
+    return Pairwise(
+        pd.DataFrame(table),
+        pd.Series(ranks[last].mean(axis=0), methods),
+        (int(iterations[last][0]), int(iterations[-1])),
+        _curves(ranks, methods, "rank"),
+        _curves(curves, [methods[i] for _, i in others], "probability"),
+        found if isinstance(found, str) else "",
+    )
+
+
+def _curves(values: np.ndarray, methods: list[str], name: str) -> pd.DataFrame:
+    """Put values of shape (iterations, methods) into one column."""
+    index = pd.RangeIndex(1, len(values) + 1, name="iteration")
+    wide = pd.DataFrame(values, index, methods).rename_axis(columns="method")
+    return wide.stack().rename(name).reset_index()
+
+
+def mean_losses(compared: Comparison) -> np.ndarray:
+    """Mean test loss over the repeats of a data set, of shape (iterations, data sets, methods).
+
+    An iteration without a model counts as the metric's worst loss.
+    """
+    frame = compared.scores.fillna({"test_error": compared.losses.worst})
+    groups = frame.groupby(["iteration", "dataset", "method"], observed=True)["test_error"]
+    wide = groups.mean().unstack("method")[compared.methods]
+    return wide.to_numpy().reshape(-1, len(compared.datasets), len(compared.methods))
+
+
+def wins(losses: np.ndarray) -> np.ndarray:
+    """Whether the first method of a pair has the lower loss: 1, 0, or 1/2 if they tie.
+
+    Parameters
+    ----------
+    losses
+        Of shape (..., methods).
+
+    Returns
+    -------
+    wins
+        Of shape (..., methods, methods).
+    """
+    losses = losses.round(DIGITS)
+    return (1 + np.sign(losses[..., None, :] - losses[..., :, None])) / 2
+
+
+def expected_ranks(losses: np.ndarray) -> np.ndarray:
+    """Mean over data sets of 1 + the number of methods that win against a method, ties one half.
+
+    Parameters
+    ----------
+    losses
+        Of :func:`mean_losses`.
+
+    Returns
+    -------
+    ranks
+        Of shape (iterations, methods); those of k methods add up to k (k + 1) / 2.
+    """
+    return rank(losses).mean(axis=1)
+
+
+def sign_test(wins: np.ndarray) -> np.ndarray:
+    """One-sided p-value of so many wins or more if both methods are as good; without ties.
+
+    Parameters
+    ----------
+    wins
+        Of shape (..., data sets, methods, methods).
+
+    Returns
+    -------
+    p
+        Of shape (..., methods, methods).
+    """
+    won, lost = ((wins == outcome).sum(axis=-3) for outcome in (1, 0))
+    return binom.sf(won - 1, won + lost, 0.5)
+
+
+def chances(
+    results: Results, compared: Comparison, questions: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> list[np.ndarray] | str:
+    """Probability on each data set that a method is better than another, from the test samples.
+
+    It is that of what the two deliver in a repeat, averaged over the repeats. To deliver no model
+    is worse than any model.
+
+    Parameters
+    ----------
+    results, compared
+        See :func:`compare`.
+    questions
+        Iterations, of shape (n,), and pairs of methods by their places, of shape (n_pairs, 2).
+
+    Returns
+    -------
+    chances
+        Of shape (n, n_pairs, data sets) for each question; or why there are none.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    parts = [results.study["methods"][m] for m in compared.methods]
+    keys = [(part["search"], part["ensemble"]) for part in parts]
+    found = [np.zeros((len(i), len(pairs), len(compared.datasets))) for i, pairs in questions]
+    runs = compared.scores[["dataset", "repeat"]].drop_duplicates()
+    for place, dataset in enumerate(compared.datasets):
+        repeats = runs.loc[runs["dataset"] == dataset, "repeat"]
+        for repeat in repeats:
+            try:
+                stored = [results.sample_losses(dataset, *key, repeat) for key in keys]
+            except Missing:
+                return (
+                    "not all ensembles have the losses of single test samples, which older "
+                    "versions of the project did not store; the next run of the study rebuilds these "
+                    "ensembles"
+                )
+            sizes = {losses.shape[1] for _, losses in stored if len(losses)}
+            if 0 in sizes:
+                return "the metric is no mean over test samples"
+            if len(sizes) > 1:
+                return f"the methods were tested on different rows of {dataset}"
+            for array, (iterations, pairs) in zip(found, questions, strict=True):
+                array[:, :, place] += _of_run(stored, iterations, pairs) / len(repeats)
+    return found
+
+
+def _of_run(
+    stored: list[tuple[np.ndarray, np.ndarray]], iterations: np.ndarray, pairs: np.ndarray
+) -> np.ndarray:
+    """Chances in one run, of shape (iterations, pairs), from the losses of every method."""
+    kept = [losses for _, losses in stored if len(losses)]
+    if not kept:
+        return np.full((len(iterations), len(pairs)), 0.5)
+    losses = np.concatenate([np.zeros_like(kept[0][:1]), *kept])  # row 0 stands for no model
+    rows = np.zeros((len(iterations), len(stored)), dtype=int)
+    start = 0
+    for method, (changes, own) in enumerate(stored):
+        count = np.searchsorted(changes, iterations, side="right")
+        rows[:, method] = np.where(count, start + count, 0)
+        start += len(own)
+    # Each pair of rows once: most ensembles stay for several iterations.
+    codes, places = np.unique(rows[:, pairs] @ [len(losses), 1], return_inverse=True)
+    first, second = np.divmod(codes, len(losses))
+    compare = _labels if losses.dtype == bool else _losses
+    better = np.where(
+        (first > 0) & (second > 0),
+        compare(losses, first, second),
+        (1 + (first > 0) - (second > 0)) / 2,
+    )
+    return better[places].reshape(len(iterations), len(pairs))
+
+
+def _labels(wrong: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Chances of pairs of rows of wrong labels, counted in words of 64 bits."""
+    packed = np.packbits(wrong, axis=1)
+    words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+    counts = np.bitwise_count(words).sum(axis=1, dtype=int)
+    both = np.bitwise_count(words[first] & words[second]).sum(axis=1, dtype=int)
+    return poisson_binomial.of_labels(counts[second] - both, counts[first] - both)
+
+
+def _losses(losses: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Chances of pairs of rows of losses."""
+    parts = [slice(i, i + CHUNK) for i in range(0, len(first), CHUNK)]
+    return np.concatenate(
+        [poisson_binomial.of_losses(losses[first[p]] - losses[second[p]]) for p in parts]
+    )

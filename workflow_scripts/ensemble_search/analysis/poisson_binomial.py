@@ -1,0 +1,91 @@
+"""The Poisson binomial test: is a method better than another over data sets?
+
+Lacoste, Laviolette and Marchand, Bayesian Comparison of Machine Learning Algorithms on Single and
+Multiple Datasets (AISTATS 2012). On each data set, the losses of single test samples give the
+probability that the one method is the better of the two; so it is known only in distribution how
+many data sets each of them wins.
+"""
+
+import numpy as np
+from scipy.special import betainc, stdtr
+
+#: Decimals to which differences of losses are known: losses are stored as float32.
+DIGITS = 6
+
+
+def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Probability that a method errs less than another on a data set.
+
+    The three shares of samples, that only the one has right, only the other, and the rest, have a
+    uniform prior: Dirichlet(1, 1, 1).
+
+    Parameters
+    ----------
+    first, second
+        Numbers of samples that only the first, and only the second has right; of any shape.
+    """
+    return betainc(second + 1, first + 1, 0.5)  # Pr(Beta(first + 1, second + 1) > 1/2)
+
+
+def of_losses(differences: np.ndarray) -> np.ndarray:
+    """Probability that a method's expected loss is lower than another's on a data set.
+
+    The expected difference has a non-informative prior, hence Student's t with n - 1 degrees of
+    freedom. 1/2 if all differences are 0; 0 or 1 if they are the same number.
+
+    Parameters
+    ----------
+    differences
+        Losses of the first minus those of the second, of shape (..., n).
+    """
+    differences = np.round(differences.astype(float), DIGITS)
+    n = differences.shape[-1]
+    mean = differences.mean(axis=-1)
+    spread = np.ptp(differences, axis=-1)
+    error = np.where(spread > 0, differences.std(axis=-1, ddof=min(1, n - 1)) / np.sqrt(n), 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mean == 0, 0.5, stdtr(max(1, n - 1), -mean / error))
+
+
+def data_sets_won(chances: np.ndarray) -> np.ndarray:
+    """Distribution of the number of data sets won.
+
+    Parameters
+    ----------
+    chances
+        Probability to win each data set, of shape (..., n_datasets).
+
+    Returns
+    -------
+    distribution
+        Probability to win 0, 1, ... of them, of shape (..., n_datasets + 1).
+    """
+    n = chances.shape[-1]
+    found = np.zeros((*chances.shape[:-1], n + 1))
+    found[..., 0] = 1
+    for chance in np.moveaxis(chances, -1, 0)[..., None]:
+        lost = found * (1 - chance)
+        lost[..., 1:] += found[..., :-1] * chance
+        found = lost
+    return found
+
+
+def better(chances: np.ndarray) -> np.ndarray:
+    """Probability that a method wins more than half of all data sets like these: Pr(A > B).
+
+    After k of n data sets won, the share of those that it would win has the distribution
+    Beta(k + 1, n - k + 1): a uniform prior.
+
+    Parameters
+    ----------
+    chances
+        As :func:`data_sets_won` takes them.
+
+    Returns
+    -------
+    probability
+        Of shape (...).
+    """
+    n = chances.shape[-1]
+    won = np.arange(n + 1)
+    return data_sets_won(chances) @ betainc(n - won + 1, won + 1, 0.5)

@@ -1,0 +1,138 @@
+"""Winning frequencies, expected ranks and their tests, as in the ESMBO paper."""
+
+import pandas as pd
+
+from ensemble_search.analysis import pairwise
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.pairwise import Pairwise
+from ensemble_search.report.plots import curve_figures
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Cell, Table
+from ensemble_search.report.view import View, view
+
+TITLE, ORDER = "Do the differences hold over data sets?", 165
+SYMBOLS = "●•∘"
+#: Probabilities above which, and p-values below which, a pair gets the symbols.
+SURE, UNLIKELY = (0.95, 0.9, 0.8), (0.01, 0.05, 0.1)
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show how often each method wins against each other, and how sure that is."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    n = len(seen.compared.datasets)
+    if n < 2:
+        return "it needs runs on at least 2 data sets"
+    found = pairwise.compare(results, seen.compared, seen.reference)
+    loss = seen.losses.title
+    text = (
+        f"Every method against every other on {n} data sets, as in the paper on sequential "
+        "model-based ensemble optimization (Lacoste et al., 2014). A method wins on a data set if "
+        f"its test {loss} is the lower one, as a mean over repeats; the winning frequency is the "
+        "share of the data sets on which it does, and a tie counts one half. Its expected rank on "
+        "a data set is 1 + the number of methods that win against it. The "
+        "units are the data sets, however many repeats there are."
+    )
+    sections = [
+        Section("Who wins against whom?", [text, *_table(found, seen)]),
+        Section("Expected rank over iterations", _ranks(found, seen, publish)),
+    ]
+    if not found.reason:
+        title = f"How sure is it that {seen.reference} is better?"
+        sections.append(Section(title, _probabilities(found, seen, publish)))
+    return sections
+
+
+def _table(found: Pairwise, seen: View) -> list[str | Table]:
+    methods = seen.compared.methods
+    pairs = {(pair["method"], pair["against"]): pair for pair in found.pairs.to_dict("records")}
+    best = found.ranks.round(9).min()
+    rows = [
+        [
+            Cell(method),
+            *(_cell(pairs.get((method, other)), not found.reason) for other in methods),
+            Cell(f"{rank:.2f}", round(rank, 9) == best),
+        ]
+        for method, rank in found.ranks.items()
+    ]
+    first, last = found.iterations
+    sign = (
+        f"sign test over the data sets, one-sided, without ties: ∘ p < {UNLIKELY[2]}, "
+        f"• p < {UNLIKELY[1]}, ● p < {UNLIKELY[0]}"
+    )
+    notes = [
+        "Winning frequency of the row's method against the column's, expected rank (bold: the "
+        f"lowest), and what the symbols stand for are means over iterations {first} to {last}. No "
+        "adjustment for multiple tests."
+    ]
+    parts: list = []
+    if found.reason:
+        parts.append(f"There is no Poisson binomial test: {found.reason}.")
+        notes.append(f"The symbol is that of the {sign}.")
+    else:
+        notes.append(
+            "First symbol: Poisson binomial test, the probability that the method wins on more "
+            f"than half of all data sets like these: ∘ > {SURE[2]}, • > {SURE[1]}, ● > {SURE[0]}. "
+            f"Second symbol: {sign}. –: none of these."
+        )
+        notes.append(
+            "The Poisson binomial test takes the test samples into account: a win by a few "
+            "samples of a small test part hardly counts. The probability that a method is the "
+            "better one on a data set is computed from what the two deliver in each repeat, and "
+            "averaged over the repeats. It is thus about a single run of each; as repeats share "
+            "test rows, or at least the data, more of them make it steadier but not surer."
+        )
+    caption = f"Winning frequencies in test {seen.losses.title}, and expected ranks"
+    data = found.pairs.assign(expected_rank=found.pairs["method"].map(found.ranks))
+    columns = ["", *methods, "expected rank"]
+    return [*parts, Table("winning", caption, columns, rows, data, notes)]
+
+
+def _cell(pair: dict | None, both: bool) -> Cell:
+    if pair is None:
+        return Cell("")
+    symbols = _symbol(-pair["probability"], [-limit for limit in SURE]) if both else ""
+    symbols += _symbol(pair["p"], UNLIKELY)
+    shown = "" if set(symbols) == {"–"} else f" {symbols}"
+    return Cell(f"{pair['winning_frequency']:.2f}{shown}")
+
+
+def _symbol(value: float, limits) -> str:
+    return next((s for s, limit in zip(SYMBOLS, limits, strict=True) if value < limit), "–")
+
+
+def _ranks(found: Pairwise, seen: View, publish) -> list:
+    methods, title = seen.compared.methods, f"Expected rank in test {seen.losses.title}"
+    text = (
+        f"On each data set the methods are ranked by their mean test {seen.losses.title} at every "
+        "iteration; the page on ranks over iterations ranks them within each run instead."
+    )
+    if len(methods) > curve_figures.MANY:
+        text += f" {curve_figures.FRAMES}"
+    figure = curve_figures.rank_lines(found.rank_curves, methods, seen.look, seen.losses)
+    ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(found.rank_curves, "rank").items())
+    alt = f"At the last iteration: {ends}"
+    return [text, publish(figure, "ranks", found.rank_curves, f"{title} over iterations", alt)]
+
+
+def _probabilities(found: Pairwise, seen: View, publish) -> list:
+    curves = found.probability_curves
+    ends = _last(curves, "probability")
+    surely = [m for m, p in ends.items() if p > SURE[0]]
+    text = (
+        f"Poisson binomial test of {seen.reference} against each other method at every iteration. "
+        "At 0.5 nothing speaks for either of the two. At the last iteration the probability is "
+        f"above {SURE[0]} against {', '.join(surely) or 'none of them'}."
+    )
+    figure = curve_figures.probability_lines(
+        curves, seen.look, f"probability that {seen.reference} is better"
+    )
+    title = f"Probability that {seen.reference} is better than each method over iterations"
+    alt = "At the last iteration: " + ", ".join(f"{m} {p:.2f}" for m, p in ends.items())
+    return [text, publish(figure, "probabilities", curves, title, alt)]
+
+
+def _last(curves: pd.DataFrame, column: str) -> pd.Series:
+    last = curves[curves["iteration"] == curves["iteration"].max()]
+    return last.set_index("method")[column]
