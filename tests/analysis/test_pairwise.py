@@ -158,7 +158,7 @@ def test_without_losses_of_single_samples_there_is_no_such_test(study):
     loaded = load(content, results)
     folder(results, "B", "e", 1).unlink()
     found = pairwise.compare(loaded, loaded.compared, "C")
-    assert "the next run of the study makes these ensembles again" in found.reason
+    assert "the next run of the study rebuilds these ensembles" in found.reason
     assert found.pairs["probability"].isna().all() and found.pairs["p"].notna().all()
     for method in METHODS:
         path = folder(results, method, "d", 0)

@@ -66,7 +66,7 @@ def test_ensembles_of_older_versions_must_be_made_again(study):
     (results / "ensembles/d3/search-rs/ensemble-rs/1/losses.npz").unlink()
     text = page(content, results)
     assert "There is no Poisson binomial test: not all ensembles have the losses of single" in text
-    assert "the next run of the study makes these ensembles again." in text
+    assert "the next run of the study rebuilds these ensembles." in text
     assert "DivBO1.00 ●0.751.25" in text
     assert "How sure" not in text
 

@@ -205,8 +205,8 @@ def chances(
             except Missing:
                 return (
                     "not all ensembles have the losses of single test samples, which older "
-                    "versions of the project did not store; the next run of the study rebuilds these "
-                    "ensembles"
+                    "versions of the project did not store; the next run of the study rebuilds "
+                    "these ensembles"
                 )
             sizes = {losses.shape[1] for _, losses in stored if len(losses)}
             if 0 in sizes:
