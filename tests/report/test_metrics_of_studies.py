@@ -11,6 +11,7 @@ import pytest
 from ensemble_search.jobs import Jobs
 from ensemble_search.metrics.log_loss import LogLoss
 from ensemble_search.report import pages, write
+from ensemble_search.results import readers
 from support import finished_study
 from support import made_results as made
 from support.html_page import Page, squeezed
@@ -149,6 +150,9 @@ def test_a_study_from_its_data_to_its_report(tmp_path, monkeypatch):
     expected = LogLoss().loss(labels, predictions)
     assert scores["test_error"].iloc[-1] == pytest.approx(expected)
     assert scores["validation_error"].iloc[-1] == pytest.approx(manifest["best_error"])
+    iterations, single = readers.losses(finished_study.ENSEMBLE)
+    found = scores.set_index("iteration")["test_error"][iterations]
+    np.testing.assert_allclose(single.mean(axis=1), found, rtol=1e-6)
     content = json.loads(Jobs.load("study.yaml").report())
     assert write.write(content, Path("results/tiny"), tmp_path / "report") == []
     text = squeezed(Page((tmp_path / "report/index.html").read_text(encoding="utf-8")))
