@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ensemble_search.results import readers
 from support.checkout import STUDY, Checkout
 
 TABLES = STUDY | {
@@ -174,8 +175,9 @@ def test_repeats_go_round_over_the_splits_of_the_tables(going_round):
         predicted = np.load(made[split] / "predictions-test.npy")[best].argmax(axis=1)
         labels = np.load(folder / f"round/splits/wine/repeat-{split}/test_labels.npy")
         scores = folder / f"round/ensembles/wine/random/best/{repeat}/scores.parquet"
-        wrong = (predicted != labels).mean()
-        assert pd.read_parquet(scores).test_error.iloc[-1] == pytest.approx(wrong)
+        wrong = predicted != labels
+        assert pd.read_parquet(scores).test_error.iloc[-1] == pytest.approx(wrong.mean())
+        assert readers.losses(scores.parent)[1][-1].tolist() == wrong.tolist()
     text = (folder / "round/report/index.html").read_text(encoding="utf-8")
     assert "The 5 repeats of a data set go round over 2 splits." in text
     assert "a data set and split (the repeats go round over 2)" in text
