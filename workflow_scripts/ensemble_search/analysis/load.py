@@ -349,7 +349,7 @@ def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
     Of a regression, the sizes, and the squared error of predicting the training rows' mean.
     """
     if scale := split.get("target"):
-        return {**split["sizes"], "mean_error": scale["test_square"] or float("nan")}
+        return {**split["sizes"], "mean_error": scale.get("test_square", float("nan"))}
     table = pd.DataFrame(split["classes"])[["train", "validation", "test"]]
     rows = table.sum()
     majority = table["train"].to_numpy().argmax()

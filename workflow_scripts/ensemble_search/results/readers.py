@@ -128,7 +128,7 @@ class Scale(Stored):
 
     mean: float
     std: float
-    test_square: float | None = None  # older versions of the project did not write it
+    test_square: float = float("nan")  # older versions of the project did not write it
 
 
 class Split(Stored):
