@@ -35,6 +35,15 @@ def test_majority_is_that_of_the_training_part():
     assert load.split_summary(split)["majority_error"] == pytest.approx(0.8)
 
 
+def test_a_regression_has_no_majority_and_perhaps_the_error_of_the_mean():
+    """Older versions of the project did not store the latter."""
+    sizes = {"train": 6, "validation": 2, "test": 2}
+    split = {"sizes": sizes, "target": {"mean": 3.0, "std": 2.0, "test_square": 0.8}}
+    assert load.split_summary(split) == {**sizes, "mean_error": 0.8}
+    del split["target"]["test_square"]
+    assert np.isnan(load.split_summary(split)["mean_error"])
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -45,15 +54,6 @@ def test_majority_is_that_of_the_training_part():
         ({"seed": 7}, "seed: 0 there, 7 here"),
     ],
 )  # fmt: skip
-def test_a_regression_has_no_majority_and_perhaps_the_error_of_the_mean():
-    """Older versions of the project did not store the latter."""
-    sizes = {"train": 6, "validation": 2, "test": 2}
-    split = {"sizes": sizes, "target": {"mean": 3.0, "std": 2.0, "test_square": 0.8}}
-    assert load.split_summary(split) == {**sizes, "mean_error": 0.8}
-    del split["target"]["test_square"]
-    assert np.isnan(load.split_summary(split)["mean_error"])
-
-
 def test_load_does_not_count_a_search_made_with_other_settings(tmp_path, change, words):
     study = made.study(("RS", "DivBO"), ("d",), repeats=1, budget=2)
     study["searches"]["search-divbo"]["beta"] = 0.05
