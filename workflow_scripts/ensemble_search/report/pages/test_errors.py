@@ -74,7 +74,7 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame) -> Table:
     data = ranks.spreads(1 - share)
     means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
     rows = [
-        cells(dataset, *(f"{value:.3f}" for value in means.loc[dataset]))
+        cells(dataset, *(f"{v:.3f}" if np.isfinite(v) else "–" for v in means.loc[dataset]))
         for dataset in dict.fromkeys(data["dataset"])
     ]
     notes = [
