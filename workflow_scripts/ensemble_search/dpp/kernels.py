@@ -44,7 +44,8 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     distances = cdist(a, b, "sqeuclidean")
     if not np.isfinite(distances).all():
         raise UserError("feature vectors must be finite")
-    return np.exp(distances * (-0.5 / sigma) / sigma)
+    with np.errstate(over="ignore"):  # of distances far above sigma
+        return np.exp(distances * (-0.5 / sigma) / sigma)
 
 
 def check_similarity(similarity: np.ndarray) -> np.ndarray:

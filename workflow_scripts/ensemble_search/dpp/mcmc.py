@@ -289,7 +289,7 @@ class Determinant:
         """
         coefficients = self.inverse @ column
         schur = own - float(column @ coefficients)
-        noise = 1e3 * np.finfo(float).eps * float(column @ column) * self._trace
+        noise = 1e3 * np.finfo(float).eps * (own + float(column @ column) * self._trace)
         if schur < -noise - ROUNDING * own:
             raise not_semidefinite(schur)
         precision = float(self.inverse[out, out])
