@@ -222,6 +222,7 @@ INDEFINITE = np.array([[1.0, 2.0], [2.0, 1.0]])
         (np.ones((0, 0)), None, "square"),
         (np.eye(2), np.array([1.0, -1.0]), "not negative"),
         (np.eye(2), np.array([1.0, np.nan]), "finite"),
+        (np.eye(2), np.array([1.0, 1e200]), "finite"),
         (np.eye(2), np.ones(3), r"2 items need as many qualities, not shape \(3,\)"),
     ],
 )
@@ -233,6 +234,8 @@ def test_bad_kernels(similarity, quality, message):
 def test_bad_features_and_sizes():
     with pytest.raises(UserError, match="finite"):
         LEnsemble.from_features(np.array([[np.nan]]))
+    with pytest.raises(UserError, match="finite"):
+        LEnsemble.from_features(np.array([[1e200]]), np.array([1e200]))
     with pytest.raises(UserError, match="shape"):
         LEnsemble.from_features(np.ones(3))
     ensemble = LEnsemble.from_similarity(SAME_LABEL)

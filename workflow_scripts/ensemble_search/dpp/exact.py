@@ -71,7 +71,9 @@ class LEnsemble:
         """
         similarity = check_similarity(similarity)
         quality = check_quality(quality, len(similarity))
-        values, vectors = np.linalg.eigh(quality[:, None] * similarity * quality)
+        with np.errstate(over="ignore", invalid="ignore"):
+            kernel = check_similarity(quality[:, None] * similarity * quality)
+        values, vectors = np.linalg.eigh(kernel)
         values, vectors = values[::-1], vectors[:, ::-1]
         if values[-1] < -ROUNDING * np.abs(values).max():
             raise not_semidefinite(values[-1])
@@ -101,10 +103,11 @@ class LEnsemble:
         features = np.asarray(features, float)
         if features.ndim != 2 or not features.size:
             raise UserError(f"features must be a matrix, have the shape {features.shape}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            features = check_quality(quality, len(features))[:, None] * features
         if not np.isfinite(features).all():
-            raise UserError("features must be finite")
-        quality = check_quality(quality, len(features))
-        vectors, values, _ = np.linalg.svd(quality[:, None] * features, full_matrices=False)
+            raise UserError("features, and their products with qualities, must be finite")
+        vectors, values, _ = np.linalg.svd(features, full_matrices=False)
         keep = values > max(features.shape) * np.finfo(float).eps * values[0]
         return cls(2 * np.log(values[keep]), vectors[:, keep])
 

@@ -5,6 +5,8 @@ candidates. They do not depend on function values, so that k points are known be
 and k + 1 points continue k points, unlike draws of k-DPPs.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ensemble_search.dpp.greedy import maximise
@@ -107,7 +109,9 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     return np.stack(axes, axis=-1).reshape(-1, dimensions)
 
 
-def _process(candidates, k, kernel):
+def _process(
+    candidates: np.ndarray, k: int, kernel: Kernel
+) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
     """Prior variances of the candidates, and the function that computes a column of L."""
     candidates = np.asarray(candidates, float)
     if candidates.ndim != 2 or not np.isfinite(candidates).all():
