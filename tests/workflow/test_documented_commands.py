@@ -55,6 +55,7 @@ RUN_BY = {
     "make schema": "workflow/test_documented_commands.py",
     "make table-info": "workflow/test_documented_commands.py",
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
+    "benchmarks/dpp.py": "workflow/test_documented_commands.py",
     "benchmarks/random_configurations.py": "workflow/test_documented_commands.py",
     "benchmarks/search_quality.py": "benchmarks/test_search_quality.py",
     "benchmarks/selection.py": "workflow/test_documented_commands.py",
@@ -314,6 +315,7 @@ def test_make_on_a_finished_study(checkout):
         "benchmarks/suggest.py --space divbo-small --samples 20 --sizes 12 --repeats 1 random bo",
         "benchmarks/diversity_surrogates.py --space divbo-small --configurations 62 --shuffles 1 "
         "forest-kernel",
+        "benchmarks/dpp.py --items 100 --size 5 --steps 100 --points 9",
         "benchmarks/random_configurations.py --dataset sklearn=iris --count 2 --space divbo-small",
     ],
 )

@@ -1,0 +1,88 @@
+"""The RBF kernel and its length scale."""
+
+import numpy as np
+import pytest
+
+from ensemble_search.dpp.kernels import auto_sigma, rbf
+from ensemble_search.dpp.mcmc import swap_points
+from ensemble_search.runtime.errors import UserError
+
+
+def cube(dimensions):
+    return lambda rng: rng.random((100, dimensions))
+
+
+def test_rbf_by_hand():
+    a, b = np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([[1.0, 2.0]])
+    assert rbf(a, b, 2.0) == pytest.approx(np.array([[np.exp(-5 / 8)], [1]]))
+    assert rbf(a, a, 1e-200).tolist() == [[1, 0], [0, 1]]
+    assert rbf(a, a, 1e200).tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("sigma", [0, -1, np.nan, np.inf])
+def test_bad_sigma(sigma):
+    with pytest.raises(UserError, match=f"sigma of the RBF kernel is {sigma}"):
+        rbf(np.ones((1, 1)), np.ones((1, 1)), sigma)
+
+
+def test_bad_features():
+    with pytest.raises(UserError, match="finite"):
+        rbf(np.array([[np.nan]]), np.ones((1, 1)), 1)
+    with pytest.raises(UserError, match=r"shapes \(1, 2\) and \(1, 1\)"):
+        rbf(np.ones((1, 2)), np.ones((1, 1)), 1)
+
+
+def test_auto_sigma_in_low_dimensions_is_limited_by_the_condition():
+    auto = auto_sigma(cube(2), 20, np.random.default_rng(0))
+    assert auto.condition <= 1e6
+    assert auto.gamma == pytest.approx(1 / (2 * auto.sigma**2))
+    steps = np.log(auto.gamma * auto.median_distance / 0.1) / np.log(1.5)
+    assert steps == pytest.approx(round(steps), abs=1e-9)
+    assert steps > 5
+    # The step before was too wide.
+    rng = np.random.default_rng(0)
+    [rng.random((100, 2)) for _ in range(6)]
+    sets = rng.random((200, 2))[:180].reshape(9, 20, 2)
+    conditions = [np.linalg.cond(rbf(s, s, auto.sigma)) for s in sets]
+    assert np.median(conditions) == pytest.approx(auto.condition, rel=1e-6)
+    conditions = [np.linalg.cond(rbf(s, s, auto.sigma * 1.5**0.5)) for s in sets]
+    assert np.median(conditions) > 1e6
+    log_dets = [np.linalg.slogdet(rbf(s, s, auto.sigma))[1] for s in sets]
+    assert auto.spread == pytest.approx(np.std(log_dets, ddof=1))
+    assert not auto.like_uniform
+    assert len(swap_points(cube(2), lambda a, b: rbf(a, b, auto.sigma), 20, rng).items) == 20
+
+
+def test_auto_sigma_in_many_dimensions_stays_at_the_start():
+    auto = auto_sigma(cube(100), 20, np.random.default_rng(0))
+    assert auto.gamma == pytest.approx(0.1 / auto.median_distance)
+    assert auto.median_distance == pytest.approx(100 / 6, rel=0.02)
+    assert auto.median_similarity == pytest.approx(np.exp(-0.1), rel=1e-3)
+
+
+def test_what_is_like_uniform():
+    """Points far apart next to sigma, as corners of a large cube: every determinant is 1."""
+    corners = auto_sigma(lambda rng: np.eye(300)[rng.permutation(300)], 5, np.random.default_rng(0))
+    assert corners.spread == pytest.approx(0, abs=1e-9)
+    assert corners.like_uniform
+    assert auto_sigma(cube(2), 1, np.random.default_rng(0)).like_uniform
+
+
+def test_few_distinct_points():
+    levels = np.linspace(0, 1, 8)[:, None]
+    auto = auto_sigma(lambda rng: levels[rng.integers(8)], 8, np.random.default_rng(0))
+    assert np.isfinite([auto.sigma, auto.condition, auto.spread]).all()
+    with pytest.raises(UserError, match=r"9 points are asked for; .* only 8 distinct"):
+        auto_sigma(lambda rng: levels[rng.integers(8)], 9, np.random.default_rng(0))
+    with pytest.raises(UserError, match="all the same point"):
+        auto_sigma(lambda rng: levels[:1], 2, np.random.default_rng(0))
+    close = np.array([[0.0], [1e-12], [1.0]])
+    with pytest.raises(UserError, match="too close to tell apart"):
+        auto_sigma(lambda rng: close[rng.integers(3)], 3, np.random.default_rng(0))
+
+
+def test_mostly_equal_points():
+    """A median distance of 0 is of no use; that of points that differ is."""
+    rare = np.array([[0.0]] * 50 + [[1.0]])
+    auto = auto_sigma(lambda rng: rare[rng.integers(51, size=99)], 2, np.random.default_rng(0))
+    assert auto.median_distance == 1

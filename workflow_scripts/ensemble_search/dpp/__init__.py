@@ -1,0 +1,1 @@
+"""Determinantal point processes: exact and Markov chain samplers, greedy maximisation, kernels."""

@@ -1,0 +1,64 @@
+"""Uniform draws from a space, numbered."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+
+
+class Draws:
+    """Feature vectors from ``draw``, one at a time, with their numbers from 0.
+
+    Parameters
+    ----------
+    draw
+        Returns a uniformly drawn feature vector (d,), or several, (m, d).
+    rng
+        Generator that is handed to ``draw``.
+    """
+
+    def __init__(self, draw: Callable[[np.random.Generator], np.ndarray], rng: np.random.Generator):
+        self._numbered = enumerate(self._rows(draw, rng))
+
+    @staticmethod
+    def _rows(
+        draw: Callable[[np.random.Generator], np.ndarray], rng: np.random.Generator
+    ) -> Iterator[np.ndarray]:
+        while True:
+            rows = np.atleast_2d(np.asarray(draw(rng), float))
+            if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
+                raise UserError(
+                    "a draw must be a finite feature vector, or several of one length; "
+                    f"found the shape {rows.shape}"
+                )
+            yield from rows
+
+    def next(self) -> tuple[int, np.ndarray]:
+        """Return the next draw: its number, and its feature vector (d,)."""
+        return next(self._numbered)
+
+    def distinct(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next k draws that differ from each other.
+
+        Returns
+        -------
+        numbers
+            (k,).
+        points
+            (k, d).
+
+        Raises
+        ------
+        UserError
+            If max(1000, 100 k) draws have fewer distinct points.
+        """
+        found: dict[bytes, tuple[int, np.ndarray]] = {}
+        for _ in range(max(1000, 100 * k)):
+            number, point = self.next()
+            # Adding 0 makes 0 of -0, whose bytes differ.
+            found.setdefault((point + 0.0).tobytes(), (number, point))
+            if len(found) == k:
+                numbers, points = zip(*found.values(), strict=True)
+                return np.array(numbers), np.array(points)
+        raise UserError(f"{k} points are asked for; uniform draws found only {len(found)} distinct")

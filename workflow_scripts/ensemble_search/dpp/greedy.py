@@ -1,0 +1,79 @@
+"""Greedy maximisation of the determinant."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ensemble_search.dpp.kernels import check_quality, check_similarity, check_size
+from ensemble_search.dpp.residuals import Residuals
+
+
+def greedy_map(
+    similarity: np.ndarray, k: int | None = None, quality: np.ndarray | None = None
+) -> np.ndarray:
+    """Add the item that increases det(L_A) most, again and again; O(N k^2).
+
+    Chen, Zhang and Zhou, "Fast greedy MAP inference for determinantal point process to improve
+    recommendation diversity" (2018). The determinant of the result is not the largest one, but
+    that of every prefix is what greedy maximisation of its size finds.
+
+    Parameters
+    ----------
+    similarity
+        S, (N, N), symmetric and positive semidefinite; L = diag(q) S diag(q).
+    k
+        Number of items; None adds items as long as each increases the determinant.
+    quality
+        q, (N,), not negative; default all 1.
+
+    Returns
+    -------
+    np.ndarray
+        Items in the order of their choice, the first of those equal up to rounding (1e-9). Fewer
+        than k if every other item is a linear combination of the chosen ones up to rounding
+        (a residual below 1e-12 of L_ii), such as a duplicate.
+
+    Raises
+    ------
+    UserError
+        If k is not from 1 to N, S not symmetric and finite, a quality is negative, or L turns out
+        not to be positive semidefinite. The last is seen only where it concerns chosen items.
+    """
+    similarity = check_similarity(similarity)
+    quality = check_quality(quality, len(similarity))
+    check_size(len(similarity) if k is None else k, len(similarity), "the number of items")
+    return maximise(
+        similarity.diagonal() * quality**2,
+        lambda item: quality * similarity[item] * quality[item],
+        len(similarity) if k is None else k,
+        least=1.0 if k is None else 0.0,
+    )
+
+
+def maximise(
+    diagonal: np.ndarray,
+    column: Callable[[int], np.ndarray],
+    k: int,
+    first: int | None = None,
+    least: float = 0.0,
+) -> np.ndarray:
+    """Choose up to k items, each of the largest residual, while it is above ``least``.
+
+    Parameters
+    ----------
+    diagonal, column, k
+        As of :class:`Residuals`.
+    first
+        The first item; default that of the largest variance.
+    least
+        Residuals up to this one end the choice.
+    """
+    residuals = Residuals(diagonal, column, k)
+    items: list[int] = []
+    while len(items) < k:
+        item = residuals.largest() if items or first is None else first
+        if residuals.left[item] <= least:
+            break
+        residuals.choose(item)
+        items.append(item)
+    return np.array(items, dtype=int)

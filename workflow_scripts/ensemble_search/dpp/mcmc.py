@@ -1,0 +1,361 @@
+"""Markov chains of swaps whose stationary law is a k-DPP.
+
+Algorithms 1 (a finite set) and 2 (a space that can be drawn from uniformly) of Dodge et al., "Open
+loop hyperparameter optimization and determinantal point processes" (2017), without staying in place
+half of the time, which changes speed only. Anari, Oveis Gharan and Rezaei, "Monte Carlo Markov
+chain algorithms for sampling strongly Rayleigh distributions and determinantal point processes"
+(2016), bound the steps that a finite set needs; for spaces no bound is known.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ensemble_search.dpp.draws import Draws
+from ensemble_search.dpp.greedy import maximise
+from ensemble_search.dpp.kernels import (
+    ROUNDING,
+    Kernel,
+    check_quality,
+    check_similarity,
+    check_size,
+    condition_number,
+    not_semidefinite,
+)
+from ensemble_search.runtime.errors import UserError
+
+#: Start sets have condition numbers below this.
+WORST_CONDITION = 1e12
+#: Uniform sets that are tried as the start.
+TRIES = 100
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The end of a chain and its trace.
+
+    Parameters
+    ----------
+    items
+        Drawn set, (k,), in random order: items of the finite set, or numbers of the draws from the
+        space, from 0.
+    points
+        Feature vectors of the draws, (k, d); None for a finite set.
+    log_dets
+        log det(L_A) of the start and after every step, (steps + 1,).
+    accepted
+        Number of accepted swaps.
+    """
+
+    items: np.ndarray
+    points: np.ndarray | None
+    log_dets: np.ndarray
+    accepted: int
+
+
+def default_steps(k: int) -> int:
+    """Return the default number of steps, max(1000, 100 k)."""
+    return max(1000, 100 * k)
+
+
+def swap_items(
+    similarity: np.ndarray,
+    k: int,
+    rng: np.random.Generator,
+    quality: np.ndarray | None = None,
+    steps: int | None = None,
+) -> Chain:
+    """Draw k of N items: a step swaps a uniform member for a uniform other item, or does not.
+
+    Parameters
+    ----------
+    similarity
+        S, (N, N), symmetric and positive semidefinite; L = diag(q) S diag(q).
+    k
+        Size of the set.
+    rng
+        Generator.
+    quality
+        q, (N,), not negative; default all 1. Items of quality 0 are never drawn.
+    steps
+        Default max(1000, 100 k); each costs O(k^2).
+
+    Raises
+    ------
+    UserError
+        If k is larger than the number of items of positive quality or the rank of S, S is not
+        symmetric, finite and, as far as the chain sees it, positive semidefinite, or a quality is
+        negative.
+    """
+    similarity = check_similarity(similarity)
+    quality = check_quality(quality, len(similarity))
+    possible = np.flatnonzero(quality)
+    check_size(k, len(possible), "the number of items of positive quality")
+    ground = _Items(similarity, possible, quality, k, rng)
+    return _run(ground, k, rng, steps if len(possible) > k else 0)
+
+
+def swap_points(
+    draw: Callable[[np.random.Generator], np.ndarray],
+    kernel: Kernel,
+    k: int,
+    rng: np.random.Generator,
+    quality: Callable[[np.ndarray], np.ndarray] | None = None,
+    steps: int | None = None,
+) -> Chain:
+    """Draw k points of a space: a step swaps a uniform member for a new draw, or does not.
+
+    Parameters
+    ----------
+    draw
+        Returns a uniformly drawn feature vector (d,), or several, (m, d), which is faster. What
+        the vectors stand for can be kept by number of the draw, which the chain returns.
+    kernel
+        Feature vectors (n, d) and (m, d) to similarities (n, m), positive semidefinite, such as
+        ``functools.partial(rbf, sigma=0.1)``.
+    k
+        Number of points.
+    rng
+        Generator, also handed to ``draw``.
+    quality
+        Feature vectors (n, d) to positive qualities (n,); default 1.
+    steps
+        Default max(1000, 100 k); each costs O(k^2) and k + 1 similarities.
+
+    Raises
+    ------
+    UserError
+        If no start set is found: the space has fewer than k distinct points, or their kernel
+        matrix is too close to singular. If draws or kernel are not finite, the kernel is seen not
+        to be positive semidefinite, or a quality is not positive.
+    """
+    check_size(k, 10**6, "a million points")
+    return _run(_Space(Draws(draw, rng), kernel, quality, k), k, rng, steps)
+
+
+class _Ground(Protocol):
+    """What a chain draws from. A member is a row of ``points``; the kernel is of such rows."""
+
+    numbers: np.ndarray  # (k,) of the start set
+    points: np.ndarray  # (k, ...) of the start set
+
+    def kernel(self, a: np.ndarray, b: np.ndarray, /) -> np.ndarray: ...
+    def log_quality(self, points: np.ndarray, /) -> np.ndarray: ...
+    def propose(self) -> tuple[int, np.ndarray]: ...
+    def swapped(self, number: int, /) -> None: ...
+    def features(self, points: np.ndarray, /) -> np.ndarray | None: ...
+
+
+class _Items:
+    """The items of a finite set; points are the items themselves."""
+
+    def __init__(
+        self,
+        similarity: np.ndarray,
+        possible: np.ndarray,
+        quality: np.ndarray,
+        k: int,
+        rng: np.random.Generator,
+    ):
+        self._similarity, self._rng = similarity, rng
+        with np.errstate(divide="ignore"):
+            self._log_quality = np.log(quality)
+        self.numbers = self.points = _start(self._starts(possible, k), self.kernel)[0]
+        self._outside = np.setdiff1d(possible, self.numbers)
+
+    def _starts(self, possible: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Uniform sets, then that of the greedily largest determinant."""
+        for _ in range(TRIES):
+            items = self._rng.permutation(possible)[:k]
+            yield items, items
+        part = self._similarity[np.ix_(possible, possible)]
+        items = self._rng.permutation(possible[maximise(part.diagonal(), part.__getitem__, k)])
+        if len(items) < k:
+            raise UserError(
+                f"k is {k}, but only {len(items)} items are linearly independent up to rounding"
+            )
+        yield items, items
+
+    def kernel(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return self._similarity[a[:, None], b]
+
+    def log_quality(self, points: np.ndarray) -> np.ndarray:
+        return self._log_quality[points]
+
+    def propose(self) -> tuple[int, np.ndarray]:
+        self._proposed = self._rng.integers(len(self._outside))
+        item = self._outside[self._proposed]
+        return item, item
+
+    def swapped(self, number: int) -> None:
+        self._outside[self._proposed] = number
+
+    def features(self, points: np.ndarray) -> None:
+        return None
+
+
+class _Space:
+    """A space that is drawn from; points are feature vectors."""
+
+    def __init__(
+        self,
+        draws: Draws,
+        kernel: Kernel,
+        quality: Callable[[np.ndarray], np.ndarray] | None,
+        k: int,
+    ):
+        self.kernel, self._quality, self.propose = kernel, quality, draws.next
+        starts = (draws.distinct(k) for _ in range(TRIES))
+        self.numbers, self.points = _start(starts, kernel)
+
+    def log_quality(self, points: np.ndarray) -> np.ndarray:
+        if self._quality is None:
+            return np.zeros(len(points))
+        quality = check_quality(self._quality(points), len(points))
+        if not quality.all():
+            raise UserError("a quality is 0, must be positive; leave such points out of the draws")
+        return np.log(quality)
+
+    def swapped(self, number: int) -> None:
+        pass
+
+    def features(self, points: np.ndarray) -> np.ndarray:
+        return points
+
+
+def _start(
+    starts: Iterator[tuple[np.ndarray, np.ndarray]], kernel: Kernel
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first of the sets that determinants can be computed with: numbers and points."""
+    best = math.inf
+    for numbers, points in starts:
+        try:
+            matrix = check_similarity(kernel(points, points))
+            condition = condition_number(matrix)
+            best = min(best, condition)
+            np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            continue
+        if condition < WORST_CONDITION:
+            return numbers, points
+    raise UserError(
+        f"no start set of {len(points)} points has a condition number below {WORST_CONDITION:.0e} "
+        f"(best: {best:.1e}); a smaller sigma (larger gamma) or fewer points are needed"
+    )
+
+
+class Determinant:
+    """The kernel matrix of k points by its inverse, and what a swap does to its determinant.
+
+    Parameters
+    ----------
+    matrix
+        (k, k), positive definite (else ``numpy.linalg.LinAlgError``).
+
+    Attributes
+    ----------
+    inverse
+        (k, k).
+    log_det
+        Logarithm of the determinant.
+    """
+
+    def __init__(self, matrix: np.ndarray):
+        root = np.linalg.cholesky(matrix)
+        inverse_root = np.linalg.inv(root)
+        self.inverse = inverse_root.T @ inverse_root
+        self.log_det = 2 * float(np.log(root.diagonal()).sum())
+        self._trace = float(np.trace(self.inverse))
+
+    def ratio(self, out: int, column: np.ndarray, own: float) -> tuple[float, float]:
+        """Compute det after / det before a new point takes the place of point ``out``; O(k^2).
+
+        Parameters
+        ----------
+        out
+            Place of the point that leaves.
+        column
+            Similarities of the new point to all k, (k,).
+        own
+            Similarity of the new point to itself.
+
+        Returns
+        -------
+        ratio, error
+            The error is a generous bound of what rounding does to the ratio.
+        """
+        coefficients = self.inverse @ column
+        schur = own - float(column @ coefficients)
+        noise = 1e3 * np.finfo(float).eps * (own + float(column @ column) * self._trace)
+        if schur < -noise - ROUNDING * own:
+            raise not_semidefinite(schur)
+        precision = float(self.inverse[out, out])
+        ratio = max(schur, 0.0) * precision + float(coefficients[out]) ** 2
+        return ratio, noise * precision
+
+    def swap(self, out: int, column: np.ndarray, own: float, ratio: float) -> None:
+        """Let the new point take the place of point ``out``; O(k^2), arguments as above."""
+        leaving = self.inverse[out]
+        precision = leaving[out]
+        rest = self.inverse - np.outer(leaving, leaving / precision)
+        rest[out] = rest[:, out] = 0
+        direction = rest @ column
+        direction[out] = -1
+        # The Schur complement of the new point is that of the old one, 1 / precision, times ratio.
+        self.inverse = rest + np.outer(direction, direction * (precision / ratio))
+        self.log_det += math.log(ratio)
+        self._trace = float(np.trace(self.inverse))
+
+
+def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int | None) -> Chain:
+    steps = default_steps(k) if steps is None else steps
+    if steps < 0:
+        raise UserError(f"steps is {steps}, must not be negative")
+    numbers = ground.numbers.copy()
+    # The last row is for the proposed point.
+    points = np.concatenate([ground.points, ground.points[:1]])
+    log_quality = ground.log_quality(ground.points)
+    current = Determinant(ground.kernel(points[:k], points[:k]))
+    log_dets = np.empty(steps + 1)
+    log_dets[0] = current.log_det + 2 * log_quality.sum()
+    accepted = 0
+    for step in range(1, steps + 1):
+        out = int(rng.integers(k))
+        number, points[k] = ground.propose()
+        own_quality = float(ground.log_quality(points[k:])[0])
+        column = ground.kernel(points, points[k:])[:, 0]
+        if not np.isfinite(column).all():
+            raise UserError("the kernel of two points is not finite")
+        own, column = float(column[k]), column[:k]
+        ratio, error = current.ratio(out, column, own)
+        # Accept if a uniform number is below the ratio of det(L_A): here of the similarities.
+        threshold = 2 * (float(log_quality[out]) - own_quality)
+        threshold = rng.random() * math.exp(min(threshold, 700))
+        exact = None
+        # From scratch where rounding could decide, and after k updates against their rounding.
+        if abs(ratio - threshold) <= error or (threshold < ratio and (accepted + 1) % k == 0):
+            exact = _after(ground, points[:k], out, points[k])
+            ratio = math.exp(min(exact.log_det - current.log_det, 700)) if exact else 0.0
+        if threshold < ratio:
+            accepted += 1
+            ground.swapped(int(numbers[out]))
+            numbers[out], points[out], log_quality[out] = number, points[k], own_quality
+            if exact:
+                current = exact
+            else:
+                current.swap(out, column, own, ratio)
+        log_dets[step] = current.log_det + 2 * log_quality.sum()
+    return Chain(numbers, ground.features(points[:k]), log_dets, accepted)
+
+
+def _after(ground: _Ground, points: np.ndarray, out: int, point: np.ndarray) -> Determinant | None:
+    """The determinant after a swap, from scratch; None if it is 0 up to rounding."""
+    points = points.copy()
+    points[out] = point
+    try:
+        return Determinant(ground.kernel(points, points))
+    except np.linalg.LinAlgError:
+        return None
