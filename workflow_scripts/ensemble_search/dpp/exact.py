@@ -86,7 +86,7 @@ class LEnsemble:
         """Decompose L = diag(q) B B^T diag(q) of low rank without forming it; O(N D^2).
 
         This is the dual form. The singular values of B rather than the eigenvalues of B^T B are
-        computed, so that eigenvalues of L down to 1e-30 of the largest one count.
+        computed, so that eigenvalues of L down to 1e-24 of the largest one count at N = 3000.
 
         Parameters
         ----------
