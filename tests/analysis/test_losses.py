@@ -17,6 +17,9 @@ def test_the_metric_of_a_study_gives_title_unit_and_worst_loss():
     assert NUMBERS.worst == pytest.approx(23 * np.log(2))
     assert [found.is_error for found in (losses.ERROR, SHARES, NUMBERS)] == [True, False, False]
     assert losses.of({"metric": "auc"}).title == "1 - AUC"
+    assert "squared error of about 1" in losses.of({"metric": "squared-error"}).unit
+    assert losses.of({"metric": "absolute-error"}).unit.endswith("their standard deviation.")
+    assert NUMBERS.unit == ""
 
 
 @pytest.mark.parametrize(

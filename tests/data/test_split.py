@@ -399,6 +399,7 @@ def test_a_regression_is_standardised_by_the_training_rows(settings):
     [
         ([1.0] * 49 + [2.0], "all training rows have the same value"),
         ([1e200, 2e200] * 25, "values too large to square"),
+        ([1e-200, 2e-200] * 25, "values too small to square"),
     ],
 )
 def test_numbers_that_cannot_be_standardised(target, message):

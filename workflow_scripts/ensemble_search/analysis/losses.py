@@ -78,10 +78,10 @@ class Losses:
         """Sentence that says in what losses are measured, where that is no share; else empty."""
         if self.task == CLASSIFICATION:
             return ""
-        return (
-            " Targets are standardised by the training rows, so that predicting their mean has a "
-            "squared error of about 1."
-        )
+        end = "the unit is their standard deviation."
+        if self.metric == "squared-error":
+            end = "predicting their mean has a squared error of about 1."
+        return f" Targets are standardised by the training rows, so that {end}"
 
     def fill(self, text: str) -> str:
         """Put the title for ``{loss}`` and its plural for ``{losses}``."""

@@ -55,5 +55,6 @@ def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     groups = final.iloc[:, 0].groupby(level="dataset", sort=False)
     table = pd.DataFrame({"error": groups.mean(), "over_repeats": groups.std()})
     table["rows"] = rows.reindex(table.index)
-    table["of_the_test_part"] = np.sqrt(table["error"] * (1 - table["error"]) / table["rows"])
+    variance = table["error"] * (1 - table["error"])  # negative only for losses that are no shares
+    table["of_the_test_part"] = np.sqrt(variance.where(variance >= 0) / table["rows"])
     return table

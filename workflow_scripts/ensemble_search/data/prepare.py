@@ -109,7 +109,7 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
     Raises
     ------
     UserError
-        If the training rows have one value only.
+        If the training rows have one value only, or values too large or too small to square.
     """
     try:  # exact sums: those of NumPy depend on the processor
         own = values[train].tolist()
@@ -118,6 +118,8 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
     except OverflowError:
         raise UserError("split: the target has values too large to square; rescale it") from None
     if not std > 0:
+        if min(own) < max(own):
+            raise UserError("split: the target has values too small to square; rescale it")
         raise UserError("split: all training rows have the same value of the target")
     return (values - mean) / std, {"mean": mean, "std": std}
 

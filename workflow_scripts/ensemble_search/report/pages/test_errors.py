@@ -74,7 +74,7 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame) -> Table:
     data = ranks.spreads(1 - share)
     means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
     rows = [
-        cells(dataset, *(f"{v:.3f}" if np.isfinite(v) else "–" for v in means.loc[dataset]))
+        cells(dataset, *(_three_digits(value) for value in means.loc[dataset]))
         for dataset in dict.fromkeys(data["dataset"])
     ]
     notes = [
@@ -83,6 +83,10 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame) -> Table:
     ]
     caption = "R² on the test rows, means over repeats"
     return Table("r2", caption, ["data set", *final.columns], rows, data, notes)
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else "–"
 
 
 def _where() -> str:

@@ -14,7 +14,7 @@ from ensemble_search.data.sources import (
     source_kind,
 )
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import TASKS
+from ensemble_search.runtime.names import REGRESSION, TASKS
 from ensemble_search.study.sections.base import Section
 
 if TYPE_CHECKING:
@@ -80,6 +80,9 @@ def problems(study: "Study") -> Iterator[str]:
                 f"{where}.task: {dataset.task}, but metric '{study.metric}' is for {study.task}; "
                 "change one of them"
             )
+        if dataset.classes and study.task == REGRESSION:
+            yield f"{where}.classes: a regression has no classes; remove the key"
+            continue
         try:
             source_kind(dataset.source, where)
         except UserError as error:
