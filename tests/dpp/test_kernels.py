@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ensemble_search.dpp.kernels import auto_sigma, rbf
+from ensemble_search.dpp.kernels import length_scale, rbf
 from ensemble_search.dpp.mcmc import swap_points
 from ensemble_search.runtime.errors import UserError
 
@@ -33,7 +33,7 @@ def test_bad_features():
 
 
 def test_auto_sigma_in_low_dimensions_is_limited_by_the_condition():
-    auto = auto_sigma(cube(2), 20, np.random.default_rng(0))
+    auto = length_scale(cube(2), 20, np.random.default_rng(0))
     assert auto.condition <= 1e6
     assert auto.gamma == pytest.approx(1 / (2 * auto.sigma**2))
     steps = np.log(auto.gamma * auto.median_distance / 0.1) / np.log(1.5)
@@ -54,7 +54,7 @@ def test_auto_sigma_in_low_dimensions_is_limited_by_the_condition():
 
 
 def test_auto_sigma_in_many_dimensions_stays_at_the_start():
-    auto = auto_sigma(cube(100), 20, np.random.default_rng(0))
+    auto = length_scale(cube(100), 20, np.random.default_rng(0))
     assert auto.gamma == pytest.approx(0.1 / auto.median_distance)
     assert auto.median_distance == pytest.approx(100 / 6, rel=0.02)
     assert auto.median_similarity == pytest.approx(np.exp(-0.1), rel=1e-3)
@@ -62,27 +62,29 @@ def test_auto_sigma_in_many_dimensions_stays_at_the_start():
 
 def test_what_is_like_uniform():
     """Points far apart next to sigma, as corners of a large cube: every determinant is 1."""
-    corners = auto_sigma(lambda rng: np.eye(300)[rng.permutation(300)], 5, np.random.default_rng(0))
+    corners = length_scale(
+        lambda rng: np.eye(300)[rng.permutation(300)], 5, np.random.default_rng(0)
+    )
     assert corners.spread == pytest.approx(0, abs=1e-9)
     assert corners.like_uniform
-    assert auto_sigma(cube(2), 1, np.random.default_rng(0)).like_uniform
+    assert length_scale(cube(2), 1, np.random.default_rng(0)).like_uniform
 
 
 def test_few_distinct_points():
     levels = np.linspace(0, 1, 8)[:, None]
-    auto = auto_sigma(lambda rng: levels[rng.integers(8)], 8, np.random.default_rng(0))
+    auto = length_scale(lambda rng: levels[rng.integers(8)], 8, np.random.default_rng(0))
     assert np.isfinite([auto.sigma, auto.condition, auto.spread]).all()
     with pytest.raises(UserError, match=r"9 points are asked for; .* only 8 distinct"):
-        auto_sigma(lambda rng: levels[rng.integers(8)], 9, np.random.default_rng(0))
+        length_scale(lambda rng: levels[rng.integers(8)], 9, np.random.default_rng(0))
     with pytest.raises(UserError, match="all the same point"):
-        auto_sigma(lambda rng: levels[:1], 2, np.random.default_rng(0))
+        length_scale(lambda rng: levels[:1], 2, np.random.default_rng(0))
     close = np.array([[0.0], [1e-12], [1.0]])
     with pytest.raises(UserError, match="too close to tell apart"):
-        auto_sigma(lambda rng: close[rng.integers(3)], 3, np.random.default_rng(0))
+        length_scale(lambda rng: close[rng.integers(3)], 3, np.random.default_rng(0))
 
 
 def test_mostly_equal_points():
     """A median distance of 0 is of no use; that of points that differ is."""
     rare = np.array([[0.0]] * 50 + [[1.0]])
-    auto = auto_sigma(lambda rng: rare[rng.integers(51, size=99)], 2, np.random.default_rng(0))
+    auto = length_scale(lambda rng: rare[rng.integers(51, size=99)], 2, np.random.default_rng(0))
     assert auto.median_distance == 1

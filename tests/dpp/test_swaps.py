@@ -53,6 +53,22 @@ def test_stationary_law(ground, k, quality):
     assert subsets.distance(lambda: sample(rng), law, CHAINS) < 1
 
 
+@pytest.mark.parametrize("quality", [None, quality_of])
+def test_law_given_other_points(quality):
+    """That of the sets of 4 that hold the two given points."""
+    rng = np.random.default_rng(0)
+    whole = subsets.law(SIMILARITY if quality is None else L, 4)
+    law = {tuple(sorted({*a} - {1, 4})): p for a, p in whole.items() if {1, 4} < {*a}}
+    law = {a: p / sum(law.values()) for a, p in law.items()}
+
+    def sample():
+        chain = swap_points(draw_of_line, KERNEL, 2, rng, quality, 80, LINE[[1, 4]])
+        return np.searchsorted(LINE[:, 0], chain.points[:, 0])
+
+    assert subsets.distance(sample, law, 500) < 1
+    assert subsets.distance(sample, subsets.law(SIMILARITY, 2), 500) > 2
+
+
 @pytest.mark.parametrize("sample", SAMPLERS.values())
 def test_the_start_is_uniform_and_not_the_law(sample):
     rng = np.random.default_rng(0)

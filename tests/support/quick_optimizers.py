@@ -9,12 +9,13 @@ FAST = {"divbo": {"surrogate": "forest-kernel"}}  # where many suggestions are a
 SETTINGS = {  # so that a few evaluations are enough to get beyond the initial design
     "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
     "k-bo": {"initial": 2},
+    "k-dpp": {"batch": 9},
     "neural-ensemble-search": {"population": 6},
 }
 
 
 def make(name: str, **settings) -> Optimizer:
-    return plugins.load("optimizers", name)(**SETTINGS.get(name, {}), **settings)
+    return plugins.load("optimizers", name)(**{**SETTINGS.get(name, {}), **settings})
 
 
 def plain(suggestion: Suggestion) -> str:

@@ -38,8 +38,8 @@ class Draws:
         """Return the next draw: its number, and its feature vector (d,)."""
         return next(self._numbered)
 
-    def distinct(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next k draws that differ from each other.
+    def distinct(self, k: int, given: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the next k draws that differ from each other, and from the ``given`` (g, d).
 
         Returns
         -------
@@ -51,13 +51,16 @@ class Draws:
         Raises
         ------
         UserError
-            If max(1000, 100 k) draws have fewer distinct points.
+            If max(1000, 100 k) draws have fewer such points.
         """
+        known = {(point + 0.0).tobytes() for point in ([] if given is None else given)}
         found: dict[bytes, tuple[int, np.ndarray]] = {}
         for _ in range(max(1000, 100 * k)):
             number, point = self.next()
             # Adding 0 makes 0 of -0, whose bytes differ.
-            found.setdefault((point + 0.0).tobytes(), (number, point))
+            key = (point + 0.0).tobytes()
+            if key not in known:
+                found.setdefault(key, (number, point))
             if len(found) == k:
                 numbers, points = zip(*found.values(), strict=True)
                 return np.array(numbers), np.array(points)

@@ -107,7 +107,7 @@ def not_semidefinite(value: float) -> UserError:
 
 
 @dataclass(frozen=True)
-class AutoSigma:
+class LengthScale:
     """A length scale, and what uniform sets of k points look like with it.
 
     Parameters
@@ -120,8 +120,8 @@ class AutoSigma:
         Median of the kernel between uniform points.
     condition
         Median condition number of the kernel matrices of uniform k-sets.
-    spread
-        Standard deviation of log det over uniform k-sets.
+    log_det, spread
+        Mean and standard deviation of log det over uniform k-sets.
     """
 
     sigma: float
@@ -129,6 +129,7 @@ class AutoSigma:
     median_distance: float
     median_similarity: float
     condition: float
+    log_det: float
     spread: float
 
     @property
@@ -137,10 +138,13 @@ class AutoSigma:
         return self.spread < 0.1
 
 
-def auto_sigma(
-    draw: Callable[[np.random.Generator], np.ndarray], k: int, rng: np.random.Generator
-) -> AutoSigma:
-    """Choose the length scale of an RBF kernel for k-DPPs over a space.
+def length_scale(
+    draw: Callable[[np.random.Generator], np.ndarray],
+    k: int,
+    rng: np.random.Generator,
+    sigma: float | None = None,
+) -> LengthScale:
+    """Choose the length scale of an RBF kernel for k-DPPs over a space, or describe a given one.
 
     Starts at gamma = 0.1 / m, where m is the median squared distance of 600 uniform draws (of
     those that differ), and multiplies gamma by 1.5 while the median condition number of 9 uniform
@@ -155,11 +159,14 @@ def auto_sigma(
         Size of the sets.
     rng
         Generator that is handed to ``draw``.
+    sigma
+        The length scale; default: chosen.
 
     Raises
     ------
     UserError
-        If the space has fewer than k distinct points, or some too close to tell apart.
+        If ``sigma`` is not positive, the space has fewer than k distinct points, or some too close
+        to tell apart.
     """
     from scipy.spatial.distance import pdist
 
@@ -171,18 +178,20 @@ def auto_sigma(
     sets = [draws.distinct(k)[1] for _ in range(9)]
     gamma = 0.1 / median
     while True:
-        sigma = float(np.sqrt(0.5 / gamma))
-        matrices = [rbf(points, points, sigma) for points in sets]
+        scale = float(np.sqrt(0.5 / gamma)) if sigma is None else sigma
+        matrices = [rbf(points, points, scale) for points in sets]
         condition = float(np.median([condition_number(matrix) for matrix in matrices]))
-        if condition <= 1e6:
+        if condition <= 1e6 or sigma is not None:
             break
         if gamma * median > 1e12:
             raise UserError(f"uniform sets of {k} points hold points too close to tell apart")
         gamma *= 1.5
+    gamma = 0.5 / scale**2
     log_dets = np.array([np.linalg.slogdet(matrix)[1] for matrix in matrices])
+    log_det = float(log_dets.mean())
     spread = float(log_dets.std(ddof=1)) if np.isfinite(log_dets).all() else np.inf
     similarity = float(np.median(np.exp(-gamma * distances)))
-    return AutoSigma(sigma, gamma, median, similarity, condition, spread)
+    return LengthScale(scale, gamma, median, similarity, condition, log_det, spread)
 
 
 def condition_number(matrix: np.ndarray) -> float:

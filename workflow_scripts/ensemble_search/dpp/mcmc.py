@@ -105,6 +105,7 @@ def swap_points(
     rng: np.random.Generator,
     quality: Callable[[np.ndarray], np.ndarray] | None = None,
     steps: int | None = None,
+    given: np.ndarray | None = None,
 ) -> Chain:
     """Draw k points of a space: a step swaps a uniform member for a new draw, or does not.
 
@@ -123,24 +124,27 @@ def swap_points(
     quality
         Feature vectors (n, d) to positive qualities (n,); default 1.
     steps
-        Default max(1000, 100 k); each costs O(k^2) and k + 1 similarities.
+        Default max(1000, 100 k); each costs O((g + k)^2) and g + k + 1 similarities.
+    given
+        Feature vectors (g, d) of points that the set has besides, such as those known already:
+        the k points are drawn from the (g + k)-DPP given them. Default none.
 
     Raises
     ------
     UserError
-        If no start set is found: the space has fewer than k distinct points, or their kernel
-        matrix is too close to singular. If draws or kernel are not finite, the kernel is seen not
-        to be positive semidefinite, or a quality is not positive.
+        If no start set is found: the space has fewer than k other distinct points, or their kernel
+        matrix, with the given ones, is too close to singular. If draws or kernel are not finite,
+        the kernel is seen not to be positive semidefinite, or a quality is not positive.
     """
     check_size(k, 10**6, "a million points")
-    return _run(_Space(Draws(draw, rng), kernel, quality, k), k, rng, steps)
+    return _run(_Space(Draws(draw, rng), kernel, quality, k, given), k, rng, steps)
 
 
 class _Ground(Protocol):
     """What a chain draws from. A member is a row of ``points``; the kernel is of such rows."""
 
     numbers: np.ndarray  # (k,) of the start set
-    points: np.ndarray  # (k, ...) of the start set
+    points: np.ndarray  # (k + g, ...) of the start set, and those that stay
 
     def kernel(self, a: np.ndarray, b: np.ndarray, /) -> np.ndarray: ...
     def log_quality(self, points: np.ndarray, /) -> np.ndarray: ...
@@ -206,10 +210,18 @@ class _Space:
         kernel: Kernel,
         quality: Callable[[np.ndarray], np.ndarray] | None,
         k: int,
+        given: np.ndarray | None,
     ):
         self.kernel, self._quality, self.propose = kernel, quality, draws.next
-        starts = (draws.distinct(k) for _ in range(TRIES))
-        self.numbers, self.points = _start(starts, kernel)
+        self.numbers, self.points = _start(self._starts(draws, k, given), kernel)
+
+    @staticmethod
+    def _starts(
+        draws: Draws, k: int, given: np.ndarray | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for _ in range(TRIES):
+            numbers, points = draws.distinct(k, given)
+            yield numbers, points if given is None else np.concatenate([points, given])
 
     def log_quality(self, points: np.ndarray) -> np.ndarray:
         if self._quality is None:
@@ -315,21 +327,21 @@ def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int | None) -
     if steps < 0:
         raise UserError(f"steps is {steps}, must not be negative")
     numbers = ground.numbers.copy()
-    # The last row is for the proposed point.
+    # The last row is for the proposed point; those between the k and it stay.
     points = np.concatenate([ground.points, ground.points[:1]])
     log_quality = ground.log_quality(ground.points)
-    current = Determinant(ground.kernel(points[:k], points[:k]))
+    current = Determinant(ground.kernel(points[:-1], points[:-1]))
     log_dets = np.empty(steps + 1)
     log_dets[0] = current.log_det + 2 * log_quality.sum()
     accepted = 0
     for step in range(1, steps + 1):
         out = int(rng.integers(k))
-        number, points[k] = ground.propose()
-        own_quality = float(ground.log_quality(points[k:])[0])
-        column = ground.kernel(points, points[k:])[:, 0]
+        number, points[-1] = ground.propose()
+        own_quality = float(ground.log_quality(points[-1:])[0])
+        column = ground.kernel(points, points[-1:])[:, 0]
         if not np.isfinite(column).all():
             raise UserError("the kernel of two points is not finite")
-        own, column = float(column[k]), column[:k]
+        own, column = float(column[-1]), column[:-1]
         ratio, error = current.ratio(out, column, own)
         # Accept if a uniform number is below the ratio of det(L_A): here of the similarities.
         threshold = 2 * (float(log_quality[out]) - own_quality)
@@ -337,12 +349,12 @@ def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int | None) -
         exact = None
         # From scratch where rounding could decide, and after k updates against their rounding.
         if abs(ratio - threshold) <= error or (threshold < ratio and (accepted + 1) % k == 0):
-            exact = _after(ground, points[:k], out, points[k])
+            exact = _after(ground, points[:-1], out, points[-1])
             ratio = math.exp(min(exact.log_det - current.log_det, 700)) if exact else 0.0
         if threshold < ratio:
             accepted += 1
             ground.swapped(int(numbers[out]))
-            numbers[out], points[out], log_quality[out] = number, points[k], own_quality
+            numbers[out], points[out], log_quality[out] = number, points[-1], own_quality
             if exact:
                 current = exact
             else:

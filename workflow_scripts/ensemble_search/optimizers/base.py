@@ -177,6 +177,18 @@ class Optimizer(BaseModel, ABC):
         """
         return self
 
+    def check_space(self, space: Space) -> None:
+        """Refuse a space that the optimizer cannot search.
+
+        Called when a study is read. Whether a space has conditions takes 0.5 s to find out, so that
+        is to be asked last.
+
+        Raises
+        ------
+        UserError
+            Beginning with the setting to blame, or ``optimizer``, and a colon.
+        """
+
     @property
     def modules(self) -> list[str]:
         """Modules that the optimizer loads by name, such as a surrogate of its settings."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
+from ensemble_search.optimizers import _designs
 from ensemble_search.optimizers._model_based.acquisition import (
     Candidates,
     expected_improvement,
@@ -15,15 +16,17 @@ from ensemble_search.optimizers._model_based.acquisition import (
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces.base import Space
 
 
 class BayesianOptimization(Optimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
-    The first ``initial`` configurations are random, later ones with probability ``interleave``. For
-    the others, the forest is fitted on all errors (:attr:`History.errors`). Candidates are the ends
-    of up to ``local`` climbs from evaluated configurations, and random draws to make
-    ``candidates``; the new one with the largest expected improvement is suggested.
+    The first ``initial`` configurations are random, or of another ``design``; later ones are random
+    with probability ``interleave``. For the others, the forest is fitted on all errors
+    (:attr:`History.errors`). Candidates are the ends of up to ``local`` climbs from evaluated
+    configurations, and random draws to make ``candidates``; the new one with the largest expected
+    improvement is suggested.
 
     The defaults are the paper's except for ``interleave``, 0 there and 0.2 in the authors' code,
     which finds equally good pipelines and better ensembles (docs/search-quality.md).
@@ -32,7 +35,10 @@ class BayesianOptimization(Optimizer):
     error, which keeps the next one away.
     """
 
-    initial: int = Field(5, ge=1, description="Random evaluations at the beginning.")
+    initial: int = Field(5, ge=1, description="Evaluations before the first model.")
+    design: _designs.Design = Field(
+        "random", description="How these are chosen: uniformly, by a k-DPP, or a Sobol sequence."
+    )
     performance: str = Field(
         "random-forest", description="Performance model: a file in surrogates/."
     )
@@ -62,6 +68,15 @@ class BayesianOptimization(Optimizer):
 
         return surrogate_name(name, PerformanceSurrogate, "no errors; random-forest")
 
+    def check_space(self, space: Space) -> None:
+        """Refuse conditions that the surrogate or the design does not suit."""
+        if not plugins.load("surrogates", self.performance).suits_conditions and space.conditional:
+            raise UserError(
+                f"performance: '{self.performance}' needs a space without conditions, and "
+                f"'{space.name}' has some; take random-forest"
+            )
+        _designs.check_space("design", self.design, space)
+
     @property
     def modules(self) -> list[str]:
         """The performance surrogate's module."""
@@ -81,7 +96,10 @@ class BayesianOptimization(Optimizer):
     ) -> Iterator[Suggestion]:
         """Plan the initial design, then batches, within which earlier suggestions are pending."""
         if not self.needs_results(len(history)):
-            yield from super().plan(history, generators)
+            if self.design == "random":
+                yield from super().plan(history, generators)
+            else:
+                yield from self._design(history, next(generators))
             return
         rng = next(generators)
         for _ in range(self.batch):
@@ -91,6 +109,8 @@ class BayesianOptimization(Optimizer):
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the cheapest new candidate by :meth:`rank`, or a random configuration."""
+        if len(history) < self.initial and self.design != "random":
+            return next(self._design(history, rng))
         if len(history) < self.initial or not len(history.ok):
             return Suggestion(random_new(history, rng), {"origin": "initial"})
         # One generator per purpose: DivBO's draws for its second surrogate leave the forest and the
@@ -128,6 +148,10 @@ class BayesianOptimization(Optimizer):
         why = {"origin": "local" if i < candidates.n_local else "random"}
         why |= {name: float(values[i]) for name, values in columns.items()}
         return Suggestion(configuration, why | facts)
+
+    def _design(self, history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """The rest of the initial design."""
+        return _designs.initial(self.design, history, self.initial - len(history), rng)
 
     def targets(self, history: History) -> np.ndarray:
         """Return what the forest learns and improves on, of shape (n,): the errors."""

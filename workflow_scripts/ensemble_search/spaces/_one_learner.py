@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 class OneLearner(Space):
     """The hyperparameters of a learner, under their short names."""
 
+    has_algorithms: ClassVar[bool] = False
     #: What the worker imports before the first evaluation.
     modules: ClassVar = (
         "ensemble_search.learners.esmbo",

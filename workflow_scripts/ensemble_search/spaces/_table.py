@@ -30,6 +30,11 @@ class TableSpace(Space):
         self._by_values = {frozenset(c.items()): c for c in configurations}
         self._parts: dict[frozenset, np.ndarray] = {}
 
+    @property
+    def name(self) -> str:
+        """As the other space."""
+        return self.whole.name
+
     def define(self):
         """As the other space."""
         return self.whole.configspace
@@ -70,7 +75,14 @@ class TableSpace(Space):
             )
         return rows[rng.permutation(len(rows))[:size]]
 
-    def sobol_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
+    def independent_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw rows with replacement."""
+        rows = self._part(self.fixed)
+        return rows[rng.integers(len(rows), size=size)]
+
+    def sobol_points(
+        self, size: int, rng: np.random.Generator, *, shifted: bool = False
+    ) -> np.ndarray:
         """As :meth:`sample_points`: a table has no other points."""
         return self.sample_points(size, rng)
 

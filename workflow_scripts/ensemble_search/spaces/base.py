@@ -85,6 +85,9 @@ class Space(ABC):
     #: The tasks that the space has pipelines for, ``classification`` and ``regression``.
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
+    #: Whether a categorical hyperparameter ``algorithm`` chooses between learners.
+    has_algorithms: ClassVar[bool] = True
+
     task: str = "classification"
     fixed: Mapping[str, Any] = MappingProxyType({})
 
@@ -116,6 +119,11 @@ class Space(ABC):
             the training rows, and ``predict(X)``, which returns an array of shape (n_samples,).
         """
 
+    @property
+    def name(self) -> str:
+        """Its name in studies."""
+        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+
     def for_task(self, task: str) -> "Space":
         """Return the form of the space for a task: itself, or a new space of the same class.
 
@@ -125,10 +133,9 @@ class Space(ABC):
             If the space has no form for the task.
         """
         if task not in self.tasks:
-            name = type(self).__module__.rpartition(".")[2].replace("_", "-")
             raise UserError(
-                f"space '{name}' has no {task} form; use one that has, such as 'divbo', or add "
-                f"pipelines for {task} to its class {type(self).__name__} and to its 'tasks'"
+                f"space '{self.name}' has no {task} form; use one that has, such as 'divbo', or "
+                f"add pipelines for {task} to its class {type(self).__name__} and to its 'tasks'"
             )
         if task == self.task:
             return self
@@ -249,15 +256,25 @@ class Space(ABC):
             points = np.concatenate([points, self._legal(uniform, entries)])
         return points
 
-    def sobol_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the legal ones of ``size`` points of a scrambled Sobol sequence.
+    def independent_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """As :meth:`sample_points`, where that draws without replacement too."""
+        return self.sample_points(size, rng)
 
-        They fill the space more evenly than :meth:`sample_points`.
+    def sobol_points(
+        self, size: int, rng: np.random.Generator, *, shifted: bool = False
+    ) -> np.ndarray:
+        """Return the legal ones of the first ``size`` points of a random Sobol sequence.
+
+        They fill the space more evenly than :meth:`sample_points`. The sequence is scrambled, or
+        ``shifted``: moved as a whole by one uniform vector, modulo 1 (Cranley and Patterson, 1976).
         """
         from scipy.stats.qmc import Sobol
 
-        sequence = Sobol(len(self.columns), rng=rng)
+        dimensions = len(self.columns)
+        sequence = Sobol(dimensions, scramble=not shifted, rng=rng)
         uniform = sequence.random_base2(max(size - 1, 0).bit_length())[:size]
+        if shifted:
+            uniform = (uniform + rng.random(dimensions)) % 1
         return self._legal(uniform, self._entries(self.fixed))
 
     def _entries(self, fixed: Mapping[str, Any]) -> dict[int, float]:

@@ -15,6 +15,17 @@ ALGORITHM = "algorithm"
 class ArmwiseBO(BayesianOptimization):
     """Base of optimizers that choose an algorithm (arm) and let its own BO suggest."""
 
+    def check_space(self, space: Space) -> None:
+        """Refuse spaces of one learner, and designs: algorithms take turns from the beginning."""
+        if not space.has_algorithms:
+            raise UserError(
+                "optimizer: it divides the budget between the algorithms of a space, and "
+                f"'{space.name}' has a single learner; take bo"
+            )
+        if self.design != "random":
+            raise UserError(f"design: must be random: the algorithms take turns, not {self.design}")
+        super().check_space(space)
+
     def within(self, history: History, algorithm: str, rng: np.random.Generator) -> Suggestion:
         """Suggest what the BO of an algorithm would evaluate next.
 

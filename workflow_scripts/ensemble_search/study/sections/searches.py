@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.sections.base import check_task, mistakes
 
 if TYPE_CHECKING:
+    from ensemble_search.optimizers.base import Optimizer
     from ensemble_search.study.model import Study
 
 #: The folder of the plugins, and the key that names one.
@@ -19,7 +20,7 @@ def make(study: "Study", name: str):
     """Create the optimizer of a search; one that a method uses is told the budget."""
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
-    _check_space(made, study.space, f"searches.{name}")
+    _check_space(made, study, f"searches.{name}")
     if name not in study.used("search"):
         return made
     evaluations = study.budget.evaluations
@@ -35,22 +36,20 @@ def make(study: "Study", name: str):
     return made
 
 
-def _check_space(made: Any, space: str, where: str) -> None:
-    """Check that an optimizer's surrogate suits the space.
+def _check_space(made: "Optimizer", study: "Study", where: str) -> None:
+    """Check that an optimizer suits the space, unless that does not exist.
 
     Raises
     ------
     UserError
-        Naming the setting; or if there is no such space.
+        Naming the setting.
     """
-    name = getattr(made, "performance", None)
-    if name is None or plugins.load("surrogates", name).suits_conditions:
+    if study.space not in plugins.available("spaces"):
         return
-    if plugins.load("spaces", space)().conditional:
-        raise UserError(
-            f"{where}.performance: '{name}' needs a space without conditions, and '{space}' has "
-            "some; take random-forest"
-        )
+    try:
+        made.check_space(plugins.load("spaces", study.space)())
+    except UserError as error:
+        raise UserError(f"{where}.{error}") from None
 
 
 def problems(study: "Study") -> Iterator[str]:

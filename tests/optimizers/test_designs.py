@@ -1,0 +1,211 @@
+"""Designs: features, k-DPPs and Sobol sequences, and searches that begin with them."""
+
+from itertools import count, islice
+
+import numpy as np
+import pytest
+from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Float, Integer
+from ConfigSpace import OrdinalHyperparameter as Ordinal
+from scipy.stats.qmc import Sobol
+
+from ensemble_search.dpp.kernels import rbf
+from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.divbo import DivBO
+from ensemble_search.optimizers.k_dpp import DeterminantalDesign
+from ensemble_search.optimizers.sobol import SobolSequence
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._features import dimensions, features
+from ensemble_search.spaces._table import TableSpace
+from ensemble_search.spaces.base import Space
+from ensemble_search.study import model
+from support import subsets
+from support.toy_space import LABELS, ToySpace, history, observe
+
+
+class Mixed(ToySpace):
+    def define(self):
+        space = ConfigurationSpace()
+        switch = Categorical("l2", ["off", "on"])
+        strength = Float("strength", (1e-4, 1.0), log=True)
+        size = Ordinal("size", ["s", "m", "l"], default_value="m")
+        space.add([Float("x", (-1.0, 3.0)), switch, strength, size, Integer("k", (0, 4))])
+        space.add(EqualsCondition(strength, switch, "on"))
+        return space
+
+
+class Levels(ToySpace):
+    def define(self):
+        space = ConfigurationSpace()
+        space.add(Integer("k", (0, 5)))
+        return space
+
+
+class Square(ToySpace):
+    def define(self):
+        space = ConfigurationSpace()
+        space.add([Float("x", (0.0, 1.0)), Float("y", (1e-2, 1e2), log=True)])
+        return space
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def empty(space: Space) -> History:
+    return History(space, LABELS)
+
+
+def plan(optimizer, past: History, n: int, seed: int = 0) -> list:
+    generators = (np.random.default_rng([seed, t]) for t in count(len(past)))
+    return list(islice(optimizer.plan(past, generators), n))
+
+
+def configurations(suggestions) -> list:
+    return [s.configuration for s in suggestions]
+
+
+def evaluated(past: History, suggestions) -> History:
+    rows = (observe(s.configuration) for s in suggestions)
+    return History(past.space, past.labels, (*past.observations, *rows))
+
+
+def test_features_by_hand():
+    space = Mixed()
+    configurations = [
+        space.configuration({"x": 1.0, "l2": "off", "size": "s", "k": 1}),
+        space.configuration({"x": 3.0, "l2": "on", "strength": 0.01, "size": "l", "k": 4}),
+    ]
+    names = [column.name for column in space.columns]
+    expected = {
+        "x": [[0.5], [1.0]],
+        "l2": [[1, 0], [0, 1]],
+        "strength": [[0], [0.5]],
+        "size": [[1, 0, 0], [1, 1, 1]],
+        "k": [[0.25], [1]],
+    }
+    rows = features(space, space.points(configurations))
+    assert rows.tolist() == np.concatenate([expected[name] for name in names], axis=1).tolist()
+    assert dimensions(space) == rows.shape[1] == 8
+
+
+@pytest.mark.parametrize(("table", "given"), [(False, ()), (True, (0, 3))])
+def test_the_law_of_sets_in_a_tiny_space(given, table):
+    """Against the determinants of all subsets: 3 of 6 configurations, or 2 given 2 others."""
+    space = Levels()
+    items = [space.configuration({"k": k}) for k in range(6)]
+    if table:
+        space = TableSpace(space, items)
+    rows = features(space, space.points(items))
+    size = 2 if given else 3
+    whole = subsets.law(rbf(rows, rows, 0.3), size + len(given))
+    law = {tuple(i for i in a if i not in given): p for a, p in whole.items() if {*given} <= {*a}}
+    law = {a: p / sum(law.values()) for a, p in law.items()}
+    past = History(space, LABELS, tuple(observe(items[i]) for i in given))
+    optimizer = DeterminantalDesign(batch=size + len(given), sigma=0.3, steps=30)
+    seeds = count()
+
+    def sample():
+        drawn = configurations(plan(optimizer, past, size, next(seeds)))
+        return np.array([items.index(c) for c in drawn])
+
+    uniform = dict.fromkeys(law, 1 / len(law))
+    assert subsets.distance(sample, law, 300) < 1 < subsets.distance(sample, uniform, 300)
+
+
+def test_its_points_repel_each_other():
+    space = Square()
+
+    def nearest(optimizer):
+        rows = features(space, space.points(configurations(plan(optimizer, empty(space), 20))))
+        distances = np.linalg.norm(rows[:, None] - rows, axis=2) + 9 * np.eye(20)
+        return distances.min(axis=1).mean()
+
+    dpp = np.mean([nearest(DeterminantalDesign(batch=20)) for _ in range(3)])
+    uniform = [features(space, space.sample_points(20, rng(seed))) for seed in range(100)]
+    eye = 9 * np.eye(20)
+    means = [(np.linalg.norm(u[:, None] - u, axis=2) + eye).min(axis=1).mean() for u in uniform]
+    assert dpp > np.quantile(means, 0.99)
+
+
+def test_batches_avoid_what_was_evaluated():
+    space = Square()
+    optimizer = DeterminantalDesign(batch=10)
+    first = plan(optimizer, empty(space), 99)
+    assert len(first) == 10
+    second = plan(optimizer, evaluated(empty(space), first), 99)
+    assert len(second) == 10
+    why = second[0].why
+    assert why["log_det"] > why["uniform_log_det"] + why["spread"]
+    rows = features(space, space.points(configurations(first + second)))
+    expected = np.linalg.slogdet(rbf(rows, rows, why["sigma"]))[1]
+    assert why["log_det"] == pytest.approx(expected, abs=1e-6)
+    # One that was interrupted within a batch draws the rest of it.
+    assert len(plan(optimizer, evaluated(empty(space), first[:4]), 99)) == 6
+
+
+def test_a_long_chain_and_a_long_scale():
+    space = Square()
+    paper = DeterminantalDesign(batch=4, steps="paper")
+    assert len(plan(paper, empty(space), 4)) == 4
+    with pytest.raises(UserError, match="a smaller sigma"):
+        plan(DeterminantalDesign(batch=20, sigma=50.0), empty(space), 20)
+    for sigma in (0.0, -1.0):
+        with pytest.raises(ValueError, match="must be a positive number"):
+            DeterminantalDesign(batch=2, sigma=sigma)
+
+
+def test_sobol_is_the_sequence_with_one_shift():
+    space = Square()
+    suggestions = plan(SobolSequence(), empty(space), 200)
+    rows = features(space, space.points(configurations(suggestions)))
+    shift = (rows - Sobol(2, scramble=False).random(256)[:200]) % 1
+    assert shift == pytest.approx(np.tile(shift[0], (200, 1)), abs=1e-6)
+    assert plan(SobolSequence(), empty(space), 30) == suggestions[:30]
+    assert plan(SobolSequence(), empty(space), 30, seed=1) != suggestions[:30]
+
+
+@pytest.mark.parametrize("design", ["k-dpp", "sobol"])
+@pytest.mark.parametrize("kind", [BayesianOptimization, DivBO])
+def test_searches_begin_with_a_design(design, kind):
+    space = ToySpace()
+    optimizer = kind(initial=6, design=design, interleave=0)
+    first = plan(optimizer, empty(space), 99)
+    assert [s.why["origin"] for s in first] == ["initial"] * 6
+    own = {"k-dpp": DeterminantalDesign(batch=6), "sobol": SobolSequence()}[design]
+    assert configurations(first) == configurations(plan(own, empty(space), 6))
+    past = evaluated(empty(space), first)
+    assert [s.why["origin"] in ("local", "random") for s in plan(optimizer, past, 9)] == [True]
+    past = history(space, 6, failed=set(range(6)))
+    assert optimizer.suggest(past, rng()).why["origin"] == "initial"
+
+
+@pytest.mark.parametrize(
+    ("settings", "space", "message"),
+    [
+        ("sobol", "divbo", "optimizer: a Sobol sequence needs a space without cond"),
+        ("bo design=sobol", "divbo", "design: a Sobol sequence needs a space without"),
+        ("bo design=halton", "svm", "design"),
+        ("k-bo design=k-dpp", "divbo", "design: must be random"),
+        ("rising-bandit", "svm", "optimizer: it divides .* 'svm' has a single learner"),
+        ("k-dpp sigma=0", "svm", "sigma"),
+        ("k-dpp sigma=wide", "svm", "sigma"),
+        ("k-dpp batch=0", "svm", "batch"),
+        ("k-dpp", "svm", "batch: must be written out where the study's budget is in seconds"),
+    ],
+)
+def test_bad_settings(settings, space, message):
+    name, *rest = settings.split()
+    values = {key: int(v) if v.isdigit() else v for key, v in (item.split("=") for item in rest)}
+    content = {
+        "study": "s",
+        "space": space,
+        "budget": {"seconds": 60.0},
+        "datasets": {"iris": {"sklearn": "iris"}},
+        "searches": {"a": {"optimizer": name, **values}},
+        "ensembles": {"best": {"type": "best"}},
+        "methods": {"A": {"search": "a", "ensemble": "best"}},
+    }
+    with pytest.raises(UserError, match=rf"^study: searches\.a\.{message}") as caught:
+        model.check(content)
+    assert "\n" not in str(caught.value)

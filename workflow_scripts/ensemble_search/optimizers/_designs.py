@@ -1,0 +1,180 @@
+"""Designs: configurations chosen together, before any of their results is known."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from ensemble_search.dpp.kernels import LengthScale, length_scale, rbf
+from ensemble_search.dpp.mcmc import swap_points
+from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._features import features
+from ensemble_search.spaces.base import Configuration, Space
+
+#: Initial designs of model-based searches.
+Design = Literal["random", "k-dpp", "sobol"]
+#: Points drawn at a time.
+BLOCK = 256
+
+
+def check_space(key: str, design: str, space: Space) -> None:
+    """Refuse Sobol sequences in a space with conditions.
+
+    Raises
+    ------
+    UserError
+        Beginning with ``key``, the setting that names the design.
+    """
+    if design == "sobol" and space.conditional:
+        raise UserError(
+            f"{key}: a Sobol sequence needs a space without conditions, and '{space.name}' has "
+            "some; take k-dpp or random"
+        )
+
+
+def initial(
+    design: Design, history: History, size: int, rng: np.random.Generator
+) -> Iterator[Suggestion]:
+    """Suggest ``size`` configurations of a design (not ``random``), to follow ``history``."""
+    drawn = k_dpp(history, size, rng) if design == "k-dpp" else sobol(history, rng)
+    for suggestion in islice(drawn, size):
+        yield replace(suggestion, why={**suggestion.why, "origin": "initial"})
+
+
+def sobol(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
+    """Go through a Sobol sequence, shifted by one uniform vector modulo 1, without end.
+
+    It begins with as many points left out as ``history`` has evaluations. Points that the space
+    forbids, or that were evaluated, are left out too; when a tiny space is used up, draws are
+    uniform.
+    """
+    seed = int(rng.integers(2**63))
+    begin, end = len(history), len(history) + 64
+    while end < 10_000:
+        points = history.space.sobol_points(end, np.random.default_rng(seed), shifted=True)
+        for configuration in history.space.at(points[begin:]):
+            if configuration not in history.seen:
+                suggestion = Suggestion(configuration, {"origin": "sobol"})
+                history = history.pending(suggestion)
+                yield suggestion
+        begin, end = max(begin, len(points)), 2 * end
+    yield from _uniform(history, rng)
+
+
+def k_dpp(
+    history: History,
+    size: int,
+    rng: np.random.Generator,
+    sigma: float | None = None,
+    steps: int | None = None,
+) -> Iterator[Suggestion]:
+    """Draw configurations by a k-DPP, given those that were evaluated.
+
+    Dodge et al., "Open loop hyperparameter optimization and determinantal point processes" (2017),
+    Algorithm 2: an RBF kernel of :func:`features`, and a Markov chain of swaps.
+
+    Parameters
+    ----------
+    history
+        Its distinct configurations belong to the set.
+    size
+        Number of configurations. If the space has fewer that are new, the rest are repeated.
+    rng
+        Generator.
+    sigma
+        Length scale of the kernel. Default: by :func:`length_scale`, for sets of the final size,
+        and shorter until the chain has a start.
+    steps
+        Of the chain, at least 0; default max(1000, 100 size).
+
+    Yields
+    ------
+    suggestion
+        In random order. Reasons: ``sigma``; ``similarity``, the kernel's median between uniform
+        points; ``log_det`` of the set, and ``uniform_log_det`` and ``spread`` (mean and standard
+        deviation) of uniform ones.
+
+    Raises
+    ------
+    UserError
+        If ``sigma`` is too large for determinants.
+    """
+    space, source = history.space, _Source(history.space)
+    seen = list(dict.fromkeys(o.configuration for o in history.observations))
+    known = features(space, space.points(seen))
+    new = _new(history, size, rng)
+    if len(new) <= size:
+        yield from (Suggestion(configuration, {"origin": "k-dpp"}) for configuration in new)
+        yield from islice(_uniform(history, rng), size - len(new))
+        return
+    scale = _scale(space, len(known) + size, sigma)
+    while True:
+        kernel = partial(rbf, sigma=scale.sigma)
+        try:
+            chain = swap_points(source, kernel, size, rng, steps=steps, given=known)
+            break
+        except UserError:
+            if sigma is not None or scale.sigma < 1e-3:
+                raise
+            scale = _scale(space, len(known) + size, scale.sigma / 1.5**0.5)
+    why = {
+        "origin": "k-dpp",
+        "sigma": scale.sigma,
+        "similarity": scale.median_similarity,
+        "log_det": float(chain.log_dets[-1]),
+        "uniform_log_det": scale.log_det,
+        "spread": scale.spread,
+    }
+    for number in chain.items:
+        yield Suggestion(space.at(source.point(int(number)))[0], why)
+
+
+def _new(history: History, size: int, rng: np.random.Generator) -> list[Configuration]:
+    """Draw until more than ``size`` new configurations are found; if ever, return all there are."""
+    found: dict[Configuration, None] = {}
+    for draws in (2 * size, max(1000, 100 * size)):
+        for configuration in history.space.at(history.space.independent_points(draws, rng)):
+            if configuration not in history.seen:
+                found[configuration] = None
+        if len(found) > size:
+            break
+    return list(found)
+
+
+def _uniform(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
+    """Suggest uniform draws, without end."""
+    while True:
+        suggestion = Suggestion(random_new(history, rng), {"origin": "fallback"})
+        yield suggestion
+        history = history.pending(suggestion)
+
+
+class _Source:
+    """Uniform draws, of which only the seeds are kept: a long chain makes millions."""
+
+    def __init__(self, space: Space):
+        self._space = space
+        self._seeds: list[int] = []
+
+    def __call__(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw a block; its features, (BLOCK, d)."""
+        self._seeds.append(int(rng.integers(2**63)))
+        return features(self._space, self._block(len(self._seeds) - 1))
+
+    def point(self, number: int) -> np.ndarray:
+        """Return a draw by its number from 0, of shape (1, n_hyperparameters)."""
+        block, row = divmod(number, BLOCK)
+        return self._block(block)[row : row + 1]
+
+    def _block(self, number: int) -> np.ndarray:
+        return self._space.independent_points(BLOCK, np.random.default_rng(self._seeds[number]))
+
+
+@lru_cache(maxsize=64)
+def _scale(space: Space, size: int, sigma: float | None) -> LengthScale:
+    """The same for all repeats: a property of the space."""
+    return length_scale(_Source(space), size, np.random.default_rng(0), sigma)

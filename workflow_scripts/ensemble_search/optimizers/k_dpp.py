@@ -1,0 +1,80 @@
+"""Configurations drawn by a k-DPP instead of independently (Dodge et al., 2017)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from ensemble_search.optimizers import _designs
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._features import dimensions
+
+
+class DeterminantalDesign(Optimizer):
+    """Configurations that differ from each other: one draw of a k-DPP for the whole budget.
+
+    The features of a configuration have an RBF kernel; the probability of a set of configurations
+    is proportional to its determinant (docs/dpp.md). As in random search, no result matters. With
+    ``batch``, that many are drawn at a time, given all that were evaluated before.
+    """
+
+    batch: int | None = Field(
+        None, ge=1, le=1000, description="Size of a draw (default: the study's evaluations)."
+    )
+    sigma: float | str = Field(
+        "auto",
+        description="Length scale of the kernel, in unit scales; 'auto': as wide as determinants "
+        "can be computed with.",
+    )
+    steps: int | str | None = Field(
+        None,
+        description="Steps of the Markov chain (default: max(1000, 100 k)); 'paper': k^3 times the "
+        "number of features.",
+    )
+
+    @field_validator("sigma")
+    @classmethod
+    def _scale(cls, sigma: float | str) -> float | str:
+        if sigma == "auto" or (not isinstance(sigma, str) and sigma > 0):
+            return sigma
+        raise ValueError(f"must be a positive number, or 'auto'; found {sigma!r}")
+
+    @field_validator("steps")
+    @classmethod
+    def _length(cls, steps: int | str | None) -> int | str | None:
+        if steps in (None, "paper") or (not isinstance(steps, str) and 0 <= steps <= 10**8):
+            return steps
+        raise ValueError(f"must be an integer from 0 to 10^8, 'paper' or null; found {steps!r}")
+
+    def planned(self, evaluations: int | None) -> "DeterminantalDesign":
+        """Set ``batch`` to the study's budget if it is null."""
+        if self.batch is not None:
+            return self
+        if evaluations is None:
+            raise UserError(
+                "batch: must be written out where the study's budget is in seconds: "
+                "how many configurations are drawn at a time"
+            )
+        return self.model_copy(update={"batch": evaluations})
+
+    def needs_results(self, evaluations: int) -> bool:
+        """Never."""
+        return False
+
+    def plan(
+        self, history: History, generators: Iterator[np.random.Generator]
+    ) -> Iterator[Suggestion]:
+        """Plan the rest of a batch, drawn by the first generator."""
+        if self.batch is None:
+            raise UserError("k-dpp needs the setting 'batch', the configurations of a draw")
+        size = self.batch - len(history) % self.batch
+        sigma = None if self.sigma == "auto" else self.sigma
+        steps = self.steps
+        if steps == "paper":
+            steps = size**3 * dimensions(history.space)
+        yield from _designs.k_dpp(history, size, next(generators), sigma, steps)
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Return the first suggestion of a plan."""
+        return next(self.plan(history, iter([rng])))
