@@ -9,6 +9,7 @@ import numpy as np
 
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
 from ensemble_search.data.split import Inputs
+from ensemble_search.data.subsets import choose
 from ensemble_search.runtime.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def make_split(
         Content of ``dataset.parquet`` and ``dataset.json``.
     settings
         See ``rows.check_settings``. With folds, every training row is a validation row too, and
-        the preparation is fitted on all of them, without their labels.
+        the preparation is fitted on all of them, without their labels. It is fitted on all training
+        rows also if only a part of them is used.
 
     Returns
     -------
@@ -64,6 +66,10 @@ def make_split(
     X, features, categorical, dropped = prepare(
         parts, description["columns"], description.get("asked", {})
     )
+    if "train_rows" in settings:
+        own = labels[rows["train"]]
+        chosen = choose(X["train"], own, classes, settings["train_rows"], settings["seed"])
+        rows["train"], X["train"] = rows["train"][chosen], X["train"][chosen]
     folds = np.empty(0, dtype=np.int64)
     if "folds" in settings:
         folds = fold_numbers(labels[rows["train"]], settings["folds"])

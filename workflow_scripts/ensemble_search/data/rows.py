@@ -16,14 +16,15 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise UserError unless the settings are those of a split.
 
     These are shares that sum to 1 and a seed, or the number of folds, the share of the test rows
-    and a seed.
+    and a seed; in both cases also ``train_rows``, the part of the training rows that is used, which
+    is not checked.
     """
     if not isinstance(settings, Mapping):
         raise UserError(f"split: {settings!r} is no mapping of train, validation, test and seed")
     known = BY_FOLDS if "folds" in settings else BY_PART
     for key in settings:
-        if key not in known:
-            raise UserError(f"split: unknown key '{key}'; known: {', '.join(known)}")
+        if key not in (*known, "train_rows"):
+            raise UserError(f"split: unknown key '{key}'; known: {', '.join(known)}, train_rows")
     for key in known:
         if key not in settings:
             raise UserError(f"split.{key}: is missing")

@@ -12,6 +12,40 @@ if TYPE_CHECKING:
     from ensemble_search.study.model import Study
 
 
+class TrainRows(Section):
+    """A part of the training rows, which is all that searches get."""
+
+    share: float = Field(gt=0, lt=1, description="share of the training rows")
+    by: Literal["uniform", "stratified", "k-dpp"] = Field(
+        "stratified", description="uniform, the same share of every class, or rows that differ"
+    )
+    kernel: Literal["labels", "features", "product", "cells"] | None = Field(
+        None,
+        description="of a k-DPP: rows are alike that have the same label, near features, both (the "
+        "default), or (cells) are in one of as many random parts of the classes as rows are drawn; "
+        "regression has features only",
+    )
+    alpha: float = Field(
+        0.9,
+        ge=0,
+        le=1,
+        description="of a k-DPP: how much likeness counts: 0: not at all; 1 with cells: stratified",
+    )
+    balanced: bool = Field(False, description="of a k-DPP: all classes count alike, large or small")
+
+    @model_validator(mode="after")
+    def _own_settings(self) -> "TrainRows":
+        if self.by != "k-dpp" and (given := self.model_fields_set - {"share", "by"}):
+            raise ValueError(f"'{min(given)}' is a setting of by: k-dpp; remove it")
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What ``data.subsets.choose`` is told."""
+        own = None if self.by == "k-dpp" else {"share", "by"}
+        return self.model_dump(include=own, exclude_none=True)
+
+
 class Split(Section):
     """Stratified split into training, validation and test rows; or test rows and folds."""
 
@@ -33,6 +67,9 @@ class Split(Section):
         "number of splits, over which the repeats go round",
     )
     seed: int = Field(1, ge=0, le=SEED)
+    train_rows: TrainRows | None = Field(
+        None, description="use a part of the training rows only (default: all)"
+    )
 
     @field_validator("resample", mode="before")
     @classmethod
@@ -56,7 +93,8 @@ class Split(Section):
     @property
     def settings(self) -> dict[str, Any]:
         """What the rows are drawn by, without the seed; see ``data.rows.check_settings``."""
-        return self.model_dump(include={"train", "validation", "test", "folds"}, exclude_none=True)
+        parts = self.model_dump(include={"train", "validation", "test", "folds"}, exclude_none=True)
+        return {**parts, **({"train_rows": self.train_rows.settings} if self.train_rows else {})}
 
 
 def split_name(resample: str | int, repeat: int | str) -> str:

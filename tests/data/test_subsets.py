@@ -1,0 +1,198 @@
+"""Parts of the training rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+from ensemble_search.data import normalise, prepare
+from ensemble_search.data.sources import Raw
+from ensemble_search.data.subsets import choose, fourier_features
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model
+
+CLASSES = np.array(["common", "rare"])
+
+
+def data(n=200, seed=0):
+    """Two columns; one row in five is of the second class."""
+    rng = np.random.default_rng(seed)
+    labels = np.where(np.arange(n) % 5 == 0, 1, 0)
+    return rng.normal(size=(n, 2)) * [1, 50], labels
+
+
+def k_dpp(**settings):
+    return {"share": 0.2, "by": "k-dpp", "alpha": 0.9, "balanced": False, **settings}
+
+
+ALL = [
+    {"share": 0.2, "by": "uniform"},
+    {"share": 0.2, "by": "stratified"},
+    *(k_dpp(kernel=kernel) for kernel in ("labels", "features", "product", "cells")),
+    k_dpp(kernel="product", balanced=True),
+    k_dpp(kernel="cells", balanced=True, alpha=1.0),
+    k_dpp(kernel="features", alpha=1.0, share=0.05),
+    k_dpp(kernel="product", alpha=1.0, share=0.05, balanced=True),
+]
+
+
+@pytest.mark.parametrize("settings", ALL, ids=str)
+def test_so_many_different_rows(settings):
+    X, labels = data()
+    rows = choose(X, labels, CLASSES, settings, 1)
+    assert len(set(rows.tolist())) == len(rows) == round(settings["share"] * 200)
+    assert rows.tolist() == choose(X, labels, CLASSES, settings, 1).tolist()
+    assert rows.tolist() != choose(X, labels, CLASSES, settings, 2).tolist()
+    assert rows.tolist() != sorted(rows)
+
+
+@pytest.mark.parametrize(("balanced", "rare"), [(False, 8), (True, 20)])
+def test_cells_with_alpha_1_are_a_stratified_sample(balanced, rare):
+    X, labels = data()
+    drawn = [
+        choose(X, labels, CLASSES, k_dpp(kernel="cells", alpha=1.0, balanced=balanced), seed)
+        for seed in range(20)
+    ]
+    assert {int(labels[rows].sum()) for rows in drawn} == {rare}
+    assert len({tuple(sorted(rows)) for rows in drawn}) == 20
+
+
+def test_alpha_0_is_uniform():
+    X = data(40)[0]
+    settings = k_dpp(kernel="product", alpha=0.0, share=0.25)
+    drawn = [choose(X, np.zeros(40, dtype=int), CLASSES[:1], settings, s) for s in range(100)]
+    counts = np.bincount(np.concatenate(drawn), minlength=40)
+    assert counts.min() > 8 and counts.max() < 45  # 25 expected
+
+
+@pytest.mark.parametrize("kernel", ["features", "product"])
+def test_near_rows_repel_each_other(kernel):
+    X, labels = data()
+    distances = squareform(pdist((X - X.mean(axis=0)) / X.std(axis=0)))
+
+    def nearest(settings):
+        """Mean distance to the nearest chosen row (of the own class)."""
+        means = []
+        for seed in range(6):
+            rows = choose(X, labels, CLASSES, settings, seed)
+            part = distances[np.ix_(rows, rows)] + 1e9 * np.eye(len(rows))
+            if kernel == "product":
+                part = part + 1e9 * (labels[rows][:, None] != labels[rows])
+            means.append(np.median(part.min(axis=1)))
+        return np.mean(means)
+
+    dpp = nearest(k_dpp(kernel=kernel, alpha=0.999))
+    assert dpp > 1.1 * nearest({"share": 0.2, "by": "uniform"})
+
+
+def test_balanced_classes():
+    X, labels = data()
+
+    def rare(**settings):
+        return np.mean(
+            [labels[choose(X, labels, CLASSES, k_dpp(**settings), s)].mean() for s in range(10)]
+        )
+
+    for kernel in ("labels", "features", "product"):
+        assert rare(kernel=kernel, balanced=True) > rare(kernel=kernel) + 0.1
+
+
+def test_fourier_features_approximate_the_kernel():
+    X, _ = data(60)
+    features = np.concatenate(
+        [fourier_features(X, np.random.default_rng(s)) for s in range(30)], axis=1
+    ) / np.sqrt(30)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    distances = pdist(scaled)
+    expected = np.exp(-0.5 * squareform(distances / np.median(distances)) ** 2)
+    assert features @ features.T == pytest.approx(expected, abs=0.06)
+    assert np.linalg.norm(features, axis=1) == pytest.approx(np.ones(60))
+    constant = np.ones((5, 2))
+    assert np.isfinite(fourier_features(constant, np.random.default_rng(0))).all()
+
+
+def test_a_split_with_a_part_of_its_training_rows():
+    """The other rows, and the columns, stay the same."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=300), "c": rng.choice(list("abc"), 300)})
+    frame["y"] = rng.choice(["no", "yes"], 300, p=[0.8, 0.2])
+    frame, described = normalise.normalise(Raw(frame, "y", "set", {"sklearn": "set"}))
+    whole = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    all_rows, labels, _ = prepare.make_split(frame, described, whole)
+    part, test_labels, about = prepare.make_split(
+        frame, described, {**whole, "train_rows": k_dpp(share=0.3)}
+    )
+    assert about["sizes"] == {"train": 54, "validation": 60, "test": 60}
+    assert sum(about["classes"]["train"].values()) == 54
+    for name in ("X_validation", "X_test", "y_validation", "features", "categorical"):
+        assert np.array_equal(getattr(part, name), getattr(all_rows, name))
+    assert np.array_equal(labels, test_labels)
+    known = {(*row, y) for row, y in zip(all_rows.X_train.tolist(), all_rows.y_train, strict=True)}
+    assert {(*row, y) for row, y in zip(part.X_train.tolist(), part.y_train, strict=True)} < known
+    folds = {"folds": 3, "test": 0.2, "seed": 1, "train_rows": {"share": 0.5, "by": "stratified"}}
+    inputs, _, about = prepare.make_split(frame, described, folds)
+    assert about["sizes"] == {"train": 120, "validation": 120, "test": 60}
+    assert np.array_equal(inputs.X_train, inputs.X_validation)
+    assert len(inputs.folds) == 120
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"share": 0.005, "by": "uniform"}, "share: 0.005 of the training rows, 1, leave class"),
+        (
+            k_dpp(kernel="cells", share=0.6, balanced=True),
+            "60 cells for class 'rare', which has 40",
+        ),
+        (k_dpp(kernel="cells", share=0.005), "0 cells for class 'rare'"),
+        (
+            k_dpp(kernel="labels", alpha=1.0),
+            "k is 40, must be at least 1 and at most 2, the number",
+        ),
+        (k_dpp(kernel="features", alpha=1.0, share=0.9), "k is 180, .*rank"),
+    ],
+)
+def test_parts_that_cannot_be(settings, message):
+    X, labels = data()
+    with pytest.raises(UserError, match=rf"^split\.train_rows.*{message}") as caught:
+        choose(X, labels, CLASSES, settings, 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_regression_has_features_only():
+    X, _ = data()
+    numbers, none = X[:, 0], np.empty(0, dtype=str)
+    assert len(choose(X, numbers, none, k_dpp(), 1)) == 40
+    assert len(choose(X, numbers, none, {"share": 0.2, "by": "stratified"}, 1)) == 40
+    with pytest.raises(UserError, match="'cells' needs classes, and this is a regression"):
+        choose(X, numbers, none, k_dpp(kernel="cells"), 1)
+    with pytest.raises(UserError, match="no classes to balance"):
+        choose(X, numbers, none, k_dpp(balanced=True), 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"share": 1.0}, r"split\.train_rows\.share: input should be less than 1"),
+        ({"share": 0}, r"split\.train_rows\.share"),
+        ({}, r"split\.train_rows\.share"),
+        (
+            {"share": 0.5, "by": "k-dpp", "alpha": 1.5},
+            r"train_rows\.alpha: .*less than or equal to 1",
+        ),
+        ({"share": 0.5, "by": "diverse"}, r"train_rows\.by"),
+        ({"share": 0.5, "alpha": 0.5}, "'alpha' is a setting of by: k-dpp; remove it"),
+    ],
+)
+def test_bad_settings(settings, message):
+    content = {
+        "study": "s",
+        "split": {"train_rows": settings},
+        "datasets": {"iris": {"sklearn": "iris"}},
+        "searches": {"a": {"optimizer": "random"}},
+        "ensembles": {"best": {"type": "best"}},
+        "methods": {"A": {"search": "a", "ensemble": "best"}},
+    }
+    with pytest.raises(UserError, match=message) as caught:
+        model.check(content)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,132 @@
+"""A part of the training rows: drawn uniformly, by class, or by a k-DPP."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.data.rows import share_of_rows
+from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.low_rank import swap_features
+from ensemble_search.dpp.strata import sample_strata
+from ensemble_search.runtime.errors import UserError
+
+#: Random Fourier features of the RBF kernel between rows.
+FOURIER = 200
+#: Rows whose median distance is the kernel's length scale.
+SAMPLE = 600
+
+
+def choose(
+    X: np.ndarray,
+    labels: np.ndarray,
+    classes: np.ndarray,
+    settings: Mapping[str, Any],
+    seed: int | list[int],
+) -> np.ndarray:
+    """Choose training rows (Dodge's proposal, Section 4, for the k-DPPs).
+
+    Parameters
+    ----------
+    X
+        Prepared features of all training rows, of shape (n, p).
+    labels
+        Class codes, int, or numbers, of shape (n,).
+    classes
+        Labels by code; empty in regression.
+    settings
+        ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel``, ``alpha``, ``balanced`` (see
+        docs/studies.md).
+    seed
+        Of the draw.
+
+    Returns
+    -------
+    rows
+        round(share * n) positions, at least 1, in random order; as many as classes if they are more
+        and ``by`` is ``stratified``.
+
+    Raises
+    ------
+    UserError
+        If a class is left without rows, has fewer than its cells, the kernel's rank is below the
+        number of rows, or a regression is asked for what needs classes.
+    """
+    k = max(1, round(settings["share"] * len(labels)))
+    rng = np.random.default_rng([*np.atleast_1d(seed).tolist(), k])
+    if settings["by"] == "stratified":
+        rows = rng.permutation(share_of_rows(labels, settings["share"]))
+    elif settings["by"] == "uniform":
+        rows = rng.permutation(len(labels))[:k]
+    else:
+        rows = _k_dpp(X, labels, classes, settings, k, rng)
+    missing = np.setdiff1d(np.arange(len(classes)), labels[rows])
+    if len(missing):
+        raise UserError(
+            f"split.train_rows.share: {settings['share']:g} of the training rows, {k}, leave class "
+            f"'{classes[missing[0]]}' without any; raise it, or take by: stratified"
+        )
+    return rows
+
+
+def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np.ndarray:
+    kernel = settings.get("kernel") or ("product" if len(classes) else "features")
+    if kernel != "features" and not len(classes):
+        raise UserError(
+            f"split.train_rows.kernel: '{kernel}' needs classes, and this is a regression; "
+            "take features"
+        )
+    alpha, balanced = settings["alpha"], settings["balanced"]
+    if balanced and not len(classes):
+        raise UserError("split.train_rows.balanced: a regression has no classes to balance")
+    sizes = np.bincount(labels) if len(classes) else None
+    weights = 1 / np.sqrt(sizes) if balanced else None
+    try:
+        if kernel == "labels":
+            return sample_strata(labels, k, alpha, rng, weights)
+        if kernel == "cells":
+            return sample_strata(_cells(labels, classes, k, balanced, rng), k, alpha, rng)
+        groups = labels if kernel == "product" else None
+        quality = None if weights is None else weights[labels]
+        features = fourier_features(X, rng)
+        if alpha < 1:
+            return swap_features(features, k, alpha, rng, quality, groups).items
+        if groups is not None:  # blocks of columns, one a class
+            own = np.eye(len(classes))[labels]
+            features = (own[:, :, None] * features[:, None]).reshape(len(X), -1)
+        return LEnsemble.from_features(features, quality).sample(rng, k)
+    except UserError as error:
+        raise UserError(f"split.train_rows: {error}; change share or alpha") from None
+
+
+def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) -> np.ndarray:
+    """Divide the rows of every class into cells of nearly equal sizes at random; k in all."""
+    sizes = np.bincount(labels)
+    wanted = np.full(len(sizes), k / len(sizes)) if balanced else k * sizes / len(labels)
+    counts = np.floor(wanted).astype(int)
+    most = np.argsort(counts - wanted, kind="stable")[: k - counts.sum()]  # largest remainders
+    counts[most] += 1
+    for count, size, name in zip(counts, sizes, classes, strict=True):
+        if not 1 <= count <= size:
+            raise UserError(f"{count} cells for class '{name}', which has {size} rows")
+    cells = np.empty(len(labels), dtype=int)
+    for code, (count, first) in enumerate(zip(counts, np.cumsum(counts) - counts, strict=True)):
+        members = rng.permutation(np.flatnonzero(labels == code))
+        cells[members] = first + np.arange(len(members)) % count
+    return cells
+
+
+def fourier_features(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Random Fourier features of rows (Rahimi and Recht, 2007), of shape (n, FOURIER).
+
+    Their inner products approximate an RBF kernel of the columns, scaled to variance 1; each row
+    has norm 1. The length scale is the median distance of rows.
+    """
+    from scipy.spatial.distance import pdist
+
+    spread = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    distances = pdist(X[rng.permutation(len(X))[:SAMPLE]])
+    sigma = np.median(distances[distances > 0]) if distances.any() else 1.0
+    waves = X @ (rng.normal(size=(X.shape[1], FOURIER // 2)) / sigma)
+    return np.concatenate([np.cos(waves), np.sin(waves)], axis=1) / np.sqrt(FOURIER // 2)

@@ -1,0 +1,130 @@
+"""Markov chains for k-DPPs of many items whose similarity has a low rank."""
+
+import math
+
+import numpy as np
+
+from ensemble_search.dpp.kernels import check_quality, check_size
+from ensemble_search.dpp.mcmc import Chain, default_steps
+from ensemble_search.dpp.strata import check_alpha
+from ensemble_search.runtime.errors import UserError
+
+#: Accepted swaps after which an inverse is computed from scratch.
+REFRESH = 500
+
+
+def swap_features(
+    features: np.ndarray,
+    k: int,
+    alpha: float,
+    rng: np.random.Generator,
+    quality: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    steps: int | None = None,
+) -> Chain:
+    """Draw k of N items by the kernel L = diag(q) ((1 - alpha) I + alpha S) diag(q).
+
+    The similarity S is the inner product of the items' features, and 0 for items of different
+    groups. By the matrix determinant lemma, det L_A is (1 - alpha)^k times the determinants of
+    I + alpha / (1 - alpha) B^T B of the groups, where B are the features of the members in a group,
+    times their squared qualities. So a step costs O(D^2), however large k is.
+
+    Parameters
+    ----------
+    features
+        (N, D).
+    k
+        Size of the set.
+    alpha
+        At least 0 and below 1; 0 gives uniform sets (if q is 1).
+    rng
+        Generator.
+    quality
+        q, (N,), positive; default all 1.
+    groups
+        Group of every item, (N,): integers from 0; default one group.
+    steps
+        Swaps of a uniform member for a uniform other item that are tried; default max(1000, 100 k).
+
+    Returns
+    -------
+    Chain
+        Without points.
+
+    Raises
+    ------
+    UserError
+        If k is not from 1 to N, alpha outside [0, 1), or anything not finite or positive.
+    """
+    features = np.ascontiguousarray(features, dtype=float)
+    check_size(k, len(features), "the number of items")
+    check_alpha(alpha)
+    if alpha == 1:
+        raise UserError("alpha is 1, must be below 1 for a chain")
+    if not np.isfinite(features).all():
+        raise UserError("features must be finite")
+    quality = check_quality(quality, len(features))
+    if not quality.all():
+        raise UserError("qualities must be positive")
+    groups = np.zeros(len(features), dtype=int) if groups is None else groups
+    steps = default_steps(k) if steps is None else steps
+    if k == len(features):
+        steps = 0
+    factor = alpha / (1 - alpha)
+    items = rng.permutation(len(features))
+    members, outside = items[:k].copy(), items[k:].copy()
+    blocks = [
+        _Block(factor, features[members[groups[members] == group]])
+        for group in range(groups.max() + 1)
+    ]
+    log_quality = 2 * np.log(quality)
+    constant = k * math.log1p(-alpha)
+    log_det = sum(block.log_det for block in blocks) + float(log_quality[members].sum()) + constant
+    log_dets = np.empty(steps + 1)
+    log_dets[0] = log_det
+    accepted = 0
+    outs, ins = rng.integers(k, size=steps), rng.integers(max(len(outside), 1), size=steps)
+    uniform = rng.random(steps)
+    for step, (out, new) in enumerate(zip(outs.tolist(), ins.tolist(), strict=True), start=1):
+        u, v = members[out], outside[new]
+        leaves, joins = blocks[groups[u]], blocks[groups[v]]
+        own, other = features[u], features[v]
+        solved, solution = leaves.inverse @ own, joins.inverse @ other
+        kept = 1 - factor * float(own @ solved)
+        ratio = kept * (1 + factor * float(other @ solution))
+        if leaves is joins:
+            ratio += (factor * float(own @ solution)) ** 2
+        log_ratio = math.log(max(ratio, 1e-300)) + float(log_quality[v] - log_quality[u])
+        if uniform[step - 1] < math.exp(min(log_ratio, 0.0)):
+            accepted += 1
+            members[out], outside[new] = v, u
+            leaves.leave(solved, kept)
+            joins.join(joins.inverse @ other if leaves is joins else solution, other)
+            log_det += log_ratio
+            if accepted % REFRESH == 0:
+                for group, block in enumerate(blocks):
+                    block.refresh(features[members[groups[members] == group]])
+        log_dets[step] = log_det
+    return Chain(members, None, log_dets, accepted)
+
+
+class _Block:
+    """The inverse of I + factor * B^T B for the features B of a group's members."""
+
+    def __init__(self, factor: float, rows: np.ndarray):
+        self._factor = factor
+        self.refresh(rows)
+
+    def refresh(self, rows: np.ndarray) -> None:
+        matrix = np.eye(rows.shape[1]) + self._factor * rows.T @ rows
+        self.log_det = float(np.linalg.slogdet(matrix)[1])
+        self.inverse = np.linalg.inv(matrix)
+
+    def leave(self, solved: np.ndarray, kept: float) -> None:
+        """Remove a member; ``solved`` is inverse @ its features, ``kept`` det after / before."""
+        self.inverse += np.outer(solved, solved * (self._factor / kept))
+
+    def join(self, solved: np.ndarray, features: np.ndarray) -> None:
+        """Add a member; ``solved`` is inverse @ its features."""
+        grown = 1 + self._factor * float(features @ solved)
+        self.inverse -= np.outer(solved, solved * (self._factor / grown))

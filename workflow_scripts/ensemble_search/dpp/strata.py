@@ -1,0 +1,129 @@
+"""k-DPPs that know of items only which stratum each is in, exactly and for any number of items."""
+
+import numpy as np
+
+from ensemble_search.dpp.kernels import check_quality, check_size
+from ensemble_search.runtime.errors import UserError
+
+
+def sample_strata(
+    strata: np.ndarray,
+    k: int,
+    alpha: float,
+    rng: np.random.Generator,
+    quality: np.ndarray | None = None,
+) -> np.ndarray:
+    """Draw k items by the kernel L = diag(q) ((1 - alpha) I + alpha S) diag(q).
+
+    S is 1 for two items of one stratum and 0 otherwise, and q the same within a stratum. With
+    alpha 0 the draw is uniform (if q is), with alpha 1 no stratum has two items: as many items as
+    strata are a stratified sample. The determinant of a set depends on its numbers of items m_c in
+    the strata c alone, so these are drawn first, and then items uniformly:
+
+    P(m) ~ prod over m_c > 0 of binom(N_c, m_c) q_c^(2 m_c) (1-alpha)^(m_c-1) (1-alpha+alpha m_c)
+
+    Parameters
+    ----------
+    strata
+        Stratum of every item, (N,): integers from 0 without gaps.
+    k
+        Number of items; the costs are O(k N).
+    alpha
+        From 0 to 1.
+    rng
+        Generator.
+    quality
+        q of every stratum, positive; default all 1.
+
+    Returns
+    -------
+    np.ndarray
+        Items, (k,), in random order.
+
+    Raises
+    ------
+    UserError
+        If k is not from 1 to N, with alpha 1 to the number of strata, or alpha is outside [0, 1].
+    """
+    check_alpha(alpha)
+    sizes = np.bincount(strata)
+    check_size(k, len(strata), "the number of items")
+    if alpha == 1:
+        check_size(k, len(sizes), "the number of strata")
+    quality = check_quality(quality, len(sizes))
+    counts = _draw_counts(sizes, k, alpha, 2 * np.log(quality), rng)
+    members = (rng.permutation(np.flatnonzero(strata == c)) for c in range(len(sizes)))
+    return rng.permutation(
+        np.concatenate([rows[:count] for rows, count in zip(members, counts, strict=True)])
+    )
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise UserError unless alpha is from 0 to 1."""
+    if not 0 <= alpha <= 1:
+        raise UserError(f"alpha is {alpha}, must be from 0 to 1")
+
+
+def _draw_counts(
+    sizes: np.ndarray, k: int, alpha: float, log_weights: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw the number of items in every stratum, (n_strata,), given that they sum to k.
+
+    The counts are independent but for their sum, as are coins; ``tilt`` makes k their expected sum,
+    so that no probability that matters is small.
+    """
+    # Strata of one size and weight, of which there may be thousands, have the same law.
+    alike, kinds, numbers = np.unique(
+        np.column_stack([sizes, log_weights]), axis=0, return_inverse=True, return_counts=True
+    )
+    logs = [
+        _log_terms(int(size), alpha) + weight * np.arange(int(size) + 1) for size, weight in alike
+    ]
+    tilt = _tilt(logs, numbers, k)
+    tilted = [_normalised(terms, tilt)[: k + 1] for terms in logs]
+    laws = [tilted[kind] for kind in kinds.ravel()]
+    # P(sum of the first c counts is j)
+    sums = [np.eye(1, k + 1)[0]]
+    for law in laws:
+        sums.append(np.convolve(sums[-1], law)[: k + 1])
+    left, counts = k, []
+    for law, before in zip(laws[::-1], sums[-2::-1], strict=True):
+        own = law[: left + 1] * before[left::-1][: len(law)]
+        cumulated = np.cumsum(own)
+        counts.append(int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right")))
+        left -= counts[-1]
+    return np.array(counts[::-1])
+
+
+def _log_terms(size: int, alpha: float) -> np.ndarray:
+    """Log of the number of sets of m items times their determinant, (size + 1,) for m from 0."""
+    from scipy.special import gammaln, xlog1py
+
+    m = np.arange(1, size + 1)
+    binomial = gammaln(size + 1) - gammaln(m + 1) - gammaln(size - m + 1)
+    determinant = xlog1py(m - 1, -alpha) + np.log1p(alpha * (m - 1))
+    return np.concatenate([[0.0], binomial + determinant])
+
+
+def _normalised(log_terms: np.ndarray, tilt: float) -> np.ndarray:
+    tilted = log_terms + tilt * np.arange(len(log_terms))
+    law = np.exp(tilted - tilted.max())
+    return law / law.sum()
+
+
+def _tilt(logs: list[np.ndarray], numbers: np.ndarray, k: int) -> float:
+    """Find the tilt with which the counts' expected sum is k, or nearly all that is possible.
+
+    ``numbers`` says how many strata have each of the laws.
+    """
+    most = numbers @ [int(np.isfinite(terms).sum()) - 1 for terms in logs]
+    wanted = min(k, most - 0.5)
+    low, high = -700.0, 700.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        laws = (_normalised(terms, middle) for terms in logs)
+        if numbers @ [law @ np.arange(len(law)) for law in laws] < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
