@@ -63,13 +63,13 @@ def swap_features(
         raise UserError("alpha is 1, must be below 1 for a chain")
     if not np.isfinite(features).all():
         raise UserError("features must be finite")
+    if k == len(features) or (alpha == 0 and quality is None):
+        steps = 0  # the start is the draw
     quality = check_quality(quality, len(features))
     if not quality.all():
         raise UserError("qualities must be positive")
     groups = np.zeros(len(features), dtype=int) if groups is None else groups
     steps = default_steps(k) if steps is None else steps
-    if k == len(features):
-        steps = 0
     factor = alpha / (1 - alpha)
     items = rng.permutation(len(features))
     members, outside = items[:k].copy(), items[k:].copy()
