@@ -64,7 +64,7 @@ rule split:
         runtime=30,
     params:
         data=subpath(input.json, parent=True),
-        settings=lambda w: JOBS_OF[w.study].split(w.split),
+        settings=lambda w: JOBS_OF[w.study].split(w.dataset, w.split),
         folder=subpath(output.json, parent=True),
         code=lambda w: code_version("split"),
     shell:

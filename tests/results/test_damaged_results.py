@@ -54,7 +54,7 @@ def run_search():
 
 def run_split():
     frame, described = fetched.read(DATA)
-    settings = json.loads(Jobs.load("study.yaml").split("fixed"))
+    settings = json.loads(Jobs.load("study.yaml").split("wine", "fixed"))
     split.write(*prepare.make_split(frame, described, settings), SPLIT)
 
 

@@ -455,7 +455,7 @@ def test_slices_change_only_with_their_part_of_the_study():
     after = Jobs(model.check(more))
     assert before.search("wine", "bo", 3) == after.search("wine", "bo", 3)
     assert before.ensemble("es") == after.ensemble("es")
-    assert before.split("fixed") == after.split("fixed")
+    assert before.split("wine", "fixed") == after.split("wine", "fixed")
     assert before.report() != after.report()
     assert after.search("wine", "bo2", 3) != after.search("wine", "bo", 3)
 

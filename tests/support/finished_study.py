@@ -36,7 +36,9 @@ def make(folder: Path, **changes) -> None:
         jobs = Jobs.load("study.yaml")
         frame, described = normalise.normalise(sources.read({"sklearn": "wine"}, {}))
         normalise.write(frame, described, Path("results/data") / jobs.source_key("wine"))
-        split.write(*prepare.make_split(frame, described, json.loads(jobs.split("fixed"))), SPLIT)
+        split.write(
+            *prepare.make_split(frame, described, json.loads(jobs.split("wine", "fixed"))), SPLIT
+        )
         arguments = ["--job", jobs.search("wine", "random", 0), "--split", str(SPLIT)]
         arguments += ["--checkpoints", "results/tiny/checkpoints/wine/random/0"]
         patch.setattr(sys, "argv", ["search.py", *arguments, "--output", str(SEARCH)])

@@ -91,11 +91,13 @@ class Jobs:
         file = self.sources[key].file
         return _json({"content": content(Path(file), Path("results/data", key))}) if file else ""
 
-    def split(self, name: str) -> str:
-        """Say how the split ``fixed`` or ``repeat-<r>`` is made."""
+    def split(self, dataset: str, name: str) -> str:
+        """Say how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
         split = self.study.split
         seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
-        return _json({**split.settings, "seed": seed})
+        part = self.study.datasets[dataset].train_rows
+        own = {"train_rows": part.settings} if part else {}
+        return _json({**split.settings, **own, "seed": seed})
 
     def search(self, dataset: str, search: str, repeat: int) -> str:
         """Say what a search does."""
@@ -203,6 +205,9 @@ class Jobs:
         content["datasets"] = list(self.study.datasets)
         content["file"] = self.file
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
+        parts = {n: d.train_rows.settings for n, d in self.study.datasets.items() if d.train_rows}
+        if parts:
+            content["train_rows"] = parts
         if self.shared:
             content["homes"] = self._homes()
         return _json(content)

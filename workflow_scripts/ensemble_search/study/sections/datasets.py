@@ -16,6 +16,7 @@ from ensemble_search.data.sources import (
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import REGRESSION, TASKS
 from ensemble_search.study.sections.base import Section
+from ensemble_search.study.sections.split import TrainRows
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -56,6 +57,9 @@ class Dataset(Section):
         None,
         description="classes to keep, such as [a, b]; lists among them are one class: [[1, 2], 3]",
     )
+    train_rows: TrainRows | None = Field(
+        None, description="use a part of its training rows (default: as `split.train_rows`)"
+    )
 
     @field_validator("columns")
     @classmethod
@@ -67,7 +71,7 @@ class Dataset(Section):
     @property
     def source(self) -> dict[str, Any]:
         """The source as written, without what is not set."""
-        return self.model_dump(exclude_none=True, exclude_defaults=True)
+        return self.model_dump(exclude_none=True, exclude_defaults=True, exclude={"train_rows"})
 
 
 def problems(study: "Study") -> Iterator[str]:
@@ -95,5 +99,5 @@ def problems(study: "Study") -> Iterator[str]:
             except UserError as error:
                 yield from (f"{where}.{line}" for line in error.problems)
         other = sources.setdefault(source_key(dataset.source), name)
-        if study.datasets[other] != dataset:
+        if study.datasets[other].source != dataset.source:
             yield f"{where}: the same source as '{other}', pinned otherwise"

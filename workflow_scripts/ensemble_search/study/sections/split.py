@@ -26,7 +26,7 @@ class TrainRows(Section):
         "regression has features only",
     )
     alpha: float = Field(
-        0.9,
+        0.99,
         ge=0,
         le=1,
         description="of a k-DPP: how much likeness counts: 0: not at all; 1 with cells: stratified",

@@ -1,0 +1,73 @@
+"""The page on parts of the training rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.analysis import load
+from ensemble_search.report import write
+from ensemble_search.report.pages import learning_curves
+from support import made_results as made
+from support.html_page import Page, squeezed
+
+SHARES = (0.1, 0.5)
+KINDS = {
+    "uniform": {"by": "uniform"},
+    "product": {"by": "k-dpp", "kernel": "product", "alpha": 0.99, "balanced": True},
+}
+NAMES = [f"quake-{share}-{kind}" for share in SHARES for kind in KINDS]
+
+
+def errors(method: str, dataset: str, repeat: int):
+    """0.4 at a tenth, 0.2 at a half, less 0.05 for the k-DPP, and 0.01 more in each repeat."""
+    level = {"0.1": 0.4, "0.5": 0.2}.get(dataset.split("-")[-2], 0.1) if "-" in dataset else 0.1
+    if dataset.endswith("product"):
+        level -= 0.05 + 0.02 * repeat
+    return [level] * 8, [level + 0.01 * repeat] * 8
+
+
+@pytest.fixture
+def study(tmp_path):
+    content = made.study(("RS", "RS-ES"), ["quake", *NAMES, "wind"], repeats=2)
+    content["sources"] = {name: {"openml": 772} for name in content["datasets"]}
+    content["sources"]["wind"] = {"openml": 847}
+    parts = [{"share": share, **kind} for share in SHARES for kind in KINDS.values()]
+    content["train_rows"] = dict(zip(NAMES, parts, strict=True))
+    made.write(tmp_path, content, errors)
+    return content, tmp_path
+
+
+def page(content, results) -> str:
+    assert write.write(content, results, results / "report") == []
+    path = results / "report/pages/learning-curves.html"
+    return squeezed(Page(path.read_text(encoding="utf-8")))
+
+
+def test_the_table_and_the_figures(study):
+    content, results = study
+    text = page(content, results)
+    table = pd.read_csv(results / "report/tables/learning-curves-learning-curves.csv")
+    assert set(table["source"]) == {"quake"}
+    assert len(table) == 2 * 5
+    rs = table[table["method"] == "RS"].set_index(["chosen", "share"])
+    dpp = "k-DPP, product, alpha 0.99, balanced"
+    assert rs.loc[("uniform", 0.1), "mean"] == pytest.approx(0.405)
+    assert rs.loc[("all rows", 1.0), "mean"] == pytest.approx(0.105)
+    assert rs.loc[(dpp, 0.5), "mean"] == pytest.approx(0.145)
+    # -0.05 and -0.07: the mean, and their standard deviation over the square root of 2
+    assert rs.loc[(dpp, 0.5), "difference"] == pytest.approx(-0.06)
+    assert rs.loc[(dpp, 0.5), "se"] == pytest.approx(0.01)
+    assert np.isnan(rs.loc[("uniform", 0.1), "difference"])
+    assert "−6.00 ± 1.00" in text
+    figures = {path.name for path in (results / "report/figures").glob("learning-curves-*.svg")}
+    assert figures == {"learning-curves-quake-RS.svg", "learning-curves-quake-RS-ES.svg"}
+
+
+def test_studies_without_parts_have_no_such_page(study):
+    content, results = study
+    for parts, reason in (
+        ({}, "uses all"),
+        ({NAMES[0]: content["train_rows"][NAMES[0]]}, "no two"),
+    ):
+        content["train_rows"] = parts
+        assert reason in learning_curves.build(load.load(content, results), None)

@@ -1,0 +1,92 @@
+"""Test losses on growing parts of the training rows, and what the parts' choice changes."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import ranks
+from ensemble_search.analysis.load import Results
+
+#: Data sets without a part of their own use all training rows.
+ALL = "all rows"
+
+
+def curves(results: Results) -> pd.DataFrame:
+    """Collect the final test losses of data sets that are parts of the same source.
+
+    Returns
+    -------
+    losses
+        One row a run: ``source`` (the first data set's name), ``method``, ``chosen`` (how its rows
+        are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (of training),
+        ``repeat``, ``test_error``. Without rows if no source has two parts.
+    """
+    parts, sources = results.study.get("train_rows", {}), results.study.get("sources", {})
+    groups: dict[str, list[str]] = {}
+    for name in results.study["datasets"]:
+        groups.setdefault(json.dumps(sources.get(name), sort_keys=True), []).append(name)
+    curves = [g for g in groups.values() if sum(name in parts for name in g) > 1]
+    source = {name: group[0] for group in curves for name in group}
+    final = ranks.final_errors(results.compared)
+    long = final.melt(ignore_index=False, var_name="method", value_name="test_error").reset_index()
+    long = long[long["dataset"].isin(source)]
+    names = long["dataset"]
+    rows = results.datasets.set_index("dataset")["train"]
+    return pd.DataFrame(
+        {
+            "source": names.map(source),
+            "method": long["method"],
+            "chosen": [described(parts[n]) if n in parts else ALL for n in names],
+            "share": [parts[n]["share"] if n in parts else 1.0 for n in names],
+            "rows": names.map(rows),
+            "repeat": long["repeat"],
+            "test_error": long["test_error"],
+        }
+    ).reset_index(drop=True)
+
+
+def described(part: dict) -> str:
+    """Name how rows are chosen: ``uniform``, or ``k-DPP, product, alpha 0.9, balanced``."""
+    if part["by"] != "k-dpp":
+        return part["by"]
+    words = ["k-DPP", part.get("kernel") or "default kernel", f"alpha {part['alpha']:g}"]
+    return ", ".join(words + ["balanced"] * part["balanced"])
+
+
+def summary(losses: pd.DataFrame) -> pd.DataFrame:
+    """Average over repeats, and compare with the uniform part of the same size.
+
+    Parameters
+    ----------
+    losses
+        Of :func:`curves`.
+
+    Returns
+    -------
+    summary
+        One row a source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of
+        the test loss; ``difference`` to ``uniform``, the mean of what both have of a repeat, and
+        its standard error ``se`` (NaN for fewer than two repeats).
+    """
+    keys = ["source", "method", "chosen", "share"]
+    result = []
+    for key, runs in losses.groupby(keys, sort=False):
+        found = dict(zip(keys, key, strict=True))
+        own = runs.set_index("repeat")["test_error"]
+        like = (losses["source"] == key[0]) & (losses["method"] == key[1])
+        same = losses[like & (losses["share"] == key[3])]
+        uniform = same[same["chosen"] == "uniform"].set_index("repeat")["test_error"]
+        pairs = (own - uniform).dropna() if found["chosen"] != "uniform" else pd.Series(dtype=float)
+        result.append(
+            {
+                **found,
+                "rows": same["rows"].iloc[0],
+                "mean": own.mean(),
+                "std": own.std(),
+                "repeats": len(own),
+                "difference": pairs.mean() if len(pairs) else np.nan,
+                "se": pairs.std() / np.sqrt(len(pairs)) if len(pairs) > 1 else np.nan,
+            }
+        )
+    return pd.DataFrame(result)

@@ -1,0 +1,102 @@
+"""Learning curves over parts of the training rows that are chosen in several ways."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis import learning_curves
+from ensemble_search.analysis.learning_curves import ALL
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
+from ensemble_search.report.build import stems
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.view import view
+
+TITLE, ORDER = "Learning curves: which training rows?", 150
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw test losses over training rows, and compare choices of rows at the same size."""
+    if not results.study.get("train_rows"):
+        return "the study uses all training rows of every data set (key train_rows)"
+    seen = view(results)
+    if isinstance(seen, str):
+        return seen
+    losses = learning_curves.curves(results)
+    if losses.empty:
+        return "no two data sets are parts of the same source with results"
+    found = learning_curves.summary(losses)
+    loss = seen.losses
+    text = (
+        "Data sets of one source, each with a part of its training rows, are the points of a "
+        f"curve; validation and test rows are the same for all. The final test {loss.title} is the "
+        "mean over repeats, shaded by its standard error. The dotted line is for all training "
+        "rows. Random search draws the same configurations for all parts, so only the rows differ."
+    )
+    return [
+        Section("Test loss over training rows", [text, _panels(found, loss, publish)]),
+        Section("At the same number of rows", [_table(found, loss)]),
+    ]
+
+
+def _panels(found: pd.DataFrame, losses: Losses, publish) -> Panels:
+    look = figures.styles([name for name in dict.fromkeys(found["chosen"]) if name != ALL])
+    groups = list(found.groupby(["source", "method"], sort=False))
+    drawings = []
+    for ((source, method), mine), stem in zip(
+        groups, stems([f"{s} {m}" for (s, m), _ in groups]), strict=True
+    ):
+        title = f"{source}, {method}"
+        drawing = publish(
+            _lines(mine, look, losses), stem, mine, f"{title}: test {losses.title} over rows",
+            f"{len(look)} ways to choose rows, at {mine['share'].nunique()} shares", key=look,
+        )  # fmt: skip
+        drawings.append((title, drawing))
+    return Panels(drawings, figures.legend(look))
+
+
+def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
+    with mpl.rc_context(figures.STYLE):
+        figure = Figure(figsize=(3.6, 2.5))
+        axes = figure.subplots()
+        figures.margins(figure, bottom=0.4)
+        for name, mine in found.groupby("chosen", sort=False):
+            mean = losses.scale * mine["mean"].to_numpy()
+            if name == ALL:
+                axes.axhline(mean[0], color="black", linestyle="dotted", linewidth=0.8)
+                continue
+            order = np.argsort(mine["rows"].to_numpy())
+            rows, mean = mine["rows"].to_numpy()[order], mean[order]
+            error = (losses.scale * mine["std"] / np.sqrt(mine["repeats"])).fillna(0).to_numpy()
+            error = error[order]
+            axes.fill_between(
+                rows, mean - error, mean + error, color=look[name]["color"], alpha=0.15, linewidth=0
+            )
+            axes.plot(rows, mean, **look[name])
+        axes.set(
+            xscale="log", xlabel="training rows", ylabel=losses.heading(f"test {losses.title}")
+        )
+    return figure
+
+
+def _table(found: pd.DataFrame, losses: Losses) -> Table:
+    sizes = found.groupby(["source", "method", "rows"])["mean"]
+    best = np.isclose(found["mean"], sizes.transform("min")) & (sizes.transform("size") > 1)
+    rows = []
+    for line, lowest in zip(found.to_dict("records"), best, strict=True):
+        change = losses.signed(line["difference"])
+        if np.isfinite(line["se"]):
+            change += f" ± {losses.value(line['se'])}"
+        row = cells(line["source"], line["method"], f"{line['share']:g}", f"{line['rows']:.0f}")
+        spread = losses.spread(line["mean"], line["std"])
+        rows.append([*row, *cells(line["chosen"]), Cell(spread, bool(lowest)), *cells(change)])
+    columns = ["data set", "method", "share", "rows", "chosen", losses.heading("test"), "− uniform"]
+    note = (
+        "Mean ± standard deviation over repeats; bold: the lowest of its size. The last column is "
+        "the mean difference to uniformly chosen rows of the same repeat ± its standard error."
+    )
+    caption = f"Final test {losses.title}{losses.in_percent} by choice of the training rows"
+    return Table("learning-curves", caption, columns, rows, found, [note])
