@@ -61,7 +61,8 @@ def pool_of(predictions, labels, errors, seed, problem=CLASSIFICATION):
         return Refit(predictions[i][::-1], predictions[i], test, predict_seconds=2.5)
 
     pool = Pool(predictions, labels, errors, seed, problem)
-    return replace(pool, refit=refit, train_labels=labels[::-1])
+    rows = np.random.default_rng(0).normal(size=(len(labels), 3))
+    return replace(pool, refit=refit, train_inputs=rows, train_labels=labels[::-1])
 
 
 @pytest.fixture(params=NAMES)

@@ -11,7 +11,7 @@ from lightgbm import LGBMClassifier
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold, cross_val_predict
 
 from ensemble_search.data.split import load_inputs
-from ensemble_search.ensembles.stacking import MODEL, Stacking, _Stack
+from ensemble_search.ensembles.stacking import MODEL, Stacking, _Stack, held_out
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.problems.classification import CLASSIFICATION
@@ -19,20 +19,13 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json, write_npy, write_parquet
 from ensemble_search.scoring import cross_fitting, ensemble_scores
-from ensemble_search.scoring.cross_fitting import fold_inputs, held_out
+from ensemble_search.scoring.cross_fitting import fold_inputs
 from support import PYTHONPATH, hostile_space, made_results
 from support.hostile_refits import EVALUATOR, LIMITS, Here, enabled, hostile
 from support.hostile_space import HostileSpace
+from support.searches_of_refits import CONFIGURATIONS, make
 
 SETTINGS = {"type": "stacking", "size": 2, "folds": 3}
-CONFIGURATIONS = [
-    {"algorithm": "euclid", "sharpness": 0.5},
-    {"algorithm": "power", "sharpness": 2.0, "power": 3},
-    {"algorithm": "wave", "sharpness": 1.0, "frequency": 1.5},
-    {"algorithm": "euclid", "sharpness": 0.5},  # the first one again
-    {"algorithm": "power", "sharpness": 0.02, "power": 8},
-]
-ERRORS = [0.4, 0.3, 0.5, 0.2, 0.6]  # the two best: 0; 0 1; 0 1; 1 3; 1 3
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,24 +34,9 @@ def instant_learners():
         yield
 
 
-def make(folder, n_classes=3, configurations=CONFIGURATIONS):
-    """Write a search whose errors are ``ERRORS``, whatever it predicts, and its split."""
-    split, search = folder / "split", folder / "search"
-    split.mkdir()
-    hostile_space.write_inputs(split, n_rows=96, n_features=3, n_classes=n_classes)
-    inputs, n = load_inputs(split), len(configurations)
-    columns = n_classes if n_classes > 2 else 1
-    for part in ("validation", "test"):
-        shape = (n, len(getattr(inputs, f"X_{part}")), columns)
-        write_npy(search / f"predictions-{part}.npy", np.full(shape, 0.5, dtype=np.float32))
-    frame = pd.DataFrame(configurations).add_prefix("config.")
-    if "config.power" in frame:
-        frame["config.power"] = frame["config.power"].astype("Int64")
-    frame.insert(0, "iteration", range(1, n + 1))
-    frame["error"], frame["predict_seconds"], frame["fidelity"] = ERRORS[:n], 0.25, 1.0
-    write_parquet(search / "observations.parquet", frame)
-    write_json(search / "search.json", made_results.search_manifest(evaluations=n))
-    return search, split, inputs
+def folds(made, n):
+    """The held-out rows of the pool's folds."""
+    return held_out(made[2].y_train, n, 4)
 
 
 @pytest.fixture
@@ -102,7 +80,7 @@ def test_refits_are_what_the_pipelines_predict_fitted_here(tmp_path, n_classes, 
     inputs = made[2]
     pool = enabled(tmp_path / "kept", made)
     first = 1 if n_classes == 2 else 0
-    for index, found in zip([1, 2], pool.refit([1, 2], 3), strict=True):
+    for index, found in zip([1, 2], pool.refit([1, 2], folds(made, 3)), strict=True):
         learner = HostileSpace().pipeline(CONFIGURATIONS[index], inputs.categorical, 1)
         means = {"validation": [], "test": []}
         for held in held_out(inputs.y_train, 3, 4):
@@ -140,7 +118,7 @@ def test_fits_are_not_used_after_a_change(tmp_path, evaluated, monkeypatch):
 
     def count(**changes):
         before = len(evaluated)
-        enabled(tmp_path / "kept", made, **changes).refit([0], 2)
+        enabled(tmp_path / "kept", made, **changes).refit([0], folds(made, 2))
         return len(evaluated) - before
 
     assert (count(), count()) == (2, 0)
@@ -160,12 +138,12 @@ def test_fits_are_not_used_after_a_change(tmp_path, evaluated, monkeypatch):
 
 def test_damaged_fits_are_made_again(tmp_path, evaluated):
     made = make(tmp_path)
-    (good,) = enabled(tmp_path / "kept", made).refit([1], 2)
+    (good,) = enabled(tmp_path / "kept", made).refit([1], folds(made, 2))
     (file, *_) = (tmp_path / "kept").glob("fold-1-*/predictions.f32")
     content = bytearray(file.read_bytes())
     content[5] ^= 1
     file.write_bytes(content)
-    (again,) = enabled(tmp_path / "kept", made).refit([1], 2)
+    (again,) = enabled(tmp_path / "kept", made).refit([1], folds(made, 2))
     assert len(evaluated) == 3
     assert again.out_of_fold.tobytes() == good.out_of_fold.tobytes()
 
@@ -178,10 +156,10 @@ def test_a_killed_job_goes_on_after_its_last_fit(tmp_path, evaluated):
     assert done.returncode == -9, done.stderr
     kept = tmp_path / "kept"
     assert len(list(kept.glob("*/inputs.npz"))) == 1  # of the fold under way
-    found = enabled(kept, made).refit([0, 1], 3)
+    found = enabled(kept, made).refit([0, 1], folds(made, 3))
     assert evaluated == [CONFIGURATIONS[1], *CONFIGURATIONS[:2]]  # 3 of 6 were there
     assert not list(kept.glob("*/inputs.npz"))
-    fresh = enabled(tmp_path / "fresh", made).refit([0, 1], 3)
+    fresh = enabled(tmp_path / "fresh", made).refit([0, 1], folds(made, 3))
     for mine, its in zip(found, fresh, strict=True):
         assert mine.out_of_fold.tobytes() == its.out_of_fold.tobytes()
         assert mine.validation.tobytes() == its.validation.tobytes()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ensemble_search.data.split import load_inputs
+from ensemble_search.ensembles.stacking import held_out
 from ensemble_search.evaluation.base import Evaluation
 from ensemble_search.runtime import plugins
 from ensemble_search.scoring import cross_fitting, ensemble_scores
@@ -94,7 +95,8 @@ def main() -> None:
         Here.asked, EVALUATOR["make_evaluator"] = [], Here
         cross_fitting.Journal.append = die
         made = folder / "search", folder / "split", None
-        enabled(folder / "kept", made).refit([0, 1], 3)
+        pool = enabled(folder / "kept", made)
+        pool.refit([0, 1], held_out(pool.train_labels, 3, pool.seed))
 
 
 if __name__ == "__main__":

@@ -69,6 +69,59 @@ def choose(
     return rows
 
 
+def diverse_bags(
+    X: np.ndarray,
+    labels: np.ndarray,
+    bags: int,
+    share: float,
+    by: str,
+    alpha: float,
+    seed: int,
+) -> list[np.ndarray]:
+    """Draw bags of training rows; see ``ensembles.diverse_bagging.DiverseBagging``.
+
+    Parameters
+    ----------
+    X, labels
+        As in :func:`choose`.
+    bags
+        Their number.
+    share
+        Rows of a bag, as a share of all n.
+    by
+        ``k-dpp``, ``separate``, ``markov`` or ``uniform``.
+    alpha
+        Of the k-DPPs, in [0, 1).
+    seed
+        Of the draws.
+
+    Returns
+    -------
+    rows
+        One array a bag, of max(1, floor(share * n)) different rows.
+    """
+    rng = np.random.default_rng(seed)
+    everything, size = np.arange(len(labels)), max(1, int(share * len(labels)))
+    if by == "uniform":
+        return [rng.permutation(len(labels))[:size] for _ in range(bags)]
+    features = fourier_features(X, rng)
+    groups = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
+    if by == "k-dpp":
+        union = swap_features(features, bags * size, alpha, rng, groups=groups).items
+        return list(rng.permutation(union).reshape(bags, size))
+    drawn: list[np.ndarray] = []
+    for _ in range(bags):
+        if by == "markov":
+            given = drawn[-1] if drawn else None
+            chain = swap_features(features, size, alpha, rng, groups=groups, given=given)
+            drawn.append(chain.items)
+            continue
+        left = np.setdiff1d(everything, np.concatenate([*drawn, everything[:0]]))
+        chain = swap_features(features[left], size, alpha, rng, groups=groups[left])
+        drawn.append(left[chain.items])
+    return drawn
+
+
 def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np.ndarray:
     kernel = settings.get("kernel") or ("product" if len(classes) else "features")
     if kernel != "features" and not len(classes):

@@ -21,6 +21,7 @@ def swap_features(
     quality: np.ndarray | None = None,
     groups: np.ndarray | None = None,
     steps: int | None = None,
+    given: np.ndarray | None = None,
 ) -> Chain:
     """Draw k of N items by the kernel L = diag(q) ((1 - alpha) I + alpha S) diag(q).
 
@@ -45,6 +46,8 @@ def swap_features(
         Group of every item, (N,): integers from 0; default one group.
     steps
         Swaps of a uniform member for a uniform other item that are tried; default max(1000, 100 k).
+    given
+        Other items, (g,), which the set has besides: the k are drawn given them. Default none.
 
     Returns
     -------
@@ -54,16 +57,18 @@ def swap_features(
     Raises
     ------
     UserError
-        If k is not from 1 to N, alpha outside [0, 1), or anything not finite or positive.
+        If k is not from 1 to N - g, alpha outside [0, 1), or anything not finite or positive.
     """
     features = np.ascontiguousarray(features, dtype=float)
-    check_size(k, len(features), "the number of items")
+    given = np.empty(0, dtype=int) if given is None else given
+    possible = np.setdiff1d(np.arange(len(features)), given)
+    check_size(k, len(possible), "the number of items")
     check_alpha(alpha)
     if alpha == 1:
         raise UserError("alpha is 1, must be below 1 for a chain")
     if not np.isfinite(features).all():
         raise UserError("features must be finite")
-    if k == len(features) or (alpha == 0 and quality is None):
+    if k == len(possible) or (alpha == 0 and quality is None):
         steps = 0  # the start is the draw
     quality = check_quality(quality, len(features))
     if not quality.all():
@@ -71,15 +76,18 @@ def swap_features(
     groups = np.zeros(len(features), dtype=int) if groups is None else groups
     steps = default_steps(k) if steps is None else steps
     factor = alpha / (1 - alpha)
-    items = rng.permutation(len(features))
+    items = rng.permutation(possible)
     members, outside = items[:k].copy(), items[k:].copy()
-    blocks = [
-        _Block(factor, features[members[groups[members] == group]])
-        for group in range(groups.max() + 1)
-    ]
+
+    def rows(group: int) -> np.ndarray:
+        own = np.concatenate([members, given])
+        return features[own[groups[own] == group]]
+
+    blocks = [_Block(factor, rows(group)) for group in range(groups.max() + 1)]
     log_quality = 2 * np.log(quality)
-    constant = k * math.log1p(-alpha)
-    log_det = sum(block.log_det for block in blocks) + float(log_quality[members].sum()) + constant
+    whole = np.concatenate([members, given])
+    constant = len(whole) * math.log1p(-alpha)
+    log_det = sum(block.log_det for block in blocks) + float(log_quality[whole].sum()) + constant
     log_dets = np.empty(steps + 1)
     log_dets[0] = log_det
     accepted = 0
@@ -103,7 +111,7 @@ def swap_features(
             log_det += log_ratio
             if accepted % REFRESH == 0:
                 for group, block in enumerate(blocks):
-                    block.refresh(features[members[groups[members] == group]])
+                    block.refresh(rows(group))
         log_dets[step] = log_det
     return Chain(members, None, log_dets, accepted)
 

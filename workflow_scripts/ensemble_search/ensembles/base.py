@@ -17,12 +17,13 @@ RESOLUTION = 2.0**-32
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Predictions of an evaluation's pipeline, refitted for every fold on the other folds.
+    """Predictions of an evaluation's pipeline, refitted on parts of the training rows.
 
     Attributes
     ----------
     out_of_fold
-        Out-of-fold predictions of the training rows, float32, of shape (n_train, n_columns).
+        Mean predictions of the training rows by the models that were not fitted on them, float32,
+        of shape (n_train, n_columns); NaN for rows that every model was fitted on.
     validation, test
         Mean predictions of the models, float32, of shape (n_samples, n_columns).
     predict_seconds
@@ -58,11 +59,12 @@ class Pool:
         Wall seconds that each evaluation took to predict validation and test rows, of shape (n,);
         None if unknown. As a measurement, it must not influence any choice.
     refit
-        Refits evaluations, given their positions and the number of folds; returns a :class:`Refit`
-        each, None if a fit failed. As it costs ``folds`` fits per evaluation, only ensembles with
+        Refits evaluations, given their positions and, for each model, the training rows that are
+        held out of it; returns a :class:`Refit` each, None if a fit failed. Only ensembles with
         :attr:`Ensemble.refits` get it.
-    train_labels
-        With ``refit``: labels of the training rows, of shape (n_train,).
+    train_inputs, train_labels
+        With ``refit``: prepared features of the training rows, of shape (n_train, p), and their
+        labels, of shape (n_train,).
     folds
         With ``refit``, if validation is by folds: fold of every row, int, of shape (n_validation,);
         the validation rows are then the training rows.
@@ -74,7 +76,8 @@ class Pool:
     seed: int
     problem: Problem = CLASSIFICATION
     predict_seconds: np.ndarray | None = None
-    refit: Callable[[Sequence[int], int], list[Refit | None]] | None = None
+    refit: Callable[[Sequence[int], Sequence[np.ndarray]], list[Refit | None]] | None = None
+    train_inputs: np.ndarray | None = None
     train_labels: np.ndarray | None = None
     folds: np.ndarray | None = None
 
@@ -160,6 +163,8 @@ class Ensemble(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     #: Whether it uses ``pool.refit``; its jobs then get the resources of a search.
     refits: ClassVar[bool] = False
+    #: Whether it is refused where validation is by folds.
+    needs_validation_part: ClassVar[bool] = False
 
     def planned(self, evaluations: int | None) -> "Ensemble":
         """Return this ensemble for a study's budget of evaluations (None: it is in seconds).

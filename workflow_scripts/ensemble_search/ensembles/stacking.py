@@ -1,13 +1,16 @@
 """Stacking: a model learns to combine the best evaluations (DivBO paper, Table 9)."""
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from ensemble_search.data.rows import strata
 from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit, lowest
 from ensemble_search.problems.base import Problem
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION
 
 #: The second-level model, as in MindWare, the system of the DivBO paper.
@@ -43,7 +46,7 @@ class Stacking(Ensemble):
         top = lowest(pool.errors, self.size)
         if not len(top):
             return None
-        refits = dict(zip(top, pool.refit(top.tolist(), self.folds), strict=True))
+        refits = dict(zip(top, pool.refit(top.tolist(), self._held(pool)), strict=True))
         kept = [i for i in top if refits[i] is not None]
         if not kept:
             return Members(top[[pool.errors[top].argmin()]], np.ones(1))
@@ -60,10 +63,40 @@ class Stacking(Ensemble):
         needed = sorted({int(i) for top in prefixes for i in top})
         if not needed:
             return [None] * len(pool.errors)
-        refits = dict(zip(needed, pool.refit(needed, self.folds), strict=True))
+        refits = dict(zip(needed, pool.refit(needed, self._held(pool)), strict=True))
         return super().build_prefixes(
-            replace(pool, refit=lambda indices, folds: [refits[i] for i in indices])
+            replace(pool, refit=lambda indices, held: [refits[i] for i in indices])
         )
+
+    def _held(self, pool: Pool) -> list[np.ndarray]:
+        """Return the rows of the folds; none if the search's own folds are used."""
+        if pool.folds is not None:
+            return []
+        return held_out(pool.train_labels, self.folds, pool.seed)
+
+
+def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
+    """Return the rows of every fold: scikit-learn's ``StratifiedKFold``, shuffled with ``seed``.
+
+    Numbers are a single class.
+
+    Raises
+    ------
+    UserError
+        If no class has as many rows as there are folds.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    labels = strata(labels)
+    if (largest := np.bincount(labels).max()) < folds:
+        raise UserError(
+            f"ensemble.folds: {folds} folds need a class with as many training rows; "
+            f"the largest has {largest}"
+        )
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a class that is missing in some folds
+        return [held for _, held in splitter.split(np.empty((len(labels), 0)), labels)]
 
 
 @dataclass(frozen=True, eq=False)

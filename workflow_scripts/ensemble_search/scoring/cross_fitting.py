@@ -1,8 +1,8 @@
 """Cross-fitting of a search's pipelines on the training rows, for ensembles that learn.
 
 To the worker, a fold is a split: the other training rows are fitted, the fold serves as validation
-rows, and validation and test rows together as test rows. So limits, failures and predictions are as
-in the search.
+rows, and validation and test rows together as test rows. Of a bag, the fold is all that is not in
+it. So limits, failures and predictions are as in the search.
 
 Every fold has a journal, to which each fit is written before the next one starts: a killed job
 resumes. A change of data, folds, limits or code starts another journal.
@@ -11,7 +11,6 @@ resumes. A change of data, folds, limits or code starts another journal.
 import json
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ensemble_search.data.rows import strata
 from ensemble_search.data.split import Inputs, load_inputs
 from ensemble_search.ensembles.base import Pool, Refit
 from ensemble_search.evaluation import live
@@ -68,10 +66,9 @@ class Refitting:
         return [plugins.module_name("spaces", self.space), "ensemble_search.evaluation.live"]
 
     def enable(self, pool: Pool, search: Path, split: Path) -> Pool:
-        """Add ``refit`` and ``train_labels`` to the pool of a finished search.
+        """Add ``refit`` and the training rows to the pool of a finished search.
 
-        The folds are drawn with the pool's seed. If validation is by folds, the search's
-        predictions are used and nothing is fitted.
+        If validation is by folds, the search's predictions are used and nothing is fitted.
         """
         inputs = load_inputs(split / "inputs.npz")
         if inputs.folds.size:
@@ -79,12 +76,12 @@ class Refitting:
         table = readers.observations(search, [], others=CONFIGURATION)
         configurations = tables.configurations(table)
 
-        def refit(indices: Sequence[int], folds: int) -> list[Refit | None]:
+        def refit(indices: Sequence[int], held: Sequence[np.ndarray]) -> list[Refit | None]:
             wanted = {_key(configurations[i]): configurations[i] for i in indices}
-            fitted = self.fit(wanted, inputs, folds, pool.seed)
+            fitted = self.fit(wanted, inputs, held)
             return [fitted[_key(configurations[i])] for i in indices]
 
-        return replace(pool, refit=refit, train_labels=inputs.y_train)
+        return replace(pool, refit=refit, train_inputs=inputs.X_train, train_labels=inputs.y_train)
 
     @staticmethod
     def _from_folds(pool: Pool, search: Path, inputs: Inputs) -> Pool:
@@ -92,25 +89,23 @@ class Refitting:
         own, seconds = pool.predictions, pool.predict_seconds
         test = readers.predictions(search, "test", len(own))
 
-        def refit(indices: Sequence[int], folds: int) -> list[Refit]:
+        def refit(indices: Sequence[int], held: Sequence[np.ndarray]) -> list[Refit]:
             return [Refit(own[i], own[i], test[i], float(seconds[i])) for i in indices]
 
         return replace(pool, refit=refit, train_labels=inputs.y_train, folds=inputs.folds)
 
     def fit(
-        self, wanted: Mapping[str, dict[str, Any]], inputs: Inputs, folds: int, seed: int
+        self, wanted: Mapping[str, dict[str, Any]], inputs: Inputs, rows: Sequence[np.ndarray]
     ) -> dict[str, Refit | None]:
-        """Fit every configuration on every fold, until its first failure.
+        """Fit every configuration without each of some sets of rows, until its first failure.
 
         Raises
         ------
         UserError
-            If no class has as many training rows as there are folds; if the memory limit is too
-            low for the worker, or it does not start; if a journal is being written by another job
-            or cannot be written; if the code changes meanwhile.
+            If the memory limit is too low for the worker, or it does not start; if a journal is
+            being written by another job or cannot be written; if the code changes meanwhile.
         """
         guard = Guard(*self.modules)
-        rows = held_out(inputs.y_train, folds, seed)
         found: dict[str, list[Record]] = {key: [] for key in wanted}
         for number, held in enumerate(rows):
             left = {k: wanted[k] for k, records in found.items() if len(records) == number}
@@ -121,7 +116,7 @@ class Refitting:
                 if record.status == OK:
                     found[key].append(record)
         return {
-            key: _merged(records, rows, inputs) if len(records) == folds else None
+            key: _merged(records, rows, inputs) if len(records) == len(rows) else None
             for key, records in found.items()
         }
 
@@ -172,30 +167,6 @@ class Refitting:
             file.unlink(missing_ok=True)
 
 
-def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
-    """Return the rows of every fold: scikit-learn's ``StratifiedKFold``, shuffled with ``seed``.
-
-    Numbers are a single class.
-
-    Raises
-    ------
-    UserError
-        If no class has as many rows as there are folds.
-    """
-    from sklearn.model_selection import StratifiedKFold
-
-    labels = strata(labels)
-    if (largest := np.bincount(labels).max()) < folds:
-        raise UserError(
-            f"ensemble.folds: {folds} folds need a class with as many training rows; "
-            f"the largest has {largest}"
-        )
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a class that is missing in some folds
-        return [held for _, held in splitter.split(np.empty((len(labels), 0)), labels)]
-
-
 def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
     """Make the split of a fold: fit all training rows but those held out.
 
@@ -212,16 +183,20 @@ def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
     )
 
 
-def _merged(records: list[Record], rows: list[np.ndarray], inputs: Inputs) -> Refit:
+def _merged(records: list[Record], rows: Sequence[np.ndarray], inputs: Inputs) -> Refit:
     """Merge the records of a configuration, one per fold, in order."""
-    out_of_fold = np.empty((len(inputs.y_train), records[0].validation.shape[1]), np.float32)
+    sums = np.zeros((len(inputs.y_train), records[0].validation.shape[1]))
+    models = np.zeros((len(sums), 1))
     seconds = 0.0
     for held, record in zip(rows, records, strict=True):
-        out_of_fold[held] = record.validation
+        sums[held] += record.validation
+        models[held] += 1
         predicted = len(record.test) + len(held)
         seconds += record.predict_seconds * len(record.test) / predicted
     mean = np.mean([record.test for record in records], axis=0, dtype=float).astype(np.float32)
     n = len(inputs.y_validation)
+    with np.errstate(invalid="ignore"):
+        out_of_fold = (sums / models).astype(np.float32)
     return Refit(out_of_fold, mean[:n], mean[n:], seconds)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.sections.base import check_task, mistakes
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ def make(study: "Study", name: str):
     """Create an ensemble of the study, and tell it the budget."""
     made = plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
     check_task(made, study.task, f"ensembles.{name}")
+    if made.needs_validation_part and study.split.folds:
+        raise UserError(
+            f"ensembles.{name}.type: '{study.ensembles[name][KEY]}' needs validation rows of their "
+            "own, and split.folds makes all training rows validation rows; remove one of them"
+        )
     return made.planned(study.budget.evaluations)
 
 

@@ -1,0 +1,96 @@
+"""The best pipeline refitted on bags of training rows that differ (Dodge's proposal, Section 5)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ensemble_search.data.subsets import diverse_bags
+from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit
+
+
+class DiverseBagging(Ensemble):
+    """The mean of models of one pipeline, the best so far, each fitted on a bag of training rows.
+
+    Rows are alike that have near features and, in classification, the same label. If a refit fails,
+    the evaluation itself stands alone.
+
+    Attributes
+    ----------
+    bags
+        Their number; default 5.
+    share
+        Training rows in a bag, as a share of all; default 0.15.
+    by
+        How rows are drawn. ``k-dpp`` (default): all bags at once by a k-DPP, divided at random, so
+        that bags are disjoint and their union is diverse. ``separate``: bag after bag by a k-DPP
+        among the rows that are left. ``markov``: every bag by a k-DPP given the one before
+        (Affandi, Kulesza and Fox, 2012). ``uniform``: every bag on its own, uniformly (subagging).
+    alpha
+        Of the k-DPPs: how much likeness counts, in [0, 1); default 0.99.
+    """
+
+    refits: ClassVar[bool] = True
+    needs_validation_part: ClassVar[bool] = True
+
+    bags: int = Field(5, ge=2, le=1000)
+    share: float = Field(0.15, gt=0, lt=1)
+    by: Literal["k-dpp", "separate", "markov", "uniform"] = "k-dpp"
+    alpha: float = Field(0.99, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _rows_enough(self) -> "DiverseBagging":
+        if self.by in ("k-dpp", "separate") and self.bags * self.share > 1:
+            raise ValueError(
+                f"{self.bags} disjoint bags with a share of {self.share:g} each are more than all "
+                "rows; lower bags or share"
+            )
+        if self.by == "markov" and self.share > 0.5:
+            raise ValueError("share: at most 0.5 with by: markov; two bags in a row are disjoint")
+        return self
+
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`."""
+        return self.build_prefixes(pool)[-1]
+
+    def build_prefixes(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.build_prefixes`; refits what is ever the best."""
+        best: list[int | None] = []
+        for i, error in enumerate(pool.errors):
+            first = not best or best[-1] is None
+            better = not np.isnan(error) and (first or error < pool.errors[best[-1]])
+            best.append(i if better else best[-1] if best else None)
+        needed = sorted({i for i in best if i is not None})
+        if not needed:
+            return best
+        rows = diverse_bags(
+            pool.train_inputs, pool.train_labels, self.bags, self.share, self.by, self.alpha,
+            pool.seed,
+        )  # fmt: skip
+        everything = np.arange(len(pool.train_labels))
+        held = [np.setdiff1d(everything, bag) for bag in rows]
+        members = {
+            i: _Bags(np.array([i]), np.ones(1), refit)
+            if refit
+            else Members(np.array([i]), np.ones(1))
+            for i, refit in zip(needed, pool.refit(needed, held), strict=True)
+        }
+        return [None if i is None else members[i] for i in best]
+
+
+@dataclass(frozen=True, eq=False)
+class _Bags(Members):
+    """The mean of the models of all bags."""
+
+    refitted: Refit
+
+    def predict_both(
+        self, validation: np.ndarray, test: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See :meth:`Members.predict_both`."""
+        return self.refitted.validation, self.refitted.test
+
+    def cost(self, predict_seconds: np.ndarray) -> float:
+        """See :meth:`Members.cost`; the seconds of all models."""
+        return self.refitted.predict_seconds
