@@ -1,23 +1,23 @@
 """Bayesian optimization with a random forest and expected improvement (DivBO paper, BO)."""
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
+from ensemble_search.optimizers._model_based import batches
 from ensemble_search.optimizers._model_based.acquisition import (
     Candidates,
     expected_improvement,
     first_new,
     propose,
 )
-from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Suggestion, random_new
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 
 
-class BayesianOptimization(Optimizer):
+class BayesianOptimization(batches.BatchOptimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
     The first ``initial`` configurations are random, later ones with probability ``interleave``. For
@@ -32,7 +32,6 @@ class BayesianOptimization(Optimizer):
     error, which keeps the next one away.
     """
 
-    initial: int = Field(5, ge=1, description="Random evaluations at the beginning.")
     performance: str = Field(
         "random-forest", description="Performance model: a file in surrogates/."
     )
@@ -50,9 +49,6 @@ class BayesianOptimization(Optimizer):
         "uniform",
         description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
     )
-    batch: int = Field(
-        1, ge=1, le=1000, description="Configurations suggested at a time, for several workers."
-    )
 
     @field_validator("performance")
     @classmethod
@@ -66,28 +62,6 @@ class BayesianOptimization(Optimizer):
     def modules(self) -> list[str]:
         """The performance surrogate's module."""
         return [plugins.module_name("surrogates", self.performance)]
-
-    @property
-    def minimum_evaluations(self) -> int:
-        """The initial design and one suggestion of the model."""
-        return self.initial + 1
-
-    def needs_results(self, evaluations: int) -> bool:
-        """Whether the initial design is complete."""
-        return evaluations >= self.initial
-
-    def plan(
-        self, history: History, generators: Iterator[np.random.Generator]
-    ) -> Iterator[Suggestion]:
-        """Plan the initial design, then batches, within which earlier suggestions are pending."""
-        if not self.needs_results(len(history)):
-            yield from super().plan(history, generators)
-            return
-        rng = next(generators)
-        for _ in range(self.batch):
-            suggestion = self.suggest(history, rng)
-            yield suggestion
-            history = history.pending(suggestion)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the cheapest new candidate by :meth:`rank`, or a random configuration."""

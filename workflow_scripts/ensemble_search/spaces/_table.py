@@ -1,6 +1,6 @@
 """A space reduced to the configurations of a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,17 @@ class TableSpace(Space):
             return None
         nearest = distances(self.columns, mutant[0].point, rows).argmin()
         return self.at(rows[nearest : nearest + 1])[0], mutant[1]
+
+    def nearest_new(
+        self, point: np.ndarray, seen: Collection[Configuration]
+    ) -> Configuration | None:
+        """Return the nearest row that is not in ``seen``; None if all of them are."""
+        rows = self._part(self.fixed)
+        for i in np.argsort(distances(self.columns, point, rows), kind="stable"):
+            configuration = self.at(rows[i : i + 1])[0]
+            if configuration not in seen:
+                return configuration
+        return None
 
     def _part(self, fixed: Mapping[str, Any]) -> np.ndarray:
         """Rows with these values."""
