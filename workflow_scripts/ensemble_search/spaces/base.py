@@ -430,10 +430,9 @@ class Space(ABC):
     @cached_property
     def _numeric_parents(self) -> list[int]:
         """Numbers in conditions or clauses, which ConfigSpace scales differently."""
-        names = {p.name for parents in self.configspace.parents_of.values() for p in parents}
-        for clause in self.configspace.forbidden_clauses:
-            names |= set(_names_in(clause))
-        return [i for i, c in enumerate(self.columns) if c.name in names and not c.categorical]
+        names = {n for clause in self.configspace.forbidden_clauses for n in _names_in(clause)}
+        used = self._parents | {self.index[name] for name in names}
+        return [i for i in sorted(used) if not self.columns[i].categorical]
 
     def _deactivate(self, points: np.ndarray) -> None:
         """Set inactive entries to NaN, in place; parents before children."""
