@@ -175,7 +175,7 @@ def test_it_finds_a_minimum():
 
     def lowest(optimizer, seed):
         past = History(ToySpace(), LABELS)
-        for t in range(60):
+        for t in range(80):
             c = optimizer.suggest(past, np.random.default_rng([seed, t])).configuration
             past = History(
                 past.space,
