@@ -113,14 +113,15 @@ def test_only_evaluations_in_which_it_is_active_are_learned_from(monkeypatch):
     assert 0 < (~np.isnan(points[:, past.space.index["rate"]])).sum() < 40
 
 
-def test_forbidden_combinations_are_drawn_again():
-    """Each value of the forbidden pair is that of half of the good ones."""
+@pytest.mark.parametrize("candidates", [1, 24])
+def test_forbidden_combinations_are_drawn_again(candidates):
+    """Each value of the forbidden pair is that of half of the good ones, and of no others."""
     space, numbers = Corner(), np.linspace(0, 1, 20)
     pairs = [(1, 0), (0, 1), (0, 0), (0, 0)]
     values = [{"a": a, "b": b, "x": x} for x in numbers for a, b in pairs]
     past = evaluated(space, space.configurations(values), lambda c: 0.5 - (c["a"] + c["b"]) / 4)
-    optimizer = TreeParzenEstimator(gamma=4.0, candidates=1)
-    found = [optimizer.suggest(past, np.random.default_rng(t)) for t in range(40)]
+    optimizer = TreeParzenEstimator(gamma=4.0, candidates=candidates)
+    found = [optimizer.suggest(past, np.random.default_rng(t)) for t in range(60)]
     assert {s.why["origin"] for s in found} == {"parzen"}
     assert {(s.configuration["a"], s.configuration["b"]) for s in found} == {*pairs}
 

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 
-from ensemble_search.runtime import plugins
 from ensemble_search.spaces._table import TableSpace, distances
+from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support.toy_space import ToySpace
 
-FORMS = [
-    plugins.load("spaces", name)().for_task(task)
-    for name in plugins.available("spaces")
-    for task in plugins.load("spaces", name).tasks
-]
+FORMS = [Divbo(), Divbo().for_task("regression"), ToySpace()]
 
 
 def composed(space, given: np.ndarray) -> tuple[np.ndarray | None, list[int]]:

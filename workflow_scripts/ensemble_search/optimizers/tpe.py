@@ -1,6 +1,6 @@
 """Tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with hyperopt's constants."""
 
-from functools import cache
+from functools import cache, partial
 from math import ceil, sqrt
 
 import numpy as np
@@ -23,8 +23,8 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     before children's, is the one with the largest l / g among ``candidates`` draws from l.
 
     The defaults are those of hyperopt. Forbidden combinations and known configurations are drawn
-    again. With ``batch``, that many are suggested from the same results; pending ones count as the
-    median error.
+    again, every time with half as many candidates, or the same would come again. With ``batch``,
+    that many are suggested from the same results; pending ones count as the median error.
     """
 
     initial: int = Field(20, ge=1, description="Random evaluations at the beginning.")
@@ -52,14 +52,14 @@ class TreeParzenEstimator(batches.BatchOptimizer):
                 parzen.estimate(column, points[active & part, i]) for part in (good, ~good)
             )
 
-        def choose(i: int) -> float:
+        def choose(size: int, i: int) -> float:
             likely, unlikely = estimates(i)
-            entries = likely.draw(self.candidates, rng)
+            entries = likely.draw(size, rng)
             ratio = likely.log_likelihood(entries) - unlikely.log_likelihood(entries)
             return entries[settled(ratio).argmax()]
 
-        for _ in range(TRIES):
-            point = space.compose(choose)
+        for redrawn in range(TRIES):
+            point = space.compose(partial(choose, max(self.candidates >> redrawn, 1)))
             found = None if point is None else space.nearest_new(point, history.seen)
             if found is not None:
                 return Suggestion(found, {"origin": "parzen", "good": int(good.sum())})
