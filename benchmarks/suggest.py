@@ -23,6 +23,7 @@ from ensemble_search.runtime import plugins
 
 NAMES = [
     "random",
+    "tpe",
     "bo",
     "rising-bandit",
     "ensemble-optimization",

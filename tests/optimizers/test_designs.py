@@ -165,6 +165,19 @@ def test_sobol_is_the_sequence_with_one_shift():
     assert plan(SobolSequence(), empty(space), 30, seed=1) != suggestions[:30]
 
 
+def test_sobol_in_a_table_takes_the_nearest_rows():
+    space = Square()
+    table = TableSpace(space, space.sample(40, rng()))
+    wanted = configurations(plan(SobolSequence(), empty(space), 10))
+    drawn = configurations(plan(SobolSequence(), empty(table), 60))
+    assert set(drawn[:40]) == set(table.all)
+    rows, points = space.points(table.all), space.points(wanted)
+    nearest = np.abs(rows - points[:, None]).sum(axis=2).argmin(axis=1)
+    assert drawn[0] == table.all[nearest[0]]
+    first = dict(zip(nearest.tolist(), drawn, strict=False))
+    assert sum(table.all[i] == c for i, c in first.items()) > 5
+
+
 @pytest.mark.parametrize("design", ["k-dpp", "sobol"])
 @pytest.mark.parametrize("kind", [BayesianOptimization, DivBO])
 def test_searches_begin_with_a_design(design, kind):

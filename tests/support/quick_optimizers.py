@@ -10,6 +10,7 @@ SETTINGS = {  # so that a few evaluations are enough to get beyond the initial d
     "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
     "k-bo": {"initial": 2},
     "k-dpp": {"batch": 9},
+    "tpe": {"initial": 5},
     "neural-ensemble-search": {"population": 6},
 }
 

@@ -62,6 +62,7 @@ RUN_BY = {
     "benchmarks/suite.py": "benchmarks/test_suite.py",
     "benchmarks/suggest.py": "workflow/test_documented_commands.py",
     "benchmarks/ties.py": "workflow/test_documented_commands.py",
+    "benchmarks/tpe.py": "benchmarks/test_tpe_densities.py",
     "benchmarks/unseen_algorithms.py": "benchmarks/test_search_quality.py",
     "tests/torture/searches.py": "workflow/test_torture.py",
     "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",

@@ -50,14 +50,14 @@ def sobol(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
 
     It begins with as many points left out as ``history`` has evaluations. Points that the space
     forbids, or that were evaluated, are left out too; when a tiny space is used up, draws are
-    uniform.
+    uniform. In a table, the nearest of its configurations takes the place of a point.
     """
     seed = int(rng.integers(2**63))
     begin, end = len(history), len(history) + 64
     while end < 10_000:
         points = history.space.sobol_points(end, np.random.default_rng(seed), shifted=True)
-        for configuration in history.space.at(points[begin:]):
-            if configuration not in history.seen:
+        for point in points[begin:]:
+            if configuration := history.space.nearest_new(point, history.seen):
                 suggestion = Suggestion(configuration, {"origin": "sobol"})
                 history = history.pending(suggestion)
                 yield suggestion

@@ -1,25 +1,24 @@
 """Bayesian optimization with a random forest and expected improvement (DivBO paper, BO)."""
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from ensemble_search.optimizers import _designs
+from ensemble_search.optimizers._model_based import batches
 from ensemble_search.optimizers._model_based.acquisition import (
     Candidates,
     expected_improvement,
     first_new,
     propose,
 )
-from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Suggestion, random_new
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import Space
 
 
-class BayesianOptimization(Optimizer):
+class BayesianOptimization(batches.BatchOptimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
     The first ``initial`` configurations are random, or of another ``design``; later ones are random
@@ -35,10 +34,6 @@ class BayesianOptimization(Optimizer):
     error, which keeps the next one away.
     """
 
-    initial: int = Field(5, ge=1, description="Evaluations before the first model.")
-    design: _designs.Design = Field(
-        "random", description="How these are chosen: uniformly, by a k-DPP, or a Sobol sequence."
-    )
     performance: str = Field(
         "random-forest", description="Performance model: a file in surrogates/."
     )
@@ -56,9 +51,6 @@ class BayesianOptimization(Optimizer):
         "uniform",
         description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
     )
-    batch: int = Field(
-        1, ge=1, le=1000, description="Configurations suggested at a time, for several workers."
-    )
 
     @field_validator("performance")
     @classmethod
@@ -70,49 +62,22 @@ class BayesianOptimization(Optimizer):
 
     def check_space(self, space: Space) -> None:
         """Refuse conditions that the surrogate or the design does not suit."""
+        super().check_space(space)
         if not plugins.load("surrogates", self.performance).suits_conditions and space.conditional:
             raise UserError(
                 f"performance: '{self.performance}' needs a space without conditions, and "
                 f"'{space.name}' has some; take random-forest"
             )
-        _designs.check_space("design", self.design, space)
 
     @property
     def modules(self) -> list[str]:
         """The performance surrogate's module."""
         return [plugins.module_name("surrogates", self.performance)]
 
-    @property
-    def minimum_evaluations(self) -> int:
-        """The initial design and one suggestion of the model."""
-        return self.initial + 1
-
-    def needs_results(self, evaluations: int) -> bool:
-        """Whether the initial design is complete."""
-        return evaluations >= self.initial
-
-    def plan(
-        self, history: History, generators: Iterator[np.random.Generator]
-    ) -> Iterator[Suggestion]:
-        """Plan the initial design, then batches, within which earlier suggestions are pending."""
-        if not self.needs_results(len(history)):
-            if self.design == "random":
-                yield from super().plan(history, generators)
-            else:
-                yield from self._design(history, next(generators))
-            return
-        rng = next(generators)
-        for _ in range(self.batch):
-            suggestion = self.suggest(history, rng)
-            yield suggestion
-            history = history.pending(suggestion)
-
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the cheapest new candidate by :meth:`rank`, or a random configuration."""
-        if len(history) < self.initial and self.design != "random":
-            return next(self._design(history, rng))
-        if len(history) < self.initial or not len(history.ok):
-            return Suggestion(random_new(history, rng), {"origin": "initial"})
+        if first := self.first(history, rng):
+            return first
         # One generator per purpose: DivBO's draws for its second surrogate leave the forest and the
         # candidates as in BO.
         fit, climb, ties, more = (np.random.default_rng(s) for s in rng.integers(2**63, size=4))
@@ -148,10 +113,6 @@ class BayesianOptimization(Optimizer):
         why = {"origin": "local" if i < candidates.n_local else "random"}
         why |= {name: float(values[i]) for name, values in columns.items()}
         return Suggestion(configuration, why | facts)
-
-    def _design(self, history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
-        """The rest of the initial design."""
-        return _designs.initial(self.design, history, self.initial - len(history), rng)
 
     def targets(self, history: History) -> np.ndarray:
         """Return what the forest learns and improves on, of shape (n,): the errors."""

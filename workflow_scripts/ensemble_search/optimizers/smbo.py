@@ -17,7 +17,7 @@ class SequentialModelBasedOptimization(BayesianOptimization):
     It needs a space without conditions.
     """
 
-    initial: int = Field(2, ge=1, description="Random evaluations at the beginning.")
+    initial: int = Field(2, ge=1, description="Evaluations before the first model.")
     performance: str = Field(
         "gaussian-process", description="Performance model: a file in surrogates/."
     )

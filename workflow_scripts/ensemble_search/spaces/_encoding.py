@@ -115,10 +115,18 @@ class Column:
             size = self.upper - self.lower + 1
             numbers = self.lower + np.minimum(np.floor(uniform * size), size - 1)
         else:
-            margin = 0.5 if self.whole else 0.0
-            lower, upper = self._scale(self.lower - margin), self._scale(self.upper + margin)
+            lower, upper = self._ends
             numbers = self._unscale(lower + uniform * (upper - lower))
         return self._entries(self._round(numbers))
+
+    def positions(self, entries: np.ndarray, shift: float = 0.0) -> np.ndarray:
+        """Return where in [0, 1] :meth:`draw` has numbers, given by their entries.
+
+        ``shift`` is added to the numbers: -0.5 and 0.5 give the ends of an integer's interval.
+        """
+        lower, upper = self._ends
+        numbers = self._numbers(entries) + shift
+        return ((np.log(numbers) if self.log else numbers) - lower) / (upper - lower)
 
     def neighbours(
         self, entries: np.ndarray, size: int, spread: float, rng: np.random.Generator
@@ -140,6 +148,12 @@ class Column:
         new[:, 1:] &= others[:, 1:] != others[:, :-1]
         rows, columns = np.nonzero(new)
         return rows, others[rows, columns]
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Ends of the domain in its scale, with half an integer on each side."""
+        margin = 0.5 if self.whole else 0.0
+        return self._scale(self.lower - margin), self._scale(self.upper + margin)
 
     def _scale(self, number: float) -> float:
         return math.log(number) if self.log else number

@@ -1,6 +1,6 @@
 """A space reduced to the configurations of a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,12 @@ class TableSpace(Space):
     def sobol_points(
         self, size: int, rng: np.random.Generator, *, shifted: bool = False
     ) -> np.ndarray:
-        """As :meth:`sample_points`: a table has no other points."""
+        """As :meth:`sample_points`, or ``shifted``, points of the whole space.
+
+        For those, see :meth:`nearest_new`.
+        """
+        if shifted:
+            return self.whole.restricted(self.fixed).sobol_points(size, rng, shifted=True)
         return self.sample_points(size, rng)
 
     def neighbour_points(
@@ -105,6 +110,17 @@ class TableSpace(Space):
             return None
         nearest = distances(self.columns, mutant[0].point, rows).argmin()
         return self.at(rows[nearest : nearest + 1])[0], mutant[1]
+
+    def nearest_new(
+        self, point: np.ndarray, seen: Collection[Configuration]
+    ) -> Configuration | None:
+        """Return the nearest row that is not in ``seen``; None if all of them are."""
+        rows = self._part(self.fixed)
+        for i in np.argsort(distances(self.columns, point, rows), kind="stable"):
+            configuration = self.at(rows[i : i + 1])[0]
+            if configuration not in seen:
+                return configuration
+        return None
 
     def _part(self, fixed: Mapping[str, Any]) -> np.ndarray:
         """Rows with these values."""

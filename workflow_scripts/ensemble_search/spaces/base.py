@@ -2,7 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -328,6 +328,42 @@ class Space(ABC):
         order = legal[np.argsort(centres[legal], kind="stable")]
         return points[order], centres[order]
 
+    def compose(self, choose: Callable[[int], float]) -> np.ndarray | None:
+        """Make a point of entries chosen one by one, parents before children.
+
+        Parameters
+        ----------
+        choose
+            Maps the index of an active hyperparameter to an entry.
+
+        Returns
+        -------
+        point
+            Of shape (n_hyperparameters,); None if the combination is forbidden.
+        """
+        entries = self._entries(self.fixed)
+        points = self._defaults[None].copy()
+        self._deactivate(points)
+        for i in range(len(self.columns)):
+            if np.isnan(points[0, i]):
+                continue
+            points[0, i] = entries[i] if i in entries else choose(i)
+            if i in self._parents:
+                points[0, i + 1 :] = self._defaults[i + 1 :]
+                self._deactivate(points)
+        return None if self._forbidden(points)[0] else points[0]
+
+    def nearest_new(
+        self, point: np.ndarray, seen: Collection[Configuration]
+    ) -> Configuration | None:
+        """Return the configuration of a legal point; None if it is in ``seen``.
+
+        Where there are only some configurations (``TableSpace``), it is the nearest of those not
+        in ``seen``.
+        """
+        configuration = self.at(point[None])[0]
+        return None if configuration in seen else configuration
+
     def mutate(
         self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
     ) -> tuple[Configuration, str] | None:
@@ -379,6 +415,12 @@ class Space(ABC):
         return bool(self._conditions)
 
     @cached_property
+    def _parents(self) -> set[int]:
+        """Indices of the hyperparameters that others depend on."""
+        parents = self.configspace.parents_of.values()
+        return {self.index[parent.name] for group in parents for parent in group}
+
+    @cached_property
     def _conditions(self) -> list[tuple[Any, list[int]]]:
         """Distinct conditions with their children; parents before children."""
         groups: list[tuple[Any, list[int]]] = []
@@ -405,10 +447,9 @@ class Space(ABC):
     @cached_property
     def _numeric_parents(self) -> list[int]:
         """Numbers in conditions or clauses, which ConfigSpace scales differently."""
-        names = {p.name for parents in self.configspace.parents_of.values() for p in parents}
-        for clause in self.configspace.forbidden_clauses:
-            names |= set(_names_in(clause))
-        return [i for i, c in enumerate(self.columns) if c.name in names and not c.categorical]
+        names = {n for clause in self.configspace.forbidden_clauses for n in _names_in(clause)}
+        used = self._parents | {self.index[name] for name in names}
+        return [i for i in sorted(used) if not self.columns[i].categorical]
 
     def _deactivate(self, points: np.ndarray) -> None:
         """Set inactive entries to NaN, in place; parents before children."""

@@ -1,0 +1,141 @@
+"""Adaptive Parzen estimators: the distribution of a hyperparameter in some evaluations.
+
+They are those of hyperopt's ``tpe.suggest``. A number is modelled where ``Column.draw`` takes it
+from, the interval [0, 1]: logarithmic or not, and with a part of the interval for every integer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensemble_search.spaces._encoding import Column
+
+#: How many of the latest observations have full weight.
+RECENT = 25
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Probabilities of categories.
+
+    Attributes
+    ----------
+    probabilities
+        Of shape (n_categories,).
+    """
+
+    probabilities: np.ndarray
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw entries, of shape (size,)."""
+        return rng.choice(len(self.probabilities), size, p=self.probabilities).astype(float)
+
+    def log_likelihood(self, entries: np.ndarray) -> np.ndarray:
+        """Log probability of entries, of shape (m,)."""
+        return np.log(self.probabilities[entries.astype(int)])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A mixture of Gaussians, truncated to [0, 1] as a whole.
+
+    Attributes
+    ----------
+    column
+        The hyperparameter; ``column.draw`` turns [0, 1] into its entries.
+    weights, means, deviations
+        Of the Gaussians, of shape (n,); the weights need not sum to 1.
+    """
+
+    column: Column
+    weights: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
+
+    def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw entries, of shape (size,)."""
+        from scipy.special import ndtri
+
+        inside = self._inside
+        chosen = rng.choice(len(inside), size, p=inside / inside.sum())
+        below, above = self._cumulative(0.0)[chosen], self._cumulative(1.0)[chosen]
+        normal = ndtri(below + rng.random(size) * (above - below))
+        return self.column.draw(
+            np.clip(self.means[chosen] + normal * self.deviations[chosen], 0.0, 1.0)
+        )
+
+    def log_likelihood(self, entries: np.ndarray) -> np.ndarray:
+        """Log density on [0, 1] of entries, of shape (m,); log probability if they are integers."""
+        if self.column.whole:
+            ends = (self.column.positions(entries, shift)[:, None] for shift in (0.5, -0.5))
+            upper, lower = map(self._cumulative, ends)
+            likelihood = upper - lower
+        else:
+            z = (entries[:, None] - self.means) / self.deviations
+            likelihood = np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * self.deviations)
+        return np.log(likelihood @ self.weights / self._inside.sum())
+
+    @property
+    def _inside(self) -> np.ndarray:
+        """Weights of what the Gaussians have in [0, 1], of shape (n,)."""
+        return self.weights * (self._cumulative(1.0) - self._cumulative(0.0))
+
+    def _cumulative(self, x) -> np.ndarray:
+        """Cumulative distribution functions of the Gaussians."""
+        from scipy.special import ndtr
+
+        return ndtr((x - self.means) / self.deviations)
+
+
+def estimate(column: Column, entries: np.ndarray) -> Categories | Numbers:
+    """Estimate the distribution of a hyperparameter.
+
+    Parameters
+    ----------
+    column
+        The hyperparameter.
+    entries
+        Its observed entries, oldest first, of shape (n,); n may be 0.
+
+    Returns
+    -------
+    estimate
+        For a category, the weighted counts, plus 1 for every category. For a number, a mixture of
+        Gaussians: the prior, with mean 1/2 and deviation 1, and one around every observation.
+    """
+    weights = recency(len(entries))
+    if column.categorical:
+        counts = np.bincount(entries.astype(int), weights, minlength=len(column.choices)) + 1
+        return Categories(counts / counts.sum())
+    centres = column.positions(entries)
+    deviations = bandwidths(centres)
+    return Numbers(column, np.append(1.0, weights), np.append(0.5, centres), deviations)
+
+
+def recency(n: int) -> np.ndarray:
+    """Weights of n observations, oldest first: 1 for the last 25, rising linearly from 1/n to 1."""
+    old = max(n - RECENT, 0)
+    return np.append(np.linspace(1 / max(n, 1), 1, old), np.ones(n - old))
+
+
+def bandwidths(centres: np.ndarray) -> np.ndarray:
+    """Standard deviations of the prior, 1, and of the Gaussians around centres in [0, 1].
+
+    An observation's is the larger distance to its neighbours, the prior's mean among them: at least
+    1 / min(100, n + 2) for n observations, and 0.5 if there is one.
+
+    Returns
+    -------
+    deviations
+        The prior's first, of shape (n + 1,).
+    """
+    if len(centres) == 1:
+        return np.array([1.0, 0.5])
+    means = np.append(0.5, centres)
+    order = np.argsort(means, kind="stable")
+    gaps = np.diff(means[order])
+    deviations = np.empty(len(means))
+    deviations[order] = np.maximum(np.append(0, gaps), np.append(gaps, 0))
+    deviations = np.clip(deviations, 1 / min(100, len(means) + 1), 1)
+    deviations[0] = 1
+    return deviations
