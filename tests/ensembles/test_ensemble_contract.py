@@ -150,7 +150,7 @@ def test_the_test_set_has_no_influence(ensemble, pool):
     results = []
     for _ in range(2):
         table, members, _ = ensemble_scores.score(
-            ensemble, pool, rng.random(shape), rng.integers(0, 2, 50)
+            ensemble.build_prefixes(pool), pool, rng.random(shape), rng.integers(0, 2, 50)
         )
         results.append((table["test_error"], table["validation_error"], members))
     (test, validation, members), (other_test, other_validation, other_members) = results

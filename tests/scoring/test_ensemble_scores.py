@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.ensembles.base import Members
+from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.selection import Selection
+from ensemble_search.problems import member_diversity
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -217,14 +219,59 @@ def test_right_or_wrong_costs_one_bit(tmp_path):
         np.testing.assert_array_equal(readers.losses(tmp_path)[1], losses)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_diversity_of_the_last_members_is_stored(tmp_path, n_classes):
+    search, split = make(tmp_path, n_classes=n_classes)
+    ensemble_scores.write(search, split, SELECTION, 3, tmp_path / "out")
+    members = read(tmp_path / "out")[1]
+    last = members[members["iteration"] == members["iteration"].max()]
+    assert last["weight"].nunique() > 1, "weights must differ"
+    found = readers.ensemble(tmp_path / "out")["diversity"]
+    assert found.pop("iteration") == 40
+    for part, stored in found.items():
+        p = np.load(search / f"predictions-{part}.npy")[last["member"] - 1]
+        y = {"validation": np.load(split / "inputs.npz")["y_validation"],
+             "test": np.load(split / "test_labels.npy")}[part]  # fmt: skip
+        expected = member_diversity.measures(p, y)
+        expected |= member_diversity.decompositions(p, y, last["weight"].to_numpy())
+        assert stored == pytest.approx(expected, abs=1e-11)
+        assert min(abs(np.array(list(stored.values())))) > 1e-6
+    assert found["validation"] != found["test"] and len(found) == 2
+
+
+def test_what_a_single_member_or_a_vote_does_not_have(tmp_path):
+    search, split = make(tmp_path)
+    ensemble_scores.write(search, split, BEST, 0, tmp_path / "best")
+    part = readers.ensemble(tmp_path / "best")["diversity"]["test"]
+    assert {part[name] for name in member_diversity.MEASURES} == {None}
+    assert part["loss"] == part["member_loss"] and part["ambiguity"] == 0
+    ensemble_scores.write(search, split, {"type": "agnostic-bayes"}, 0, tmp_path / "votes")
+    part = readers.ensemble(tmp_path / "votes")["diversity"]["test"]
+    assert tuple(part) == member_diversity.MEASURES and None not in part.values()
+
+
+def test_a_regression_has_decompositions_only(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.normal(size=30)
+    predictions = (labels + rng.normal(size=(4, 30)))[:, :, None].astype(np.float32)
+    pool = Pool(predictions, labels, np.full(4, 0.5), 0, REGRESSION)
+    members = Members(np.array([1, 3]), np.array([0.25, 0.75]))
+    found = ensemble_scores.diversity([None, members], pool, predictions[:, :9], labels[:9])
+    assert tuple(found["test"]) == member_diversity.DECOMPOSITIONS
+    expected = member_diversity.decompositions(
+        predictions[[1, 3]], labels, members.weights, "regression"
+    )
+    assert found["validation"] == pytest.approx(expected, abs=1e-11)
+
+
 def test_errors_are_taken_only_where_the_ensemble_changed(tmp_path, monkeypatch):
     search, split = make(tmp_path)
     calls = []
     predict = Members.predict
     monkeypatch.setattr(Members, "predict", lambda self, p: calls.append(self) or predict(self, p))
-    _, members, _ = ensemble_scores.score(
-        Selection(size=SELECTION["size"]), *ensemble_scores.load(search, split, 0)
-    )
+    pool, *test = ensemble_scores.load(search, split, 0)
+    built = Selection(size=SELECTION["size"]).build_prefixes(pool)
+    _, members, _ = ensemble_scores.score(built, pool, *test)
     assert len(calls) == 2 * len(np.unique(members["iteration"])) < 60
 
 
@@ -235,6 +282,7 @@ def test_a_search_without_any_success(tmp_path):
     assert table["validation_error"].isna().all() and table["test_error"].isna().all()
     assert table["members"].tolist() == [0, 0, 0]
     assert len(members) == 0
+    assert readers.ensemble(tmp_path / "out")["diversity"] is None
     assert [str(t) for t in members.dtypes] == ["int64", "int64", "float64"]
     assert [part.shape for part in readers.losses(tmp_path / "out")] == [(0,), (0, SIZES["test"])]
 

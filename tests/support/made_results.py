@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ensemble_search.runtime import files
+from ensemble_search.problems.member_diversity import DECOMPOSITIONS, MEASURES
+from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.scoring import ensemble_scores
 
 ALGORITHMS = ("adaboost", "knn", "lda", "random_forest")
@@ -149,6 +151,11 @@ def write_ensemble(folder: Path, validation, test, settings=None, metric="error"
     built = np.flatnonzero(~np.isnan(test))
     losses = _single(test[built, None], metric)
     ensemble_scores.write_losses(folder / "losses.npz", 1 + built, losses)
+    labels = plugins.load("metrics", metric).task == CLASSIFICATION
+    values = dict.fromkeys([*(MEASURES if labels else ()), *DECOMPOSITIONS], 0.25)
+    diversity = {"iteration": n, "validation": values, "test": values} if len(built) else None
+    about = {"settings": settings or {}, "search": {}, "diversity": diversity}
+    files.write_json(folder / "ensemble.json", about)
 
 
 def _single(losses: np.ndarray, metric: str) -> np.ndarray:

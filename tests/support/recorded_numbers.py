@@ -48,9 +48,9 @@ def searches() -> dict:
             "configurations": [dict(o.configuration) for o in past.observations],
             "errors": errors.tolist(),
             **{
-                name: ensemble_scores.score(made, pool, predictions, LABELS)[0][
-                    "validation_error"
-                ].tolist()
+                name: ensemble_scores.score(made.build_prefixes(pool), pool, predictions, LABELS)[
+                    0
+                ]["validation_error"].tolist()
                 for name, made in ensembles.items()
             },
         }

@@ -56,6 +56,7 @@ RUN_BY = {
     "make table-info": "workflow/test_documented_commands.py",
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp.py": "workflow/test_documented_commands.py",
+    "benchmarks/dpp_ensembles.py": "workflow/test_documented_commands.py",
     "benchmarks/random_configurations.py": "workflow/test_documented_commands.py",
     "benchmarks/search_quality.py": "benchmarks/test_search_quality.py",
     "benchmarks/selection.py": "workflow/test_documented_commands.py",
@@ -323,6 +324,15 @@ def test_make_on_a_finished_study(checkout):
 def test_benchmarks(command, tmp_path):
     script, *options = shlex.split(command)
     assert run([sys.executable, ROOT / script, *options], tmp_path, OMP_NUM_THREADS="1")
+
+
+@pytest.mark.slow
+def test_dpp_ensembles_on_a_finished_search(checkout):
+    searches = sorted((checkout.folder / "results/tiny/searches").glob("*/*/*"))
+    script = ROOT / "benchmarks/dpp_ensembles.py"
+    said = run([sys.executable, script, *searches, "--seeds", "1"])
+    for name in ("selection", "uniform", "dpp, map", "dpp, k-dpp, power 50"):
+        assert re.search(rf"^\| {name} \| [\d. ]+/[\d. ]+/ [1-5]\.0 \|", said, re.M)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.status import OK, STATUSES
@@ -140,11 +140,20 @@ class Split(Stored):
     target: Scale | None = None
 
 
+class Diversity(Stored):
+    """How different the members of an ensemble are."""
+
+    iteration: Count
+    validation: dict[str, FiniteFloat | None]
+    test: dict[str, FiniteFloat | None]
+
+
 class Ensemble(Stored):
     """``ensemble.json``."""
 
     settings: dict[str, Any]
     search: dict[str, str]
+    diversity: Diversity | None = None  # older versions of the project did not write it
 
 
 class AutoGluon(Stored):

@@ -2,14 +2,14 @@
 
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.problems import tasks
+from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.problems import member_diversity, tasks
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -22,7 +22,7 @@ from ensemble_search.runtime.files import (
     write_json,
     write_parquet,
 )
-from ensemble_search.runtime.names import OBSERVATIONS, PREDICTIONS
+from ensemble_search.runtime.names import CLASSIFICATION, OBSERVATIONS, PREDICTIONS
 
 
 def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
@@ -83,9 +83,19 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
 
 
 def score(
-    ensemble: Ensemble, pool: Pool, test_predictions: np.ndarray, test_labels: np.ndarray
+    built: Sequence[Members | None],
+    pool: Pool,
+    test_predictions: np.ndarray,
+    test_labels: np.ndarray,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
-    """Build the ensemble of every prefix of a pool and compute its losses where it changed.
+    """Compute the losses of the ensembles of every prefix of a pool, where they changed.
+
+    Parameters
+    ----------
+    built
+        From ``Ensemble.build_prefixes``.
+    pool, test_predictions, test_labels
+        From :func:`load`.
 
     Returns
     -------
@@ -106,7 +116,6 @@ def score(
     UserError
         If the test predictions of a member are not numbers.
     """
-    built = ensemble.build_prefixes(pool)
     metric = pool.problem.metric
     result = np.full((len(built), 3), np.nan)
     sizes = np.zeros(len(built), dtype=np.int64)
@@ -144,6 +153,42 @@ def score(
         "weight": np.concatenate([np.empty(0), *(m.weights for _, m in changes)]),
     }
     return scores, members, np.stack(losses) if losses else np.empty((0, len(test_labels)))
+
+
+def diversity(
+    built: Sequence[Members | None],
+    pool: Pool,
+    test_predictions: np.ndarray,
+    test_labels: np.ndarray,
+) -> dict[str, Any] | None:
+    """Measure how different the members of the last ensemble are.
+
+    Parameters are those of :func:`score`.
+
+    Returns
+    -------
+    diversity
+        ``iteration``, and by part ``validation`` and ``test`` the ``measures`` (in classification)
+        and ``decompositions`` (of weighted means of stored predictions) of ``member_diversity``;
+        None for those that a single member lacks. None if no evaluation has succeeded.
+    """
+    if not built or (members := built[-1]) is None:
+        return None
+    parts = {
+        "validation": (pool.predictions, pool.labels),
+        "test": (test_predictions, test_labels),
+    }
+    found: dict[str, Any] = {"iteration": len(built)}
+    task = pool.problem.task
+    for part, (predictions, labels) in parts.items():
+        chosen, values = np.asarray(predictions[members.indices]), {}
+        if task == CLASSIFICATION:
+            values |= member_diversity.measures(chosen, labels)
+        if type(members) is Members:  # others vote, or feed a model
+            values |= member_diversity.decompositions(chosen, labels, members.weights, task)
+        # Without the digits that depend on the processor.
+        found[part] = {k: None if np.isnan(v) else round(v, 12) for k, v in values.items()}
+    return found
 
 
 def write_losses(path: Path, iterations: np.ndarray, losses: np.ndarray) -> None:
@@ -204,7 +249,8 @@ def write(
             **refits
         )
         pool = refitting.enable(pool, search, split)
-    scores, members, losses = score(ensemble, pool, test_predictions, test_labels)
+    built = ensemble.build_prefixes(pool)
+    scores, members, losses = score(built, pool, test_predictions, test_labels)
     write_parquet(output / "members.parquet", members)
     write_losses(output / "losses.npz", np.unique(members["iteration"]), losses)
     # With its settings, so that a report can tell it from a namesake in another study.
@@ -217,6 +263,7 @@ def write(
     manifest = {
         "settings": made_with,
         "seed": seed,
+        "diversity": diversity(built, pool, test_predictions, test_labels),
         "search": checksums(search, made_from),
         "files": checksums(output, ("losses.npz", "members.parquet", "scores.parquet")),
     }

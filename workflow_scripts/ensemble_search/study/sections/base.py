@@ -53,6 +53,11 @@ def check_task(made: Any, task: str | None, where: str) -> None:
     metric = getattr(made, "metric", None)
     if metric and task and (other := plugins.load("metrics", metric).task) != task:
         raise UserError(f"{where}.metric: '{metric}' is for {other}, and this is a {task}")
+    other = getattr(made, "similarity_task", None)
+    if other and task and other != task:
+        raise UserError(
+            f"{where}.similarity: '{made.similarity}' is for {other}, and this is a {task}"
+        )
 
 
 def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:

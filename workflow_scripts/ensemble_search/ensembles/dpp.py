@@ -1,0 +1,224 @@
+"""Members by a determinantal point process (Kulesza and Taskar, 2012): good, and unlike."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.greedy import greedy_map
+from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+
+#: An accuracy counts as at least this, so that no evaluation is excluded for it.
+LEAST = 1e-3
+
+
+class Dpp(Ensemble):
+    """A set of evaluations with a large det(L), L_ij = q_i S_ij q_j; all count the same.
+
+    q is a power of the validation accuracy (other metrics: of 1 - loss / worst loss, as in
+    ``bagging``), S how alike two evaluations predict the validation rows. Probabilities are
+    averaged, with equal weights.
+
+    Attributes
+    ----------
+    size
+        Members; with ``choice: dpp`` their expected number. Default 25. Fewer if fewer have
+        succeeded, or if L has a lower rank, as with duplicates.
+    choice
+        ``map`` (default): greedily, the evaluation that increases the determinant most. ``k-dpp``:
+        a random set of this size with probability proportional to the determinant. ``dpp``: the
+        same with random size, but never empty. ``uniform``: any set of this size, as a baseline.
+        Random sets are drawn anew after every success, from the seed and the number of successes.
+    similarity
+        ``agreement`` (default in classification): share of rows with the same predicted label.
+        ``correctness``: (1 + correlation) / 2 of who is right on which rows. ``double-fault``:
+        rows that both get wrong over the geometric mean of those that each gets wrong.
+        ``mutual-information``: of the predicted labels, over the geometric mean of their entropies,
+        with negative eigenvalues set to 0. ``residuals`` (in a regression, its default and only
+        one): (1 + correlation) / 2 of the residuals.
+    power
+        Exponent of the accuracy, default 1; 0 ignores it, larger ones prefer accurate members.
+    """
+
+    size: int = Field(25, ge=1, le=1000)
+    choice: Literal["map", "k-dpp", "dpp", "uniform"] = "map"
+    similarity: (
+        Literal["agreement", "correctness", "double-fault", "mutual-information", "residuals"]
+        | None
+    ) = None
+    power: float = Field(1.0, ge=0, le=1000)
+
+    @model_validator(mode="after")
+    def _uniform_has_no_kernel(self):
+        if self.choice == "uniform" and (self.similarity or self.power != 1):
+            raise ValueError("choice 'uniform' ignores similarity and power: remove them")
+        return self
+
+    @property
+    def similarity_task(self) -> str | None:
+        """The only task that the similarity is made for."""
+        if self.similarity is None:
+            return None
+        return REGRESSION if self.similarity == "residuals" else CLASSIFICATION
+
+    def build(self, pool: Pool) -> Members | None:
+        """See :meth:`Ensemble.build`."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        return self._build(pool, ok, self._similarities(pool, ok)) if len(ok) else None
+
+    def build_prefixes(self, pool: Pool) -> list[Members | None]:
+        """See :meth:`Ensemble.build_prefixes`; similarities are computed once."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        similarities = self._similarities(pool, ok)
+        result: list[Members | None] = []
+        members = None
+        n = 0
+        for error in pool.errors:
+            if not np.isnan(error):
+                n += 1
+                built = self._build(pool, ok[:n], similarities[:n, :n])
+                members = members if built.same(members) else built
+            result.append(members)
+        return result
+
+    def _similarities(self, pool: Pool, ok: np.ndarray) -> np.ndarray:
+        """Similarities of the successes; those of a prefix are its leading block."""
+        if self.choice == "uniform":
+            return np.zeros((len(ok), len(ok)))
+        task = pool.problem.task
+        if self.similarity_task not in (None, task):
+            raise UserError(f"similarity '{self.similarity}' is not made for a {task}")
+        default = "residuals" if task == REGRESSION else "agreement"
+        return SIMILARITIES[self.similarity or default](pool.predictions[ok], pool.labels)
+
+    def _build(self, pool: Pool, ok: np.ndarray, similarity: np.ndarray) -> Members:
+        size, rng = min(self.size, len(ok)), np.random.default_rng([pool.seed, len(ok)])
+        if self.choice == "uniform":
+            chosen = rng.choice(len(ok), size, replace=False)
+        else:
+            if self.similarity == "mutual-information":
+                similarity = projected(similarity)
+            accuracies = np.maximum(1 - pool.errors[ok] / pool.problem.metric.worst, LEAST)
+            # The scale of L has no influence.
+            quality = (accuracies / accuracies.max()) ** self.power
+            if self.choice == "map":
+                chosen = greedy_map(similarity, size, quality)
+            else:
+                chosen = self._draw(LEnsemble.from_similarity(similarity, quality), rng)
+        return Members(np.sort(ok[chosen]), np.full(len(chosen), 1 / len(chosen)))
+
+    def _draw(self, kernel: LEnsemble, rng: np.random.Generator) -> np.ndarray:
+        if self.choice == "k-dpp" or kernel.rank <= self.size:
+            return kernel.sample(rng, min(self.size, kernel.rank))
+        kernel = kernel.of_expected_size(self.size)
+        while not len(items := kernel.sample(rng)):
+            pass
+        return items
+
+
+def agreement(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Share of rows with the same predicted label, (n, n): a Gram matrix of one-hot labels.
+
+    Parameters
+    ----------
+    predictions, labels
+        As in :class:`Pool`, of successes only: (n, rows, columns) and (rows,). So they are in the
+        other similarities, which all have ones on the diagonal.
+    """
+    predicted = _labels(predictions)
+    counts = np.zeros((len(predicted), len(predicted)), dtype=np.float32)
+    for label in np.unique(predicted):
+        same = (predicted == label).astype(np.float32)
+        counts += same @ same.T
+    return counts.astype(float) / len(labels)
+
+
+def correctness(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Correlation r of who is right on which rows, as (1 + r) / 2; r = 0 without variance."""
+    return _correlation((_labels(predictions) == labels).astype(float))
+
+
+def double_fault(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Rows that both get wrong, over the geometric mean of those that each does; 0 for 0 / 0."""
+    return _cosine((_labels(predictions) != labels).astype(float))
+
+
+def mutual_information(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Mutual information of predicted labels, over the geometric mean of the entropies.
+
+    Of constant labels 1 with each other, 0 with all else. Not positive semidefinite in general: see
+    :func:`projected`.
+    """
+    predicted = _labels(predictions)
+    n, n_labels = len(predicted), int(predicted.max(initial=0)) + 1
+    joint = np.zeros((n, n))
+    for i, one in enumerate(predicted):
+        cells = predicted[: i + 1] * n_labels + one + np.arange(i + 1)[:, None] * n_labels**2
+        counts = np.bincount(cells.ravel(), minlength=(i + 1) * n_labels**2)
+        joint[i, : i + 1] = joint[: i + 1, i] = _entropy(counts.reshape(i + 1, -1) / len(labels))
+    single = joint.diagonal()  # the joint entropy of a label and itself
+    information = np.maximum(single[:, None] + single - joint, 0)
+    scale = np.sqrt(single[:, None] * single)
+    both_constant = (single[:, None] + single == 0).astype(float)
+    result = np.divide(information, scale, out=both_constant, where=scale > 0)
+    np.fill_diagonal(result, 1)
+    return result
+
+
+def residuals(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Correlation r of residuals of a regression, as (1 + r) / 2; r = 0 without variance."""
+    return _correlation(predictions[:, :, 0] - labels.astype(float))
+
+
+SIMILARITIES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "agreement": agreement,
+    "correctness": correctness,
+    "double-fault": double_fault,
+    "mutual-information": mutual_information,
+    "residuals": residuals,
+}
+
+
+def projected(similarity: np.ndarray) -> np.ndarray:
+    """Set negative eigenvalues of a similarity to 0, and scale its diagonal to 1 again."""
+    values, vectors = np.linalg.eigh(similarity)
+    if values[0] >= 0:
+        return similarity
+    vectors = vectors * np.sqrt(np.maximum(values, 0))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors @ vectors.T
+
+
+def _labels(predictions: np.ndarray) -> np.ndarray:
+    """Predicted labels, (n, rows)."""
+    shape = predictions.shape[:2]
+    return np.array([predicted_labels(p) for p in predictions], dtype=int).reshape(shape)
+
+
+def _correlation(vectors: np.ndarray) -> np.ndarray:
+    """(1 + r) / 2 of the correlations r of rows, which maps -1 to 0: opposites are unlike."""
+    cosines = _cosine(vectors - vectors.mean(axis=1, keepdims=True))
+    result = (1 + cosines) / 2
+    np.fill_diagonal(result, 1)
+    return result
+
+
+def _cosine(vectors: np.ndarray) -> np.ndarray:
+    """Cosines of rows, 0 for a row of zeros but 1 on the diagonal."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    result = np.zeros((len(unit), len(unit)))
+    for i, one in enumerate(unit):  # row by row, so that later rows do not change a bit
+        result[i, : i + 1] = result[: i + 1, i] = unit[: i + 1] @ one
+    np.fill_diagonal(result, 1)
+    return result
+
+
+def _entropy(shares: np.ndarray) -> np.ndarray:
+    """Entropy in nats of the distributions in rows."""
+    return -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)

@@ -1,0 +1,223 @@
+"""How different the members of an ensemble are, and what averaging them gains.
+
+The measures are those of Kuncheva and Whitaker, "Measures of diversity in classifier ensembles"
+(2003), and Zhou, "Ensemble methods" (2012), chapter 5: ``right`` says which member (T of them) is
+right on which of n samples, and weights do not count. The decompositions are of the squared loss of
+the weighted mean of the members' predictions.
+"""
+
+import numpy as np
+
+from ensemble_search.metrics.base import SquaredDistance
+from ensemble_search.metrics.brier import Brier
+from ensemble_search.metrics.squared_error import SquaredError
+from ensemble_search.runtime.names import CLASSIFICATION
+
+#: Names in the order of the two reviews: of pairs, then of all members together.
+MEASURES = (
+    *("disagreement", "q_statistic", "correlation", "kappa", "double_fault", "kw_variance"),
+    *("interrater_agreement", "entropy", "difficulty", "generalized_diversity"),
+    "coincident_failure_diversity",
+)
+DECOMPOSITIONS = ("loss", "member_loss", "ambiguity", "bias", "variance", "covariance")
+
+
+def measures(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Compute all measures of the labels that members of an ensemble predict.
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities as they are stored, (T, n, columns).
+    labels
+        True labels, int, (n,).
+
+    Returns
+    -------
+    measures
+        By the names in :data:`MEASURES`; NaN for a single member, which differs from nobody.
+    """
+    if len(predictions) < 2:
+        return dict.fromkeys(MEASURES, np.nan)
+    own = predicted(predictions)
+    right = own == labels
+    found = {"kappa": kappa(own), **of_pairs(right), **of_all(right)}
+    return {name: float(found[name]) for name in MEASURES}
+
+
+def predicted(predictions: np.ndarray) -> np.ndarray:
+    """Return the label that each member alone predicts, the first of tied classes.
+
+    Parameters
+    ----------
+    predictions
+        Class probabilities as they are stored, (T, n, columns).
+
+    Returns
+    -------
+    labels
+        Int, (T, n).
+    """
+    if predictions.shape[2] == 1:
+        return (predictions[:, :, 0] > 0.5).astype(int)
+    return predictions.argmax(axis=2)
+
+
+def disagreement(right: np.ndarray) -> float:
+    """Mean over pairs of the share of samples on which exactly one of the two is right.
+
+    For two classes it is the share of samples whose predicted labels differ.
+
+    Parameters
+    ----------
+    right
+        bool, (T, n).
+
+    Returns
+    -------
+    disagreement
+        In [0, 1]; NaN for fewer than two members.
+    """
+    members, samples = right.shape
+    if members < 2:
+        return np.nan
+    hits = right.sum(axis=0)  # a sample that r of T get right splits r (T - r) pairs
+    return float((hits * (members - hits)).sum() / (samples * members * (members - 1) / 2))
+
+
+def of_pairs(right: np.ndarray) -> dict[str, float]:
+    """Means over pairs of Yule's Q statistic, correlation coefficient and double fault.
+
+    Q and correlation are 0 with a member that is right everywhere or nowhere, which is independent
+    of all others.
+
+    Parameters
+    ----------
+    right
+        bool, (T, n), T at least 2.
+    """
+    members, samples = right.shape
+    as_numbers = right.astype(np.float32)  # sums of up to 2^24 are exact
+    pairs = np.triu_indices(members, 1)
+    both = (as_numbers @ as_numbers.T).astype(float)
+    hits = both.diagonal()
+    one, other, both = hits[pairs[0]], hits[pairs[1]], both[pairs]
+    only_one, only_other = one - both, other - both
+    none = samples - both - only_one - only_other
+    odds, against = both * none, only_one * only_other
+    deviations = np.sqrt(one * (samples - one)) * np.sqrt(other * (samples - other))
+    return {
+        "q_statistic": _ratio(odds - against, odds + against, 0).mean(),
+        "correlation": _ratio(odds - against, deviations, 0).mean(),
+        "double_fault": none.mean() / samples,
+    }
+
+
+def kappa(labels: np.ndarray) -> float:
+    """Mean over pairs of the kappa statistic of predicted labels (Cohen 1960).
+
+    1 for two members that always predict the same single label.
+
+    Parameters
+    ----------
+    labels
+        That the members predict, int, (T, n), T at least 2.
+    """
+    members, samples = labels.shape
+    pairs = np.triu_indices(members, 1)
+    same = np.array([np.count_nonzero(labels[i] == labels[j]) for i, j in zip(*pairs, strict=True)])
+    n_labels = int(labels.max()) + 1
+    counts = np.stack([np.bincount(one, minlength=n_labels) for one in labels])
+    chance = (counts @ counts.T)[pairs] / samples**2
+    return float(_ratio(same / samples - chance, 1 - chance, 1).mean())
+
+
+def of_all(right: np.ndarray) -> dict[str, float]:
+    """Measures of all members together, and their mean disagreement.
+
+    If all are right on all samples, the generalised and the coincident failure diversity are 0;
+    then, and if all are wrong on all, the interrater agreement is 1.
+
+    Parameters
+    ----------
+    right
+        bool, (T, n), T at least 2.
+    """
+    members, samples = right.shape
+    hits = np.arange(members + 1)
+    faults = members - hits
+    shares = np.bincount(right.sum(axis=0), minlength=members + 1) / samples
+    accuracy = shares @ hits / members
+    split = shares @ (hits * faults)
+    one_fails, two_fail = shares @ faults / members, shares @ (faults * (faults - 1))
+    chance = members * (members - 1) * accuracy * (1 - accuracy)
+    # Of those samples that some member gets wrong.
+    coincident = _ratio(shares[:-1] @ hits[:-1] / (members - 1), 1 - shares[-1], 0)
+    return {
+        "disagreement": disagreement(right),
+        "kw_variance": split / members**2,
+        "interrater_agreement": 1 - _ratio(split, chance, 0),
+        "entropy": shares @ np.minimum(hits, faults) / (members - (members + 1) // 2),
+        "difficulty": shares @ (hits / members - accuracy) ** 2,
+        "generalized_diversity": _ratio(
+            one_fails - two_fail / (members * (members - 1)), one_fails, 0
+        ),
+        "coincident_failure_diversity": coincident,
+    }
+
+
+def decompositions(
+    predictions: np.ndarray, labels: np.ndarray, weights: np.ndarray, task: str = CLASSIFICATION
+) -> dict[str, float]:
+    """Decompose the squared loss of a weighted mean of predictions in two ways, both exactly.
+
+    Error and ambiguity (Krogh and Vedelsby 1995): ``loss`` = ``member_loss`` - ``ambiguity``, the
+    weighted means of the members' losses and of their squared distances from the ensemble.
+
+    Bias, variance and covariance (Ueda and Nakano 1996): ``loss`` = ``bias`` + ``variance`` +
+    ``covariance``, where the expectations are means over the samples, as there is one ensemble
+    only. With residuals e_i = prediction - target: ``bias`` is the square of the mean of sum w_i
+    e_i; ``variance`` the sum of w_i^2 var(e_i), with equal weights the mean variance / T; and
+    ``covariance`` the sum of w_i w_j cov(e_i, e_j) over i != j, with equal weights (1 - 1/T) times
+    the mean covariance.
+
+    Parameters
+    ----------
+    predictions
+        As they are stored, (T, n, columns).
+    labels
+        Labels, or numbers in a regression, (n,).
+    weights
+        Of the members, (T,), sum 1.
+    task
+        ``classification``: the loss is the Brier score, from 0 to 1, and terms are summed over
+        classes. ``regression``: it is the squared error.
+
+    Returns
+    -------
+    terms
+        By the names in :data:`DECOMPOSITIONS`. The bias has been squared.
+    """
+    loss: SquaredDistance = Brier() if task == CLASSIFICATION else SquaredError()
+    targets, factor = loss.targets(labels, predictions.shape[2])
+    residuals = predictions - targets
+    means = residuals.mean(axis=1)
+    flat = residuals.reshape(len(residuals), -1)
+    products = factor * (flat @ flat.T) / len(labels)
+    covariances = products - factor * (means @ means.T)
+    ensemble = weights @ products @ weights
+    own = weights**2 @ covariances.diagonal()
+    return {
+        "loss": float(ensemble),
+        "member_loss": float(weights @ products.diagonal()),
+        "ambiguity": float(weights @ (products.diagonal() - 2 * products @ weights) + ensemble),
+        "bias": float(factor * ((weights @ means) ** 2).sum()),
+        "variance": float(own),
+        "covariance": float(weights @ covariances @ weights - own),
+    }
+
+
+def _ratio(above: np.ndarray, below: np.ndarray, nothing: float) -> np.ndarray:
+    """Divide, where 0 / 0 is ``nothing``."""
+    above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
+    return np.divide(above, below, out=np.full(below.shape, float(nothing)), where=below != 0)

@@ -1,0 +1,135 @@
+"""Measures of the diversity of final ensembles, and what averaging their members gains."""
+
+import pandas as pd
+
+from ensemble_search.analysis import ensemble_diversity, ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.papers.agreement import number
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Cell, Table, by_method
+from ensemble_search.runtime.names import CLASSIFICATION, PARTS
+
+TITLE, ORDER = "How different are the members?", 92
+#: Title of each measure, and whether more of it means that members differ more.
+MEASURES = {
+    "disagreement": ("disagreement", True),
+    "q_statistic": ("Q statistic", False),
+    "correlation": ("correlation", False),
+    "kappa": ("kappa statistic", False),
+    "double_fault": ("double fault", False),
+    "kw_variance": ("Kohavi-Wolpert variance", True),
+    "interrater_agreement": ("interrater agreement", False),
+    "entropy": ("entropy", True),
+    "difficulty": ("difficulty", False),
+    "generalized_diversity": ("generalised diversity", True),
+    "coincident_failure_diversity": ("coincident failure diversity", True),
+}
+TERMS = {
+    "member_loss": "members' loss",
+    "ambiguity": "− ambiguity",
+    "loss": "= ensemble's loss",
+    "bias": "= squared bias",
+    "variance": "+ variance",
+    "covariance": "+ covariance",
+}
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show the measures, then the decompositions of the squared loss."""
+    several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
+    compared = results.comparison([m for m in results.methods if m in several])
+    if not compared.methods:
+        return "no finished run has an ensemble of two members or more"
+    table = ensemble_diversity.table(results, compared)
+    known = table["measured"].mean()
+    if not known:
+        return (
+            "the ensembles were built by an older version, which did not measure their members; "
+            "the next run of the study rebuilds them"
+        )
+    lines = [] if known == 1 else [_unknown(table)]
+    sections = []
+    if results.losses.task == CLASSIFICATION:
+        text = (
+            "Measures of Kuncheva and Whitaker (2003) and Zhou (2012), of the ensemble after the "
+            "last iteration. All are about which member is right on which rows, but for the kappa "
+            "statistic, which is about the labels that members predict. Every different member "
+            "counts once, whatever its weight; an ensemble of a single member has no measures and "
+            "does not count."
+        )
+        tables = [_measures(table[table["part"] == part], part) for part in reversed(PARTS)]
+        by_dataset = _by_dataset(table, "disagreement", "Mean disagreement of the pairs of members")
+        sections.append(Section("Who is right on which rows?", [text, *lines, *tables, by_dataset]))
+    if table["loss"].notna().any():
+        sections.append(Section("What does averaging gain?", [*_gain(results, table), *lines]))
+    return sections
+
+
+def _unknown(table: pd.DataFrame) -> str:
+    runs = table.drop_duplicates(["dataset", "method", "repeat"])["measured"]
+    return (
+        f"{len(runs) - runs.sum()} of {len(runs)} ensembles do not count: an older version built "
+        "them, which did not measure their members, or they have more iterations than are "
+        "compared. The next run of the study rebuilds those of older versions."
+    )
+
+
+def _measures(table: pd.DataFrame, part: str) -> Table:
+    means = table.groupby("method", sort=False, observed=True)[list(MEASURES)].mean()
+    rows = []
+    for name, (title, more) in MEASURES.items():
+        values = means[name].round(ranks.DIGITS)
+        most = values.max() if more else values.min()
+        direction = "higher" if more else "lower"
+        shown = [Cell(number(v, 3), bool(v == most)) for v in values]
+        rows.append([Cell(title), Cell(direction), *shown])
+    members = table.groupby("method", sort=False, observed=True)["members"].mean()
+    rows.append([Cell("members"), Cell(""), *(Cell(f"{n:.1f}") for n in members)])
+    caption = f"Measures of diversity on the {part} rows"
+    notes = ["Means over all runs; bold: the members differ most. Members: unique ones."]
+    columns = ["measure", "more different if", *means.index]
+    return Table(f"measures-{part}", caption, columns, rows, table, notes, foot=1)
+
+
+def _gain(results: Results, table: pd.DataFrame) -> list:
+    loss = "Brier score" if results.losses.task == CLASSIFICATION else "squared error"
+    text = (
+        f"The {loss} of a weighted mean of predictions is the weighted mean of its members' losses "
+        "minus their ambiguity, the weighted mean of their squared distances from the ensemble "
+        "(Krogh and Vedelsby, 1995). It is also the sum of the squared bias, of the members' "
+        "variances, which fall as 1 / members, and of their covariances (Ueda and Nakano, 1996). "
+        "There the expectations are means over the rows, as there is a single ensemble: the bias "
+        "is that of the mean residual. Both are exact, with the ensemble's weights. Ensembles that "
+        "vote or feed another model have no such decomposition."
+    )
+    tables = [_terms(table[table["part"] == part], part, loss) for part in reversed(PARTS)]
+    caption = f"Ambiguity, by which the {loss} of the ensemble is below that of its members"
+    return [text, *tables, _by_dataset(table, "ambiguity", caption)]
+
+
+def _terms(table: pd.DataFrame, part: str, loss: str) -> Table:
+    means = table.groupby("method", sort=False, observed=True)[list(TERMS)].mean()
+    means = means.dropna(how="all")
+    least = means["loss"].round(ranks.DIGITS).min()
+    rows = [
+        [
+            Cell(method),
+            *(Cell(number(v, 4), name == "loss" and round(v, ranks.DIGITS) == least)
+              for name, v in values.items()),
+        ]
+        for method, values in means.iterrows()
+    ]  # fmt: skip
+    caption = f"Decompositions of the {loss} on the {part} rows"
+    notes = ["Means over all runs; bold: the lowest loss."]
+    columns = ["method", *TERMS.values()]
+    return Table(f"terms-{part}", caption, columns, rows, table, notes)
+
+
+def _by_dataset(table: pd.DataFrame, name: str, caption: str) -> Table:
+    """Show means over repeats on the test rows, data sets downwards and methods to the right."""
+    table = table[table["part"] == "test"]
+    by = ["dataset", "method"]
+    means = table.groupby(by, sort=False, observed=True)[name].mean().dropna().reset_index()
+    columns, rows = by_method(means, lambda line: Cell(number(line[name], 3)))
+    notes = ["On the test rows, mean over repeats."]
+    return Table(f"{name}-by-data-set", caption, columns, rows, means, notes)
