@@ -355,8 +355,11 @@ def test_a_regression_has_numbers(target):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ([1, 2, 3, np.inf], "target 'y': holds 'inf'; a regression needs finite numbers"),
-        (["1", "2", "three", "4"], "target 'y': holds 'three'; a regression needs finite numbers"),
+        ([1, 2, 3, np.inf], "target 'y': holds 'inf' in row 4; a regression needs finite numbers"),
+        (
+            ["1", "2", "three", "4"],
+            "target 'y': holds 'three' in row 3; a regression needs finite numbers",
+        ),
         ([2.5] * 4, "target 'y': has the single value 2.5; two are needed"),
         ([None] * 4, "target 'y': has no values"),
         ([True, False] * 2, "target 'y': holds bool values; a regression needs numbers"),

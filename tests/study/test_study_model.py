@@ -367,12 +367,27 @@ def test_studies_of_the_repository_are_valid(file, monkeypatch):
 
 def test_settings_of_a_split():
     def settings(split):
-        return json.loads(Jobs(model.check(changed("split", split))).split("repeat-2"))
+        return json.loads(Jobs(model.check(changed("split", split))).split("wine", "repeat-2"))
 
     assert settings({}) == {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 3}
     assert settings({"train": 0.5, "test": 0.3, "seed": 4})["train"] == 0.5
     assert settings({"folds": 3}) == {"folds": 3, "test": 0.2, "seed": 3}
     rows.check_settings(settings({"folds": 5, "test": 0.4}))
+
+
+def test_a_data_set_has_its_own_part_of_the_training_rows():
+    """It is the same source, and other data sets are as they were."""
+    content = changed("split", {"train_rows": {"share": 0.5}})
+    content["datasets"]["small"] = {**content["datasets"]["wine"], "train_rows": {"share": 0.1}}
+    study = model.check(content)
+    jobs = Jobs(study)
+    assert jobs.source_key("small") == jobs.source_key("wine")
+    part = {"share": 0.5, "by": "stratified"}
+    assert json.loads(jobs.split("wine", "fixed"))["train_rows"] == part
+    assert json.loads(jobs.split("small", "fixed"))["train_rows"] == {**part, "share": 0.1}
+    assert "train_rows" not in json.loads(Jobs(model.check(GOOD)).split("wine", "fixed"))
+    assert json.loads(jobs.report())["train_rows"] == {"small": {**part, "share": 0.1}}
+    assert "train_rows" not in json.loads(Jobs(model.check(GOOD)).report())
 
 
 @settings(deadline=None, max_examples=50)
@@ -392,8 +407,8 @@ def test_repeats_go_round_over_splits(splits, repeats, more):
     assert names[:splits] == own.splits[:splits] == made.splits
     counts = Counter(names)
     assert max(counts.values()) - min(counts.values()) <= 1
-    assert {Jobs(made).split(name) for name in made.splits} == {
-        Jobs(own).split(name) for name in own.splits[:splits]
+    assert {Jobs(made).split("wine", name) for name in made.splits} == {
+        Jobs(own).split("wine", name) for name in own.splits[:splits]
     }
     assert [study(splits, repeats + more).split_name(r) for r in range(repeats)] == names
     assert layout.splits(made.model_dump(mode="json")) == names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, roles
-from ensemble_search.data.kinds import Column, text
+from ensemble_search.data.kinds import Column, short, text
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
@@ -264,8 +264,11 @@ def _numbers(target, what: str) -> "pd.Series":
     if pd.api.types.is_bool_dtype(target.dtype) or pd.api.types.is_datetime64_any_dtype(target):
         raise UserError(f"{what}: holds {target.dtype} values; a regression needs numbers")
     values = pd.to_numeric(target.astype(object), errors="coerce").astype("float64")
-    for wrong in target[~np.isfinite(values)].head(1):
-        raise UserError(f"{what}: holds '{wrong}'; a regression needs finite numbers")
+    for row in np.flatnonzero(~np.isfinite(values))[:1]:
+        raise UserError(
+            f"{what}: holds {short(str(target.iloc[row]))} in row {target.index[row] + 1}; "
+            "a regression needs finite numbers, without separators of thousands"
+        )
     if values.nunique() < 2:
         raise UserError(f"{what}: has the single value {values.iloc[0]:g}; two are needed")
     return values

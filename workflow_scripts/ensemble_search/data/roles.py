@@ -45,8 +45,7 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
     Raises
     ------
     UserError
-        With one line, starting with ``columns.<role>``, for each that is not; or if no feature is
-        left.
+        With one line, starting with the key, for each that is not; or if no feature is left.
     """
     known, problems = set(names), []
     for role, listed in columns.items():
@@ -58,7 +57,8 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
                 hint = nearest(name, features)
                 problems.append(f"columns.{role}: there is no column '{name}'; {hint}")
     if not problems and known and known <= {target, *columns.get("drop", ())}:
-        problems.append(f"columns.drop: no column beside the target '{target}' is left")
+        key = "columns.drop" if columns.get("drop") else "target"
+        problems.append(f"{key}: no column beside the target '{target}' is left")
     if problems:
         raise UserError(*problems)
 

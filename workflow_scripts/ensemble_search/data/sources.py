@@ -78,7 +78,10 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
     )
     labels = [label for group in groups for label in group]
     if len(groups) < 2 or not all(groups) or not all(type(v) in (str, int) for v in labels):
-        raise UserError(f"{where}: {classes!r} is no list of two classes or more, as [[a, b], c]")
+        raise UserError(
+            f"{where}: {classes!r} is no list of two classes or more, such as [[a, b], c]; labels "
+            "that YAML does not read as text or a whole number need quotes"
+        )
     for label in labels:
         if [*map(str, labels)].count(str(label)) > 1:
             raise UserError(f"{where}: '{label}' stands twice; keep one")

@@ -165,13 +165,16 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                 text = f"is a mapping of keys to values; found {_found(e['input'])}"
             case "string_type" if "[key]" in e["loc"]:
                 text = f"a name must be text: YAML reads it as {_found(e['input'])}; quote it"
+            case "string_type" if e["input"] is None:
+                text = "must be text, and nothing is there"
             case "string_type":
                 text = f"must be text: YAML reads it as {_found(e['input'])}; quote it"
             case _:
                 text = " ".join(e["msg"].removeprefix("Value error, ").split())
                 text = f"{text[0].lower()}{text[1:]}"
                 if not isinstance(e["input"], (dict, list)):
-                    text += f"; found {e['input']!r}"
+                    found = repr(e["input"])
+                    text += f"; found {found if len(found) <= 80 else found[:77] + '...'}"
                 if isinstance(e["input"], str) and EXPONENT.fullmatch(e["input"]):
                     text += ", which YAML reads as text: write it as 1.0e-3 is written"
         lines.append(f"{key}: {text}")

@@ -53,7 +53,7 @@ class Dataset(Section):
     sklearn: Literal[BUNDLED] | None = Field(None, description="a data set that scikit-learn ships")
     columns: Columns | None = Field(None, description="names of columns that are taken otherwise")
 
-    classes: list[str | int | list[str | int]] | None = Field(
+    classes: list[Any] | None = Field(
         None,
         description="classes to keep, such as [a, b]; lists among them are one class: [[1, 2], 3]",
     )
