@@ -375,6 +375,39 @@ def test_settings_of_a_split():
     rows.check_settings(settings({"folds": 5, "test": 0.4}))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"ensembles": {"es": {"type": "selection", "metric": "auc"}}},
+            "ensembles.es.metric: 'auc' is for classification, and this is a regression",
+        ),
+        (
+            {"datasets": {"wine": {"sklearn": "wine", "task": "classification"}}},
+            "datasets.wine.task: classification, but metric 'squared-error' is for regression; "
+            "change one of them",
+        ),
+        (
+            {"datasets": {"wine": {"sklearn": "wine", "classes": ["class_0", "class_1"]}}},
+            "datasets.wine.classes: a regression has no classes; remove the key",
+        ),
+    ],
+)
+def test_what_a_regression_cannot_have(change, message):
+    content = {
+        "study": "s",
+        "metric": "squared-error",
+        "datasets": {"diabetes": {"sklearn": "diabetes"}},
+        "searches": {"bo": {"optimizer": "bo"}},
+        "ensembles": {"es": {"type": "selection"}},
+        "methods": {"BO": {"search": "bo", "ensemble": "es"}},
+    }
+    model.check(content)
+    with pytest.raises(UserError) as caught:
+        model.check({**content, **change})
+    assert str(caught.value) == f"study: {message}"
+
+
 def test_a_data_set_has_its_own_part_of_the_training_rows():
     """It is the same source, and other data sets are as they were."""
     content = changed("split", {"train_rows": {"share": 0.5}})

@@ -124,23 +124,8 @@ def test_nothing_is_left_to_do_and_all_is_whole(made):
     [
         ({"metric": "error"}, "target 'target': holds 214 distinct numbers; for a regression, set"),
         (
-            {
-                "ensembles": REGRESSION["ensembles"]
-                | {"best": {"type": "selection", "metric": "auc"}}
-            },
-            "ensembles.best.metric: 'auc' is for classification, and this is a regression",
-        ),
-        (
-            {"datasets": {"wine": {"sklearn": "wine", "task": "classification"}}},
-            "datasets.wine.task: classification, but metric 'squared-error' is for regression",
-        ),
-        (
             {"datasets": {"wine": {"sklearn": "wine"}}},
             "holds 'class_0' in row 1; a regression needs finite",
-        ),
-        (
-            {"datasets": {"wine": {"sklearn": "wine", "classes": ["class_0", "class_1"]}}},
-            "study.yaml: datasets.wine.classes: a regression has no classes; remove the key",
         ),
     ],
 )

@@ -163,12 +163,13 @@ def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluations", "kill"),
-    [(1, os.killpg), (6, os.killpg), (10, os.killpg), (3, os.kill)],
-    ids=["early", "later", "late", "snakemake alone"],
+    ("kills", "kill"),
+    [((1, 6, 10), os.killpg), ((3,), os.kill)],
+    ids=["again and again", "snakemake alone"],
 )
-def test_killed_workflow_continues_with_the_same_command(checkout, finished, evaluations, kill):
-    kill_when_searching(checkout, start(checkout), evaluations, kill)
+def test_killed_workflow_continues_with_the_same_command(checkout, finished, kills, kill):
+    for evaluations in kills:
+        kill_when_searching(checkout, start(checkout), evaluations, kill)
     checkout.snakemake()
     assert checkout.planned() == {}
     assert checkout.results() == finished.results()
