@@ -33,7 +33,7 @@ def main() -> None:
     with threadpool_limits(1):
         for size in job["sizes"]:
             rng = np.random.default_rng([job["seed"], size, *job["sampler"].encode()])
-            designs = coverage.SAMPLERS[job["sampler"]](size, rng)
+            designs = coverage.designs(job["sampler"], size, rng)
             for sample, points in enumerate(islice(designs, job["samples"])):
                 rows.append({"size": size, "sample": sample, **coverage.measure(points)})
     columns = {name: [row[name] for row in rows] for name in rows[0]}

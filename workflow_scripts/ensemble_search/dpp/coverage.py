@@ -1,6 +1,6 @@
 """How evenly designs cover the range from 0 to 1 (Dodge et al., 2017, Figure 1).
 
-A sampler yields designs of k points, (k,), without end; all randomness is its generator's.
+:func:`designs` draws from a sampler, and :func:`measure` measures what it draws.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from ensemble_search.dpp.exact import LEnsemble
-from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.kernels import check_size, rbf
 from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
+from ensemble_search.runtime.errors import UserError
 
 #: Equal cells of the range that the exact k-DPP draws from: designs have no more points.
 CELLS = 2000
-Sampler = Callable[[int, np.random.Generator], Iterator[np.ndarray]]
 
 
 def length_scale(k: int) -> float:
@@ -48,22 +48,47 @@ def seq_pv(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def k_dpp(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw k of :data:`CELLS` equal cells by an exact k-DPP, and a uniform point in each.
-
-    Raises
-    ------
-    UserError
-        If k is not from 1 to the number of cells.
-    """
+    """Draw k of :data:`CELLS` equal cells by an exact k-DPP, and a uniform point in each."""
     centres = (np.arange(CELLS)[:, None] + 0.5) / CELLS
     ensemble = LEnsemble.from_similarity(rbf(centres, centres, length_scale(k)))
     while True:
         yield (ensemble.sample(rng, k) + rng.random(k)) / CELLS
 
 
-SAMPLERS: dict[str, Sampler] = {
-    "uniform": uniform, "sobol": sobol, "seq-pv": seq_pv, "k-dpp": k_dpp
-}  # fmt: skip
+SAMPLERS: dict[str, Callable[[int, np.random.Generator], Iterator[np.ndarray]]] = {
+    "uniform": uniform,
+    "sobol": sobol,
+    "seq-pv": seq_pv,
+    "k-dpp": k_dpp,
+}
+
+
+def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Draw designs without end.
+
+    Parameters
+    ----------
+    sampler
+        One of :data:`SAMPLERS`.
+    k
+        Number of points, from 1 to :data:`CELLS`, for all samplers.
+    rng
+        Generator. The same state of it gives the same designs.
+
+    Returns
+    -------
+    designs
+        Iterator over the points of each, (k,), from 0 to 1, in no particular order.
+
+    Raises
+    ------
+    UserError
+        If there is no such sampler, or k is out of range.
+    """
+    if sampler not in SAMPLERS:
+        raise UserError(f"there is no sampler '{sampler}'; choose from {', '.join(SAMPLERS)}")
+    check_size(k, CELLS, "the number of cells that a k-DPP draws from")
+    return SAMPLERS[sampler](k, rng)
 
 
 def star_discrepancy(points: np.ndarray) -> float:
