@@ -110,8 +110,11 @@ def _lines(
         axes.plot(exact, color="black", linestyle=":", linewidth=0.9, zorder=6)
         if bound is not None:
             axes.plot(bound, color="black", linestyle="-.", linewidth=0.9)
-        axes.set(xlabel="points k", ylabel=name, xscale="log", yscale="log")
-        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set(xlabel="points k", xscale="log", yscale="log")
+        # Long names and small numbers have no room beside the axis; this corner is empty.
+        axes.text(0.98, 0.98, name, ha="right", va="top", transform=axes.transAxes)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
     return figure
 
 
