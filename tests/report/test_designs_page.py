@@ -66,7 +66,7 @@ def test_page(results, tmp_path):
     assert (page.error, page.reason) == ("", "")
     table = page.sections[0].parts[1]
     assert [[cell.text for cell in row] for row in table.rows] == [
-        ["quake", "search-k-dpp", "3", "4", "0.5", "0.4", "−7", "−10", "2", "1.5", ""],
+        ["quake", "search-k-dpp", "3", "4", "0.5", "0.4", "−7", "−10", "2", "1.5", "–"],
         ["quake", "search-bo", "3", "2", "0.5", "0.4", "−9.98", "−10", "0.05", "0.4",
          "cannot be told from uniform draws"],
     ]  # fmt: skip

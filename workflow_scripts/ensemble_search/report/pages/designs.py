@@ -39,7 +39,7 @@ def _table(table: pd.DataFrame) -> Table:
     rows = []
     for line in table.to_dict("records"):
         values = [number(line["points"], 0), *(_short(line[key]) for key in designs.KEYS)]
-        verdict = "cannot be told from uniform draws" if line["like_uniform"] else ""
+        verdict = "cannot be told from uniform draws" if line["like_uniform"] else "–"
         row = [line["dataset"], line["search"], str(line["repeats"]), *values]
         rows.append(cells(*row, number(line["distance"], 1).replace("-", "−"), verdict))
     columns = ["data set", "search", "repeats", *HEADINGS.values(), "warning"]

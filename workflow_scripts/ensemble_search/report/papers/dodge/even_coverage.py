@@ -42,6 +42,9 @@ READING = (
     "differ. Points that repel each other leave smaller gaps, and are drawn to the ends of the "
     "range, where there are neighbours on one side only. The dotted lines are exact medians of "
     "uniform points: the line of uniform should lie on them.",
+    "With several hundred points, the cells of the k-DPP, of width 1 / 2000, and the steps of the "
+    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ are as much theirs as the "
+    "samplers'.",
 )
 
 
