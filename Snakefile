@@ -15,6 +15,7 @@ include: "rules/table.smk"
 include: "rules/replay.smk" if STUDY.evaluation.replay else "rules/search.smk"
 include: "rules/ensemble.smk"
 include: "rules/surrogate.smk"
+include: "rules/spread.smk"
 include: "rules/autogluon.smk"
 include: "rules/report.smk"
 include: "rules/manifest.smk"
@@ -29,6 +30,7 @@ rule all:
         SEARCHES,
         SCORES,
         SURROGATES,
+        SPREADS,
         TABLES,
 
 

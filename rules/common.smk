@@ -8,6 +8,7 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from ensemble_search.data import fetched
+from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.results import layout
 from ensemble_search.runtime import slurm
 from ensemble_search.runtime.code_version import code_version

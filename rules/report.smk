@@ -14,6 +14,7 @@ rule report:
         SEARCHES,
         SCORES,
         SURROGATES,
+        SPREADS,
         AUTOGLUON,
         # For the page on the data sets; the splits are inputs of the searches.
         [f"results/data/{key}/dataset.json" for key in JOBS.sources],

@@ -24,6 +24,7 @@ EXAMPLES = 4
 #: Rules in the order in which data flow.
 ORDER = (
     *("fetch", "split", "configurations", "search", "shard", "table", "replay", "surrogate"),
+    "spread",
     *("ensemble", "fitted_ensemble", "replayed_ensemble"),
 )
 FOLLOWS = "its input is recomputed"

@@ -17,7 +17,7 @@ import pytest
 
 import search as search_script
 import status
-from ensemble_search.analysis import autogluon, load, surrogates
+from ensemble_search.analysis import autogluon, load, spread, surrogates
 from ensemble_search.data import changes, fetched, normalise, prepare, sources, split
 from ensemble_search.jobs import Jobs, notes
 from ensemble_search.report import write
@@ -342,6 +342,24 @@ def test_quality_of_a_surrogate(study):
         refused("surrogates", path)
         refused("verify", path)
     del COMMANDS["surrogates"]
+
+
+def test_spread_of_designs(study):
+    path = Path("results/tiny/spread/sobol/spread.parquet")
+    whole = {name: [1] for name in readers.SPREAD}
+    study = {"spread": {"sizes": [1], "samples": 1}, "seed": 0}
+    COMMANDS["spread"] = lambda: spread.load(study, Path("results/tiny"))
+    for table, job in (
+        (whole, None), (whole, "[]"), (whole, NESTED.decode()), ({"size": [1]}, "{}"),
+        ({**whole, "size": [0]}, "{}"), ({**whole, "centre": [None]}, "{}"),
+        ({**whole, "origin": [1.1]}, "{}"), ({**whole, "discrepancy": [float("nan")]}, "{}"),
+    ):  # fmt: skip
+        files.write_parquet(path, table, job and {"ensemble_search.job": job})
+        refused("spread", path)
+        refused("verify", path)
+    del COMMANDS["spread"]
+    files.write_parquet(path, whole, {"ensemble_search.job": "{}"})
+    assert verification.verify(Jobs.load("study.yaml"), Path("results"), 0, 0).problems == []
 
 
 def test_what_was_fetched_before_is_only_a_note(tmp_path):

@@ -300,18 +300,24 @@ def test_quick_evaluations_are_reported_once_a_second_and_at_the_end(tmp_path, c
     assert json.loads((tmp_path / "progress.json").read_text())["done"] == 9
 
 
-def test_surrogates_and_autogluon_are_named_in_the_status(stacked):
+def test_what_is_no_search_is_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}
     content["autogluon"] = {"seconds": 60}
+    content["spread"] = {}
     jobs = list(states.jobs_after_searches(Jobs(model.check(content))))
     kinds = [job.kind for job in jobs if job.kind != "ensembles"]
     assert kinds == [
         "sets of configurations",
         *2 * ["evaluations of surrogates"],
+        *4 * ["spreads of designs"],
         "runs of AutoGluon",
     ]
     assert {states.job_state(job, (), {}) for job in jobs} == {"waiting"}
+    designs = next(job for job in jobs if job.wildcards == ("sobol",))
+    designs.output.parent.mkdir(parents=True)
+    designs.output.touch()
+    assert states.job_state(designs, (), {}) == "done"
 
 
 def test_tables_are_named_in_the_status(stacked):

@@ -169,6 +169,12 @@ def test_defaults_are_written_out():
             "299 are too few to fit on 250 of them and to hold 50 out; 300 are needed",
         ),
         ("surrogates", SURROGATES | {"size": [9]}, "surrogates.size", "did you mean 'sizes'?"),
+        ("spread", {"sizes": [10, 0]}, "spread.sizes.1", "equal to 1; found 0"),
+        ("spread", {"sizes": [2001]}, "spread.sizes.0", "equal to 2000; found 2001"),
+        ("spread", {"sizes": [5, 7, 5]}, "spread.sizes", "'5' is written twice"),
+        ("spread", {"sizes": []}, "spread.sizes", "is empty"),
+        ("spread", {"samples": 0}, "spread.samples", "equal to 1; found 0"),
+        ("spread", {"sample": 3}, "spread.sample", "did you mean 'samples'?"),
         ("study", "data", "study", "choose another name"),
         ("study", "Data", "study", "choose another name"),
     ],
@@ -506,6 +512,19 @@ def test_slices_change_only_with_their_part_of_the_study():
     assert before.split("wine", "fixed") == after.split("wine", "fixed")
     assert before.report() != after.report()
     assert after.search("wine", "bo2", 3) != after.search("wine", "bo", 3)
+
+
+def test_slices_of_designs_change_only_with_their_part_of_the_study():
+    before, other = (Jobs(model.check(changed("spread", {"samples": n}))) for n in (9, 10))
+    told = json.loads(before.spread("sobol"))
+    sizes = told.pop("sizes")
+    assert told == {"sampler": "sobol", "samples": 9, "seed": 0}
+    assert (len(sizes), sizes[:4], sizes[-1]) == (30, [1, 2, 3, 4], 500)
+    assert sizes == sorted(set(sizes))
+    assert before.spread("sobol") != other.spread("sobol")
+    assert before.search("wine", "bo", 3) == Jobs(model.check(GOOD)).search("wine", "bo", 3)
+    more = changed("repeats", 3) | {"spread": {"samples": 9}}
+    assert Jobs(model.check(more)).spread("sobol") == before.spread("sobol")
 
 
 def test_slices_of_surrogates_change_only_with_their_part_of_the_study():

@@ -75,6 +75,7 @@ RUN_BY = {
     "workflow_scripts/run_autogluon.py": "workflow/test_run_autogluon.py",
     "workflow_scripts/search.py": "search/test_loop.py",
     "workflow_scripts/split.py": "data/test_split.py",
+    "workflow_scripts/spread.py": "dpp/test_coverage.py",
     "workflow_scripts/status.py": "workflow/test_workflow.py",
     "workflow_scripts/surrogate.py": "report/test_surrogates_page.py",
     "workflow_scripts/table.py": "workflow/test_documented_commands.py",

@@ -346,6 +346,15 @@ def test_folds_and_workers(checkout):
     assert checkout.results() == found
 
 
+def test_designs(checkout):
+    """One of the samplers is run; the others are jobs of the study as well."""
+    checkout.write(STUDY | {"spread": {"sizes": [3], "samples": 2}})
+    designs = "results/tiny/spread/uniform/spread.parquet"
+    checkout.snakemake("--", designs)
+    assert pd.read_parquet(checkout.folder / designs)["size"].tolist() == [3, 3]
+    assert checkout.planned()["spread"] == 3
+
+
 def test_an_edit_of_the_evaluator_reruns_the_evaluations(copied):
     path = copied.folder / "workflow_scripts/ensemble_search/evaluation/live.py"
     path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")

@@ -196,6 +196,11 @@ class Jobs:
         parts = ("surrogates", surrogate), ("spaces", self.study.space)
         return code_version("surrogate", *(plugins.module_name(*part) for part in parts))
 
+    def spread(self, sampler: str) -> str:
+        """Say which designs of a sampler are measured."""
+        section = self.study.spread.model_dump()
+        return _json({"sampler": sampler, **section, "seed": self.study.seed})
+
     def report(self) -> str:
         """Say what the report shows: the study, without what changes no result."""
         content = self.study.model_dump(mode="json", exclude=NEUTRAL | {"extends": True})

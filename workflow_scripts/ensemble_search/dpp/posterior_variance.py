@@ -117,5 +117,6 @@ def _process(
     if candidates.ndim != 2 or not np.isfinite(candidates).all():
         raise UserError("candidates must be a matrix of finite feature vectors")
     check_size(k, len(candidates), "the number of candidates")
-    diagonal = np.array([kernel(point[None], point[None])[0, 0] for point in candidates])
+    parts = np.array_split(candidates, -(-len(candidates) // 64))
+    diagonal = np.concatenate([kernel(part, part).diagonal() for part in parts])
     return diagonal, lambda item: kernel(candidates, candidates[item : item + 1])[:, 0]

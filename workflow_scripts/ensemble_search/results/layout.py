@@ -25,6 +25,7 @@ TABLE = "tables/{dataset}/{split}"
 #: Folder of the evaluations that searches share.
 EVALUATIONS = "evaluations"
 SURROGATE = "surrogates/{dataset}/{surrogate}/{repeat}"
+SPREAD = "spread/{sampler}"
 AUTOGLUON = "autogluon/{dataset}"
 
 #: Journals of searches, of refits for ensembles, and of the configurations for surrogates ("all" is

@@ -48,6 +48,11 @@ QUALITY = {
         ("tau", "within_1", "within_2", "absolute_error", "spread",
          "fit_cpu_seconds", "predict_cpu_seconds"), "double"),
 }  # fmt: skip
+SPREAD = {
+    "size": "int64",
+    "sample": "int64",
+    **dict.fromkeys(("discrepancy", "centre", "origin"), "double"),
+}
 
 
 class Budget(Stored):
@@ -321,9 +326,23 @@ def quality(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
     """Read the ``quality.parquet`` of a surrogate, and its job."""
     path = folder / "quality.parquet"
     table = files.read_parquet(path, QUALITY)
+    return table, _job(path, table)
+
+
+def spread(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
+    """Read the ``spread.parquet`` of a sampler of designs, and its job."""
+    path = folder / "spread.parquet"
+    table = files.read_parquet(path, SPREAD)
+    sizes, _, *measures = (_numbers(table[name]) for name in SPREAD)
+    if not (sizes >= 1).all() or not all(((m >= 0) & (m <= 1)).all() for m in measures):
+        raise Unusable(path, "sizes must be at least 1, and measures from 0 to 1")
+    return table, _job(path, table)
+
+
+def _job(path: Path, table: "pa.Table") -> dict[str, Any]:
     if (job := _settings(path, table, "ensemble_search.job")) is None:
         raise Unusable(path, "its metadata do not say what it was made for")
-    return table, job
+    return job
 
 
 def _settings(path: Path, table: "pa.Table", key: str) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.results import job_logs, layout, outdated, readers
 from ensemble_search.runtime import locks, slurm
 from ensemble_search.runtime.errors import UserError
@@ -122,7 +123,7 @@ class AfterSearches(NamedTuple):
 
 
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
-    """List the jobs of a study that are no searches: ensembles, surrogates, AutoGluon."""
+    """List the jobs of a study that are no searches: ensembles, surrogates, designs, AutoGluon."""
     study, root = jobs.study, Path("results") / jobs.study.study
 
     def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
@@ -160,6 +161,8 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             run = {"dataset": dataset, "surrogate": name, "repeat": repeat}
             places = layout.SURROGATE, "quality.parquet"
             yield job("evaluations of surrogates", "surrogate", *places, **run)
+    for sampler in SAMPLERS if study.spread else ():
+        yield job("spreads of designs", "spread", layout.SPREAD, "spread.parquet", sampler=sampler)
     for dataset in study.datasets if study.autogluon else ():
         places = layout.AUTOGLUON, "scores.json"
         yield job("runs of AutoGluon", "autogluon", *places, dataset=dataset)

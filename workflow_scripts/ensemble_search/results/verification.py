@@ -140,6 +140,11 @@ def _surrogate_files(folder: Path) -> list[str]:
     return []
 
 
+def _spread_files(folder: Path) -> list[str]:
+    readers.spread(folder)
+    return []
+
+
 def _autogluon_files(folder: Path) -> list[str]:
     readers.autogluon(folder)
     return []
@@ -154,6 +159,7 @@ KINDS = {
     "searches": _search_files,
     "ensembles": _ensemble_files,
     "surrogates": _surrogate_files,
+    "spread": _spread_files,
     "autogluon": _autogluon_files,
 }
 

@@ -24,6 +24,7 @@ from ensemble_search.study.sections import (
     searches,
     space,
     split,
+    spread,
     surrogates,
     tables,
 )
@@ -38,13 +39,14 @@ from ensemble_search.study.sections.names import Name
 from ensemble_search.study.sections.openml import OpenML
 from ensemble_search.study.sections.report import Report
 from ensemble_search.study.sections.split import Split
+from ensemble_search.study.sections.spread import Spread
 from ensemble_search.study.sections.surrogates import Surrogates
 from ensemble_search.study.sections.tables import Tables
 
 #: Modules that check a section against the rest of the study, in the order of their messages.
 CHECKS = (
     names, space, metric, searches, ensembles, openml, methods, report, split, datasets, surrogates,
-    autogluon, repeats, evaluation, tables,
+    spread, autogluon, repeats, evaluation, tables,
 )  # fmt: skip
 #: Sections whose entries are plugins: modules with their folder, key, and how to make one.
 PLUGINS = {"searches": searches, "ensembles": ensembles}
@@ -100,6 +102,9 @@ class Study(Section):
     )
     surrogates: Surrogates | None = Field(
         None, description="evaluation of surrogates; without it none is evaluated"
+    )
+    spread: Spread | None = Field(
+        None, description="also measure how evenly designs cover a range (default: no)"
     )
 
     @cached_property

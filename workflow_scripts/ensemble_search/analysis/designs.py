@@ -1,0 +1,66 @@
+"""How far designs that k-DPPs draw are from uniform ones, by what their searches stored."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime import files
+from ensemble_search.runtime.names import OBSERVATIONS
+
+KEYS = ("sigma", "similarity", "log_det", "uniform_log_det", "spread")
+#: Standard deviation of log det over uniform designs (``LengthScale.like_uniform``).
+LIKE_UNIFORM = 0.1
+
+
+def drawn(results: Results) -> pd.DataFrame:
+    """Read the draws of k-DPPs from the reasons of the suggestions.
+
+    Returns
+    -------
+    draws
+        One row a draw: ``dataset``, ``search``, ``repeat``, ``points`` (suggestions that it made),
+        :data:`KEYS` as ``optimizers._designs.k_dpp`` describes them, and ``distance``: log det of
+        the design minus the mean of uniform ones, in standard deviations of these; NaN where log
+        det does not vary over uniform designs.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    rows = []
+    where = ["dataset", "search", "repeat"]
+    for run in results.manifests.reindex(columns=where).to_dict("records"):
+        folder = layout.search_folder(results.folder, results.study, **run)
+        rows += [{**run, **why} for why in results.once(_reasons, folder)]
+    table = pd.DataFrame(rows, columns=[*where, *KEYS])
+    draws = table.groupby(list(table.columns), sort=False).size().rename("points").reset_index()
+    spread = draws["spread"].astype(float).replace(0, np.nan)
+    return draws.assign(distance=(draws["log_det"] - draws["uniform_log_det"]) / spread)
+
+
+def _reasons(folder: Path) -> list[dict[str, float]]:
+    """Read the reasons of a search's suggestions that a k-DPP made."""
+    texts = readers.observations(folder, ["why"])["why"].to_pylist()
+    with files.reading(folder / OBSERVATIONS):
+        reasons = [json.loads(text) for text in texts]
+        return [{key: float(why[key]) for key in KEYS} for why in reasons if "log_det" in why]
+
+
+def by_search(draws: pd.DataFrame) -> pd.DataFrame:
+    """Compute medians over the draws of all repeats, one row a data set and search.
+
+    Returns
+    -------
+    medians
+        ``points``, :data:`KEYS` and ``distance``, the number of ``repeats``, and ``like_uniform``:
+        whether the spread is too small for a design to differ from uniform draws.
+    """
+    groups = draws.groupby(["dataset", "search"], sort=False)
+    table = groups[["points", *KEYS, "distance"]].median()
+    table["repeats"] = groups["repeat"].nunique()
+    return table.assign(like_uniform=table["spread"] < LIKE_UNIFORM).reset_index()

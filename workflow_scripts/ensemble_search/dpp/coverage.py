@@ -1,0 +1,133 @@
+"""How evenly designs cover the range from 0 to 1 (Dodge et al., 2017, Figure 1).
+
+:func:`designs` draws from a sampler, and :func:`measure` measures what it draws.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.kernels import check_size, rbf
+from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
+from ensemble_search.runtime.errors import UserError
+
+#: Equal cells of the range that the exact k-DPP draws from: designs have no more points.
+CELLS = 2000
+
+
+def length_scale(k: int) -> float:
+    """Length scale of the RBF kernel for k points: sqrt(2) / k."""
+    return 2**0.5 / k
+
+
+def uniform(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Draw independent uniform points."""
+    while True:
+        yield rng.random(k)
+
+
+def sobol(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Take the first k points of the unscrambled Sobol sequence, shifted together modulo 1.
+
+    The sequence begins with 0, which is kept: without it the others leave a gap.
+    """
+    from scipy.stats.qmc import Sobol
+
+    points = Sobol(1, scramble=False).random_base2((k - 1).bit_length())[:k, 0]
+    while True:
+        yield (points + rng.random()) % 1
+
+
+def seq_pv(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Draw point by point from 10 000 grid points, in proportion to the posterior variance."""
+    grid, kernel = unit_grid(1), partial(rbf, sigma=length_scale(k))
+    while True:
+        yield grid[sample_by_variance(grid, k, kernel, rng), 0]
+
+
+def k_dpp(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Draw k of :data:`CELLS` equal cells by an exact k-DPP, and a uniform point in each."""
+    centres = (np.arange(CELLS)[:, None] + 0.5) / CELLS
+    ensemble = LEnsemble.from_similarity(rbf(centres, centres, length_scale(k)))
+    while True:
+        yield (ensemble.sample(rng, k) + rng.random(k)) / CELLS
+
+
+SAMPLERS: dict[str, Callable[[int, np.random.Generator], Iterator[np.ndarray]]] = {
+    "uniform": uniform,
+    "sobol": sobol,
+    "seq-pv": seq_pv,
+    "k-dpp": k_dpp,
+}
+
+
+def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Draw designs without end.
+
+    Parameters
+    ----------
+    sampler
+        One of :data:`SAMPLERS`.
+    k
+        Number of points, from 1 to :data:`CELLS`, for all samplers.
+    rng
+        Generator. The same state of it gives the same designs.
+
+    Returns
+    -------
+    designs
+        Iterator over the points of each, (k,), from 0 to 1, in no particular order.
+
+    Raises
+    ------
+    UserError
+        If there is no such sampler, or k is out of range.
+    """
+    if sampler not in SAMPLERS:
+        raise UserError(f"there is no sampler '{sampler}'; choose from {', '.join(SAMPLERS)}")
+    check_size(k, CELLS, "the number of cells that a k-DPP draws from")
+    return SAMPLERS[sampler](k, rng)
+
+
+def star_discrepancy(points: np.ndarray) -> float:
+    """Compute the star discrepancy of points from 0 to 1, exactly.
+
+    The largest difference, over all intervals that begin at 0, between the share of the points in
+    an interval and its length: 1 / (2 k) + max_i |x_(i) - (2 i - 1) / (2 k)| (Niederreiter, 1992).
+
+    Parameters
+    ----------
+    points
+        (k,), in any order.
+
+    Returns
+    -------
+    float
+        From 1 / (2 k) to 1.
+    """
+    k = len(points)
+    middles = (np.arange(k) + 0.5) / k
+    return float(0.5 / k + np.abs(np.sort(points) - middles).max())
+
+
+def nearest(points: np.ndarray, target: float) -> float:
+    """Compute the squared distance of the nearest of the points, (k,), to a target."""
+    return float(np.square(points - target).min())
+
+
+def measure(points: np.ndarray) -> dict[str, float]:
+    """Measure a design.
+
+    Returns
+    -------
+    measures
+        ``discrepancy``: :func:`star_discrepancy`; ``centre`` and ``origin``: squared distances of
+        1/2 and of 0 to the nearest point.
+    """
+    return {
+        "discrepancy": star_discrepancy(points),
+        "centre": nearest(points, 0.5),
+        "origin": nearest(points, 0.0),
+    }

@@ -1,0 +1,1 @@
+"""Pages for Dodge et al., "Open loop hyperparameter optimization and DPPs" (2017)."""
