@@ -49,7 +49,7 @@ def test_auto_sigma_in_low_dimensions_is_limited_by_the_condition():
     assert np.median(conditions) > 1e6
     log_dets = [np.linalg.slogdet(rbf(s, s, auto.sigma))[1] for s in sets]
     assert auto.spread == pytest.approx(np.std(log_dets, ddof=1))
-    assert not auto.like_uniform
+    assert auto.spread > 1
     assert len(swap_points(cube(2), lambda a, b: rbf(a, b, auto.sigma), 20, rng).items) == 20
 
 
@@ -60,14 +60,13 @@ def test_auto_sigma_in_many_dimensions_stays_at_the_start():
     assert auto.median_similarity == pytest.approx(np.exp(-0.1), rel=1e-3)
 
 
-def test_what_is_like_uniform():
+def test_where_a_k_dpp_is_uniform():
     """Points far apart next to sigma, as corners of a large cube: every determinant is 1."""
     corners = length_scale(
         lambda rng: np.eye(300)[rng.permutation(300)], 5, np.random.default_rng(0)
     )
     assert corners.spread == pytest.approx(0, abs=1e-9)
-    assert corners.like_uniform
-    assert length_scale(cube(2), 1, np.random.default_rng(0)).like_uniform
+    assert length_scale(cube(2), 1, np.random.default_rng(0)).spread == 0
 
 
 def test_few_distinct_points():

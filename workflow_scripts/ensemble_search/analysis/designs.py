@@ -12,7 +12,7 @@ from ensemble_search.runtime import files
 from ensemble_search.runtime.names import OBSERVATIONS
 
 KEYS = ("sigma", "similarity", "log_det", "uniform_log_det", "spread")
-#: Standard deviation of log det over uniform designs (``LengthScale.like_uniform``).
+#: Standard deviation of log det over uniform designs, below which a k-DPP is as good as uniform.
 LIKE_UNIFORM = 0.1
 
 

@@ -132,11 +132,6 @@ class LengthScale:
     log_det: float
     spread: float
 
-    @property
-    def like_uniform(self) -> bool:
-        """Whether the k-DPP is indistinguishable from uniform draws: a spread below 0.1."""
-        return self.spread < 0.1
-
 
 def length_scale(
     draw: Callable[[np.random.Generator], np.ndarray],
