@@ -50,8 +50,13 @@ def described(part: dict) -> str:
     """Name how rows are chosen: ``uniform``, or ``k-DPP, product, alpha 0.9, balanced``."""
     if part["by"] != "k-dpp":
         return part["by"]
-    words = ["k-DPP", part.get("kernel") or "default kernel", f"alpha {part['alpha']:g}"]
-    return ", ".join(words + ["balanced"] * part["balanced"])
+    words = [
+        "k-DPP",
+        part.get("kernel"),
+        f"alpha {part['alpha']:g}",
+        part["balanced"] and "balanced",
+    ]
+    return ", ".join(filter(None, words))
 
 
 def summary(losses: pd.DataFrame) -> pd.DataFrame:

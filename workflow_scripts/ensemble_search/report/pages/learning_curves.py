@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from ensemble_search.analysis import learning_curves
 from ensemble_search.analysis.learning_curves import ALL
@@ -79,6 +80,9 @@ def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure
         axes.set(
             xscale="log", xlabel="training rows", ylabel=losses.heading(f"test {losses.title}")
         )
+        sizes = sorted(found.loc[found["chosen"] != ALL, "rows"].unique())
+        axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
+        axes.xaxis.set_minor_locator(NullLocator())
     return figure
 
 

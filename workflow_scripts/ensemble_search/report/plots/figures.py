@@ -268,8 +268,9 @@ def _add_legend(figure: Figure, look: dict[str, dict]) -> None:
     lines = -(-len(look) // columns)
     with mpl.rc_context(STYLE):
         width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + 0.14 * lines)
-        margins(figure, bottom=0.42 + 0.14 * lines)
+        room = 0.05 + 0.14 * lines
+        figure.set_size_inches(width, height + room)
+        margins(figure, bottom=0.42 + room)
         figure.legend(
             handles=[Line2D([], [], **style, label=name) for name, style in look.items()],
             loc="lower center",
