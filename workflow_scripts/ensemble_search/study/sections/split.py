@@ -35,8 +35,9 @@ class TrainRows(Section):
 
     @model_validator(mode="after")
     def _own_settings(self) -> "TrainRows":
-        if self.by != "k-dpp" and (given := self.model_fields_set - {"share", "by"}):
-            raise ValueError(f"'{min(given)}' is a setting of by: k-dpp; remove it")
+        for name in ("kernel", "alpha", "balanced") if self.by != "k-dpp" else ():
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"'{name}' is a setting of by: k-dpp; remove it")
         return self
 
     @property

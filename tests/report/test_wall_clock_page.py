@@ -1,0 +1,78 @@
+"""Losses over wall-clock time with a worker for every suggestion of a batch."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.analysis import load, wall_clock
+from ensemble_search.report import write
+from ensemble_search.report.pages import wall_clock as page
+from support import made_results as made
+from support.html_page import Page, squeezed
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes"),
+    [
+        ({"optimizer": "random"}, [10]),
+        ({"optimizer": "sobol"}, [10]),
+        ({"optimizer": "k-dpp", "batch": 4}, [4, 4, 2]),
+        ({"optimizer": "bo"}, [5, 1, 1, 1, 1, 1]),
+        ({"optimizer": "bo", "initial": 3, "batch": 4}, [3, 4, 3]),
+        ({"optimizer": "bo", "initial": 20}, [10]),
+        ({"optimizer": "neural-ensemble-search", "population": 9}, [9, 1]),
+    ],
+)
+def test_batches(settings, sizes):
+    assert wall_clock.batches(settings, 10) == sizes
+
+
+def test_ends_by_hand():
+    """Two batches of 2: suggestions one after the other, fits at once; then a single one."""
+    suggest, fit = np.array([1.0, 1, 2, 0, 1]), np.array([5.0, 1, 1, 4, 2])
+    # Ends 6 and 3, so both are done at 6; then 9 and 12; then 12 + 1 + 2.
+    assert wall_clock.ends(suggest, fit, [2, 2, 1]).tolist() == [6, 6, 9, 12, 15]
+    assert wall_clock.ends(suggest, fit, [5]).tolist() == [6, 6, 6, 8, 8]
+    assert wall_clock.ends(suggest, fit, [1] * 5).tolist() == [6, 8, 11, 15, 18]
+
+
+def errors(method: str, dataset: str, repeat: int):
+    levels = np.linspace(0.5, 0.3 if method == "DivBO" else 0.4, 8)
+    return levels.tolist(), (levels + 0.01 * repeat).tolist()
+
+
+@pytest.fixture
+def study(tmp_path):
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
+    content["searches"]["search-divbo"] = {"optimizer": "k-dpp", "batch": 4}
+    made.write(tmp_path, content, errors)
+    return content, tmp_path
+
+
+def test_the_page(study):
+    content, results = study
+    assert write.write(content, results, results / "report") == []
+    text = squeezed(Page((results / "report/pages/wall-clock.html").read_text(encoding="utf-8")))
+    table = pd.read_csv(results / "report/tables/wall-clock-seconds.csv").set_index("method")
+    assert table["workers"].to_dict() == {"RS": 8, "DivBO": 4}
+    assert table["mean"].to_dict() == pytest.approx({"RS": 0.405, "DivBO": 0.305})
+    runs = load.load(content, results).observations
+    runs = runs[(runs.search == "search-divbo") & (runs.repeat == 0)].sort_values("iteration")
+    expected = wall_clock.ends(
+        runs.suggest_seconds.to_numpy(), runs.fit_seconds.to_numpy(), [4, 4]
+    )[-1]
+    assert table.loc["DivBO", "end"] == pytest.approx(expected)
+    assert "30.50 ± 0.71" in text
+    curve = pd.read_csv(results / "report/figures/wall-clock-quake.csv")
+    assert curve.groupby("method")["mean"].last().to_dict() == pytest.approx(
+        table["mean"].to_dict()
+    )
+    assert (curve.groupby("method")["mean"].first() >= 0.5).all()
+
+
+def test_other_studies_have_no_such_page(study):
+    content, results = study
+    content["searches"]["search-divbo"] = {"optimizer": "bo"}
+    assert "no search suggests a design" in page.build(load.load(content, results), None)
+    content["budget"] = {"seconds": 60}
+    assert "in seconds" in page.build(load.load(content, results), None)

@@ -1,0 +1,87 @@
+"""Losses over wall-clock time, with as many workers as a search has suggestions at once."""
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis import wall_clock
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
+from ensemble_search.report.build import stems
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import View, view
+
+TITLE, ORDER = "Wall-clock time with a worker for every suggestion", 55
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw test losses over time, and tabulate how long a run takes."""
+    evaluations = results.study["budget"].get("evaluations")
+    if evaluations is None:
+        return "the budget is in seconds of fitting"
+    sizes = wall_clock.side_by_side(results.study, evaluations)
+    if not sizes:
+        return "no search suggests a design or batches"
+    seen = view(results)
+    if isinstance(seen, str):
+        return seen
+    curves = wall_clock.curves(results, sizes)
+    text = (
+        "What a search suggests without needing results could be fitted at the same time, each "
+        "evaluation by a worker of its own; the next batch begins when the slowest is done. These "
+        "times are computed from the seconds that every suggestion and every fit took, whatever "
+        "the study's own number of workers. An ensemble counts once all evaluations before it are "
+        "done."
+    )
+    return [Section("Loss over time", [text, _panels(curves, seen, publish), _table(curves, seen)])]
+
+
+def _panels(curves: pd.DataFrame, seen: View, publish) -> Panels:
+    names = list(dict.fromkeys(curves["dataset"]))
+    drawings = [
+        (
+            name,
+            publish(
+                _lines(curves[curves["dataset"] == name], seen.key, seen.losses), stem,
+                curves[curves["dataset"] == name],
+                f"{name}: test {seen.losses.title} over wall-clock time",
+                f"{len(seen.key)} methods; time is logarithmic", key=seen.key,
+            ),
+        )
+        for name, stem in zip(names, stems(names), strict=True)
+    ]  # fmt: skip
+    return Panels(drawings, figures.legend(seen.key))
+
+
+def _lines(curves: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
+    with mpl.rc_context(figures.STYLE):
+        figure = Figure(figsize=(3.6, 2.5))
+        axes = figure.subplots()
+        figures.margins(figure, bottom=0.4)
+        late = losses.scale * curves.loc[curves["mean"] < losses.worst, "mean"]
+        for name, mine in curves.groupby("method", sort=False):
+            style = {**look[name], "marker": None}
+            axes.plot(mine["seconds"], losses.scale * mine["mean"], drawstyle="steps-post", **style)
+        axes.set(xscale="log", xlabel="seconds", ylabel=losses.heading(f"test {losses.title}"))
+        if len(late):
+            room = 0.05 * (late.quantile(0.8) - late.min()) or 1
+            axes.set_ylim(late.min() - room, late.quantile(0.8) + room)
+        axes.xaxis.set_major_formatter("{x:g}")
+    return figure
+
+
+def _table(curves: pd.DataFrame, seen: View) -> Table:
+    last = curves.groupby(["dataset", "method"], sort=False).last().reset_index()
+    rows = [
+        cells(
+            line["dataset"], line["method"], f"{line['workers']:.0f}", f"{line['end']:.1f}",
+            seen.losses.spread(line["mean"], line["std"]),
+        )
+        for line in last.to_dict("records")
+    ]  # fmt: skip
+    columns = ["data set", "method", "workers", "seconds", seen.losses.heading("test")]
+    note = "Means over repeats; the loss ± its standard deviation, at the end of the run."
+    caption = "How long a run takes with as many workers as its largest batch"
+    return Table("seconds", caption, columns, rows, last.drop(columns="seconds"), [note])
