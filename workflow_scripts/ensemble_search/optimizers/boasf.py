@@ -61,14 +61,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
 
     def planned(self, evaluations: int | None) -> "AdaptiveSuccessiveFiltering":
         """Set ``budget`` to the study's if it is null."""
-        if self.budget is not None:
-            return self
-        if evaluations is None:
-            raise UserError(
-                "budget: must be written out where the study's budget is in seconds: "
-                "about how many evaluations a search will make"
-            )
-        return self.model_copy(update={"budget": evaluations})
+        return per_algorithm.with_budget(self, evaluations)
 
     def check_space(self, space: Space) -> None:
         """Refuse designs, spaces without the arms, and budgets too small for them."""

@@ -1,15 +1,17 @@
 """Separate BOs of the algorithms of a space."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import Space
 
 ALGORITHM = "algorithm"
+Divider = TypeVar("Divider", bound=Optimizer)
 
 
 class ArmwiseBO(BayesianOptimization):
@@ -46,6 +48,18 @@ def check_algorithms(space: Space, advice: str) -> None:
             "optimizer: it divides the budget between the algorithms of a space, and "
             f"'{space.name}' has a single learner; {advice}"
         )
+
+
+def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
+    """Set the setting ``budget`` to the study's if it is null; see :meth:`Optimizer.planned`."""
+    if optimizer.budget is not None:
+        return optimizer
+    if evaluations is None:
+        raise UserError(
+            "budget: must be written out where the study's budget is in seconds: "
+            "about how many evaluations a search will make"
+        )
+    return optimizer.model_copy(update={"budget": evaluations})
 
 
 def algorithms(space: Space) -> list[str]:

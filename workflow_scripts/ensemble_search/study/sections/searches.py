@@ -33,8 +33,8 @@ def make(study: "Study", name: str):
         raise UserError(f"searches.{name}.{error}") from None
     if used and made.minimum_evaluations > (evaluations or math.inf):
         raise UserError(
-            f"budget.evaluations: {evaluations} is below what search '{name}' needs for its "
-            f"initial design and one suggestion, {made.minimum_evaluations}"
+            f"budget.evaluations: {evaluations} is below what search '{name}' needs, "
+            f"{made.minimum_evaluations}"
         )
     return made
 
