@@ -198,10 +198,13 @@ def test_pieces_compete_in_a_space_of_one_learner():
     assert Counter(s.why["origin"] for s in suggestions) == {"initial": 12, "parzen": 48}
 
 
-def made_study(amount: dict, space: str = "divbo", **settings) -> model.Study:
+def made_study(
+    amount: dict, space: str = "divbo", *, data: str = "iris", metric: str = "error", **settings
+) -> model.Study:
     content = {
         "study": "s",
-        "datasets": {"iris": {"sklearn": "iris"}},
+        "datasets": {data: {"sklearn": data}},
+        "metric": metric,
         "searches": {"s": {"optimizer": "boasf", **settings}},
         "ensembles": {"best": {"type": "best"}},
         "methods": {"S": {"search": "s", "ensemble": "best"}},
@@ -233,6 +236,14 @@ def test_mistakes_are_found_when_the_study_is_read(evaluations, space, settings,
     with pytest.raises(UserError, match=rf"^study: searches\.s\.{message}") as error:
         made_study(amount, space, **settings)
     assert "\n" not in str(error.value)
+
+
+def test_arms_are_those_of_the_task():
+    """A regression has ten algorithms."""
+    regression = {"data": "diabetes", "metric": "squared-error"}
+    assert made_study({"evaluations": 60}, **regression).searches["s"]["budget"] == 60
+    with pytest.raises(UserError, match="10 arms in 3 rounds; the smallest budget is 60"):
+        made_study({"evaluations": 59}, **regression)
 
 
 def test_the_budget_comes_from_the_study():
