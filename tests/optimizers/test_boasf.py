@@ -96,10 +96,21 @@ def test_the_turns_of_a_search_by_hand():
 
 
 def test_failures_are_left_out_and_arms_without_a_success_go():
-    """c has failed: with a reward of 0 it would be the worst, and b could survive."""
+    """c has failed: with a reward of 0 it would be the worst, and b would survive half the time."""
     optimizer = AdaptiveSuccessiveFiltering(budget=24)
-    past = evaluated("aaabbbcc", [0.2, 0.1, None, 0.4, 0.5, 0.45, None, None])
-    assert turn(optimizer, past) == (2, "a", {"a": 8})
+    for error in np.linspace(0.4, 0.41, 20):
+        past = evaluated("aaabbbcc", [0.2, 0.1, None, error, 0.5, 0.45, None, None])
+        assert turn(optimizer, past) == (2, "a", {"a": 8})
+
+
+def test_the_rewards_of_all_rounds_count():
+    """a and b are equal after round 1; in round 2 a is better, but b has more of round 1."""
+    optimizer = AdaptiveSuccessiveFiltering(budget=24, exploration=0.0)
+    first = [0.15, None, None, 0.15, 0.15, 0.15, 0.5, 0.5]
+    assert turn(optimizer, evaluated("aaabbbcc", first)) == (2, "a", {"a": 4, "b": 4})
+    second = [0.25] * 4 + [0.27] * 4
+    past = evaluated("aaabbbccaaaabbbb", first + second)
+    assert turn(optimizer, past) == (3, "b", {"b": 8})  # 0.2186 against 0.23
 
 
 def test_the_filter_has_the_probabilities_of_the_bounds():
