@@ -24,6 +24,9 @@ from ensemble_search.runtime import plugins
 NAMES = [
     "random",
     "tpe",
+    "boasf",
+    "hyperband",
+    "bohb",
     "bo",
     "rising-bandit",
     "ensemble-optimization",
@@ -33,7 +36,7 @@ NAMES = [
     "divbo:lightgbm-single",
     "divbo:forest-kernel",
 ]
-SETTINGS = {"rising-bandit": {"budget": 250}}
+SETTINGS = {"rising-bandit": {"budget": 250}, "boasf": {"budget": 250}}
 
 
 def made_history(space, size: int, samples: int, classes: int) -> History:

@@ -9,6 +9,7 @@ FAST = {"divbo": {"surrogate": "forest-kernel"}}  # where many suggestions are a
 SETTINGS = {  # so that a few evaluations are enough to get beyond the initial design
     "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
     "k-bo": {"initial": 2},
+    "boasf": {"budget": 18, "initial": 2},
     "k-dpp": {"batch": 9},
     "tpe": {"initial": 5},
     "neural-ensemble-search": {"population": 6},

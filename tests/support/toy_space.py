@@ -83,7 +83,8 @@ def search(optimizer, space, size: int, seed: int = 0) -> tuple[History, list]:
     for t in range(size):
         suggestion = optimizer.suggest(past, np.random.default_rng([seed, 0, t]))
         suggestions.append(suggestion)
-        rows = (*past.observations, observe(suggestion.configuration))
+        new = replace(observe(suggestion.configuration), fidelity=suggestion.fidelity)
+        rows = (*past.observations, new)
         past = History(space, LABELS, rows)
     return past, suggestions
 
@@ -105,5 +106,5 @@ def from_json(past: History, space) -> History:
     for o in past.observations:
         values = json.loads(json.dumps(dict(o.configuration)))
         prediction = None if o.prediction is None else o.prediction.copy()
-        rows.append(Observation(space.configuration(values), o.status, o.error, prediction))
+        rows.append(replace(o, configuration=space.configuration(values), prediction=prediction))
     return History(space, past.labels.copy(), tuple(rows))

@@ -180,8 +180,8 @@ class Optimizer(BaseModel, ABC):
     def check_space(self, space: Space) -> None:
         """Refuse a space that the optimizer cannot search.
 
-        Called when a study is read. Whether a space has conditions takes 0.5 s to find out, so that
-        is to be asked last.
+        Called when a study is read, before and after :meth:`planned`. Whether a space has
+        conditions takes 0.5 s to find out, so that is to be asked last.
 
         Raises
         ------

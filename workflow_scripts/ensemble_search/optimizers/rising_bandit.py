@@ -31,14 +31,7 @@ class RisingBandit(per_algorithm.ArmwiseBO):
 
     def planned(self, evaluations: int | None) -> "RisingBandit":
         """Set ``budget`` to the study's if it is null."""
-        if self.budget is not None:
-            return self
-        if evaluations is None:
-            raise UserError(
-                "budget: must be written out where the study's budget is in seconds: "
-                "about how many evaluations a search will make"
-            )
-        return self.model_copy(update={"budget": evaluations})
+        return per_algorithm.with_budget(self, evaluations)
 
     def needs_results(self, evaluations: int) -> bool:
         """Whether the initial design is complete or an algorithm may have been eliminated."""

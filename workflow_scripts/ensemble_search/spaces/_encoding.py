@@ -97,7 +97,7 @@ class Column:
                 domain = f"{kind} in [{self.lower:g}, {self.upper:g}]"
                 raise UserError(f"'{self.name}' must be {domain}, not {value!r}")
             number = float(value)
-        return float(self._entries(self._round(np.array([number], dtype=float)))[0])
+        return float(self.entries(np.array([number], dtype=float))[0])
 
     def values(self, entries: np.ndarray) -> list:
         """Return the values of entries as plain Python objects."""
@@ -117,16 +117,27 @@ class Column:
         else:
             lower, upper = self._ends
             numbers = self._unscale(lower + uniform * (upper - lower))
-        return self._entries(self._round(numbers))
+        return self.entries(numbers)
 
     def positions(self, entries: np.ndarray, shift: float = 0.0) -> np.ndarray:
         """Return where in [0, 1] :meth:`draw` has numbers, given by their entries.
 
         ``shift`` is added to the numbers: -0.5 and 0.5 give the ends of an integer's interval.
         """
+        return self.scaled(self._numbers(entries) + shift)
+
+    def scaled(self, numbers: np.ndarray) -> np.ndarray:
+        """Return where in [0, 1] :meth:`draw` has numbers."""
         lower, upper = self._ends
-        numbers = self._numbers(entries) + shift
         return ((np.log(numbers) if self.log else numbers) - lower) / (upper - lower)
+
+    def entries(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the entries of numbers, or of indices of categories, within the range."""
+        return self._entries(self._round(numbers))
+
+    def holds(self, entries: np.ndarray) -> np.ndarray:
+        """Return which entries can be drawn, bool: all, unless this is a piece of a range."""
+        return np.ones(len(entries), dtype=bool)
 
     def neighbours(
         self, entries: np.ndarray, size: int, spread: float, rng: np.random.Generator

@@ -56,6 +56,12 @@ class TableSpace(Space):
         except KeyError:
             raise UserError(f"the table has no configuration {dict(values)}") from None
 
+    def narrowed(self, columns: list[Column]) -> "TableSpace":
+        """See :meth:`Space.narrowed`; only the rows in the part are left."""
+        part = super().narrowed(columns)
+        part.rows, part._parts = part.rows[part.holds(part.rows)], {}
+        return part
+
     def sample_points(
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
     ) -> np.ndarray:

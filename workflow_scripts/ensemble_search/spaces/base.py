@@ -199,6 +199,21 @@ class Space(ABC):
         part.fixed = {**self.fixed, **fixed}
         return part
 
+    def narrowed(self, columns: list[Column]) -> "Space":
+        """Return the part of the space whose draws are from these columns, pieces of its own."""
+        part = copy.copy(self)
+        part.columns = columns
+        return part
+
+    def holds(self, points: np.ndarray) -> np.ndarray:
+        """Return which points are in this part of the space, bool, of shape (n,)."""
+        inside = np.ones(len(points), dtype=bool)
+        for i, entry in self._entries(self.fixed).items():
+            inside &= points[:, i] == entry
+        for i, column in enumerate(self.columns):
+            inside &= column.holds(points[:, i])
+        return inside
+
     def sample(
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
     ) -> list[Configuration]:

@@ -71,7 +71,7 @@ class Numbers:
             upper, lower = map(self._cumulative, ends)
             likelihood = upper - lower
         else:
-            z = (entries[:, None] - self.means) / self.deviations
+            z = (self.column.positions(entries)[:, None] - self.means) / self.deviations
             likelihood = np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * self.deviations)
         return np.log(likelihood @ self.weights / self._inside.sum())
 
@@ -100,12 +100,14 @@ def estimate(column: Column, entries: np.ndarray) -> Categories | Numbers:
     Returns
     -------
     estimate
-        For a category, the weighted counts, plus 1 for every category. For a number, a mixture of
-        Gaussians: the prior, with mean 1/2 and deviation 1, and one around every observation.
+        For a category, the weighted counts, plus 1 for every category that can be drawn. For a
+        number, a mixture of Gaussians: the prior, with mean 1/2 and deviation 1, and one around
+        every observation.
     """
     weights = recency(len(entries))
     if column.categorical:
-        counts = np.bincount(entries.astype(int), weights, minlength=len(column.choices)) + 1
+        legal = column.holds(np.arange(len(column.choices)))
+        counts = np.bincount(entries.astype(int), weights, minlength=len(legal)) + legal
         return Categories(counts / counts.sum())
     centres = column.positions(entries)
     deviations = bandwidths(centres)

@@ -1,15 +1,17 @@
 """Separate BOs of the algorithms of a space."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import Space
 
 ALGORITHM = "algorithm"
+Divider = TypeVar("Divider", bound=Optimizer)
 
 
 class ArmwiseBO(BayesianOptimization):
@@ -17,11 +19,7 @@ class ArmwiseBO(BayesianOptimization):
 
     def check_space(self, space: Space) -> None:
         """Refuse spaces of one learner, and designs: algorithms take turns from the beginning."""
-        if not space.has_algorithms:
-            raise UserError(
-                "optimizer: it divides the budget between the algorithms of a space, and "
-                f"'{space.name}' has a single learner; take bo"
-            )
+        check_algorithms(space, "take bo")
         if self.design != "random":
             raise UserError(f"design: must be random: the algorithms take turns, not {self.design}")
         super().check_space(space)
@@ -35,6 +33,33 @@ class ArmwiseBO(BayesianOptimization):
         if suggestion.configuration in history.seen:
             return Suggestion(random_new(history, rng), {"origin": "fallback"})
         return suggestion
+
+
+def check_algorithms(space: Space, advice: str) -> None:
+    """Refuse spaces of one learner.
+
+    Raises
+    ------
+    UserError
+        For :meth:`Optimizer.check_space`, with what to do instead.
+    """
+    if not space.has_algorithms:
+        raise UserError(
+            "optimizer: it divides the budget between the algorithms of a space, and "
+            f"'{space.name}' has a single learner; {advice}"
+        )
+
+
+def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
+    """Set the setting ``budget`` to the study's if it is null; see :meth:`Optimizer.planned`."""
+    if optimizer.budget is not None:
+        return optimizer
+    if evaluations is None:
+        raise UserError(
+            "budget: must be written out where the study's budget is in seconds: "
+            "about how many evaluations a search will make"
+        )
+    return optimizer.model_copy(update={"budget": evaluations})
 
 
 def algorithms(space: Space) -> list[str]:
@@ -53,6 +78,11 @@ def algorithms(space: Space) -> list[str]:
 
 def part(history: History, algorithm: str) -> History:
     """Return the history of an algorithm's evaluations in its part of the space."""
-    space = history.space.restricted({ALGORITHM: algorithm})
-    rows = (o for o in history.observations if o.configuration[ALGORITHM] == algorithm)
-    return replace(history, space=space, observations=tuple(rows))
+    return inside(history, history.space.restricted({ALGORITHM: algorithm}))
+
+
+def inside(history: History, part: Space) -> History:
+    """Return the history of the evaluations in a part of the space."""
+    held = part.holds(history.space.points([o.configuration for o in history.observations]))
+    rows = (o for o, own in zip(history.observations, held, strict=True) if own)
+    return replace(history, space=part, observations=tuple(rows))

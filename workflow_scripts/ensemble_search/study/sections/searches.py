@@ -9,7 +9,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.sections.base import check_task, mistakes
 
 if TYPE_CHECKING:
-    from ensemble_search.optimizers.base import Optimizer
+    from ensemble_search.spaces.base import Space
     from ensemble_search.study.model import Study
 
 #: The folder of the plugins, and the key that names one.
@@ -20,36 +20,31 @@ def make(study: "Study", name: str):
     """Create the optimizer of a search; one that a method uses is told the budget."""
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
-    _check_space(made, study, f"searches.{name}")
-    if name not in study.used("search"):
-        return made
-    evaluations = study.budget.evaluations
+    used, evaluations = name in study.used("search"), study.budget.evaluations
+    space = _space(study)
     try:
-        made = made.planned(evaluations)
+        if space:
+            made.check_space(space)
+        if used:
+            made = made.planned(evaluations)
+        if space:
+            made.check_space(space)
     except UserError as error:
         raise UserError(f"searches.{name}.{error}") from None
-    if made.minimum_evaluations > (evaluations or math.inf):
+    if used and made.minimum_evaluations > (evaluations or math.inf):
         raise UserError(
-            f"budget.evaluations: {evaluations} is below what search '{name}' needs for its "
-            f"initial design and one suggestion, {made.minimum_evaluations}"
+            f"budget.evaluations: {evaluations} is below what search '{name}' needs, "
+            f"{made.minimum_evaluations}"
         )
     return made
 
 
-def _check_space(made: "Optimizer", study: "Study", where: str) -> None:
-    """Check that an optimizer suits the space, unless that does not exist.
-
-    Raises
-    ------
-    UserError
-        Naming the setting.
-    """
+def _space(study: "Study") -> "Space | None":
+    """Return the space in the form for the task, if there is one; None if the name is unknown."""
     if study.space not in plugins.available("spaces"):
-        return
-    try:
-        made.check_space(plugins.load("spaces", study.space)())
-    except UserError as error:
-        raise UserError(f"{where}.{error}") from None
+        return None
+    space = plugins.load("spaces", study.space)()
+    return space.for_task(study.task) if study.task in space.tasks else space
 
 
 def problems(study: "Study") -> Iterator[str]:

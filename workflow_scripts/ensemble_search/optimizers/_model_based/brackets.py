@@ -1,0 +1,147 @@
+"""Successive halving (Jamieson & Talwalkar, 2016) and Hyperband's brackets (Li et al., 2018)."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+from math import log
+
+import numpy as np
+from pydantic import Field, ValidationInfo, field_validator
+
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+
+
+@dataclass(frozen=True)
+class Rung:
+    """What is evaluated at one fidelity: ``size`` configurations, the best of the rung before."""
+
+    size: int
+    fidelity: float
+
+
+Bracket = Sequence[Rung]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an evaluation is in the schedule.
+
+    Attributes
+    ----------
+    bracket, rung
+        Their numbers, from 0; brackets are counted over all rounds of the schedule.
+    index
+        Of the evaluation in its rung, from 0.
+    fidelity
+        Of the rung.
+    before
+        The evaluations of the rung before, which promotions are from; empty for rung 0.
+    """
+
+    bracket: int
+    rung: int
+    index: int
+    fidelity: float
+    before: range
+
+
+def brackets(eta: int, deepest: int) -> list[Bracket]:
+    """List Hyperband's brackets, the one with the most configurations first (JMLR, Algorithm 1).
+
+    Parameters
+    ----------
+    eta
+        One in ``eta`` configurations is promoted.
+    deepest
+        Promotions of the first bracket; the others have one less each, down to 0.
+    """
+    return [
+        [
+            Rung(-(-(deepest + 1) * eta**s // (s + 1)) // eta**i, 1 / eta ** (s - i))
+            for i in range(s + 1)
+        ]
+        for s in range(deepest, -1, -1)
+    ]
+
+
+def place(schedule: Sequence[Bracket], evaluations: int) -> Place:
+    """Return the place of the next evaluation; the schedule is repeated without end."""
+    begin = 0
+    for number, bracket in enumerate(cycle(schedule)):
+        before = range(0)
+        for i, rung in enumerate(bracket):
+            if evaluations < begin + rung.size:
+                return Place(number, i, evaluations - begin, rung.fidelity, before)
+            before = range(begin, begin + rung.size)
+            begin += rung.size
+    raise ValueError("the schedule is empty")
+
+
+class BracketOptimizer(Optimizer):
+    """Base of searches in brackets, whose places depend on the number of evaluations alone."""
+
+    eta: int = Field(3, ge=2, le=100, description="One in eta configurations is promoted.")
+    smallest: float = Field(
+        1 / 27,
+        ge=0.001,
+        lt=1,
+        validate_default=True,
+        description="No fidelity is smaller; fidelities are powers of 1 / eta.",
+    )
+
+    @field_validator("smallest")
+    @classmethod
+    def _promotes(cls, smallest: float, info: ValidationInfo) -> float:
+        if "eta" in info.data and smallest > 1 / info.data["eta"]:
+            raise ValueError("must be at most 1 / eta, or nothing is promoted")
+        return smallest
+
+    @property
+    def minimum_evaluations(self) -> int:
+        """The first bracket, at whose end a configuration is fitted on all rows."""
+        return sum(rung.size for rung in self.schedule[0])
+
+    @property
+    def deepest(self) -> int:
+        """Promotions from the smallest fidelity to 1."""
+        return int(log(1 / self.smallest, self.eta) + 1e-9)
+
+    @property
+    @abstractmethod
+    def schedule(self) -> Sequence[Bracket]:
+        """The brackets, which are repeated without end."""
+
+    def fresh(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest a configuration of a bracket's first rung: a uniform draw."""
+        return Suggestion(random_new(history, rng), {"origin": "random"})
+
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the next evaluation is the first that the rung before is needed for."""
+        here = place(self.schedule, evaluations)
+        return here.rung > 0 and here.index == 0
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest a new configuration, or promote one from the rung before.
+
+        Those with the lowest errors are promoted, of equal ones the oldest. Failed ones are not:
+        if too few have succeeded, uniform draws take their places.
+        """
+        here = place(self.schedule, len(history))
+        if here.rung == 0:
+            found = self.fresh(history, rng)
+        elif here.index < len(ranked := _ranked(history, here.before)):
+            row = ranked[here.index]
+            found = Suggestion(
+                history.observations[row].configuration, {"origin": "promoted", "from": row}
+            )
+        else:
+            found = BracketOptimizer.fresh(self, history, rng)
+        why = {**found.why, "bracket": here.bracket + 1, "rung": here.rung + 1}
+        return replace(found, why=why, fidelity=here.fidelity)
+
+
+def _ranked(history: History, rows: range) -> list[int]:
+    """Sort the successes among some evaluations by their errors."""
+    succeeded = [i for i in history.ok.tolist() if i in rows]
+    return sorted(succeeded, key=lambda i: history.observations[i].error)

@@ -1,0 +1,229 @@
+"""Bayesian optimization via adaptive successive filtering (Zhu, Yan, Gao et al., 2020)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain, islice, pairwise, repeat
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from ensemble_search.optimizers._model_based import per_algorithm
+from ensemble_search.optimizers._model_based.acquisition import settled
+from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.optimizers.tpe import TreeParzenEstimator
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces import _pieces
+from ensemble_search.spaces.base import Space
+
+#: Evaluations of an arm in the first round, at least: fewer have no standard deviation.
+LEAST = 2
+
+
+class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
+    """One TPE per arm, in rounds of shares; after a round, arms are filtered at random.
+
+    The rewards of an arm are the accuracies of all its successes, failed evaluations are left out.
+    Its upper bound is their mean + ``exploration`` * their standard deviation / sqrt(number), or /
+    log2(number + 2), as in the authors' code. After a round, an arm survives with the probability
+    (its bound - lowest) / (highest - lowest). Those without a success go, unless none has one; all
+    survive if all bounds are equal. Every arm has the same share of the first round; shares of the
+    others follow the softmax of the bounds over ``temperature``.
+
+    A share is spent by the TPE of the arm, which sees what the arm has evaluated in all rounds. The
+    other settings are those of every TPE. Random numbers of the filter are seeded by the errors.
+    """
+
+    initial: int = Field(10, ge=1, description="Random evaluations of an arm, before its model.")
+    rounds: int = Field(3, ge=1, le=100, description="Rounds that divide the budget equally.")
+    exploration: float = Field(2.0, ge=0, le=1000, description="Weight of the deviation.")
+    bonus: Literal["sqrt", "log2"] = Field(
+        "sqrt", description="What divides the deviation: sqrt(n), or log2(n + 2)."
+    )
+    temperature: float = Field(
+        1.0, gt=0, le=1000, description="Of the softmax; smaller: less equal shares."
+    )
+    arms: Literal["algorithm"] | dict[Literal["pieces"], int] = Field(
+        "algorithm",
+        description="What competes: algorithms, or {pieces: k}, the Cartesian product of k equal "
+        "pieces of every hyperparameter's range.",
+    )
+    budget: int | None = Field(
+        None, ge=1, description="Evaluations in all rounds (default: the study's budget)."
+    )
+
+    @field_validator("arms", mode="wrap")
+    @classmethod
+    def _known(cls, arms, check):
+        number = arms.get("pieces") if isinstance(arms, dict) and len(arms) == 1 else None
+        if arms == "algorithm" or (type(number) is int and 2 <= number <= 10):
+            return check(arms)
+        raise ValueError("must be 'algorithm', or {pieces: k} with an integer k from 2 to 10")
+
+    def planned(self, evaluations: int | None) -> "AdaptiveSuccessiveFiltering":
+        """Set ``budget`` to the study's if it is null."""
+        return per_algorithm.with_budget(self, evaluations)
+
+    def check_space(self, space: Space) -> None:
+        """Refuse designs, spaces without the arms, and budgets too small for them."""
+        if self.design != "random":
+            raise UserError(f"design: must be random: the arms take turns, not {self.design}")
+        if self.arms == "algorithm":
+            per_algorithm.check_algorithms(space, "take tpe, or arms: {pieces: 2}")
+            self._check_budget(len(per_algorithm.algorithms(space)))
+            return
+        number = self.arms["pieces"]
+        try:
+            _pieces.check(space, number)
+        except UserError as error:
+            raise UserError(f"arms: {error}") from None
+        self._check_budget(number ** len(_pieces.varied(space)))
+
+    def _check_budget(self, arms: int) -> None:
+        needed = LEAST * arms * self.rounds
+        if self.budget is not None and self.budget < needed:
+            raise UserError(
+                f"budget: {self.budget} evaluations are too few for {arms} arms in {self.rounds} "
+                f"rounds; the smallest budget is {needed}, {LEAST} per arm and round"
+            )
+
+    def parts(self, space: Space) -> dict[str, Space]:
+        """Return the parts of the space that belong to the arms, by name."""
+        if self.arms == "algorithm":
+            names = per_algorithm.algorithms(space)
+            return {name: space.restricted({per_algorithm.ALGORITHM: name}) for name in names}
+        return _pieces.cut(space, self.arms["pieces"])
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Begin and end of every round, without end: after the last one, more of its size come."""
+        if self.budget is None:
+            raise UserError("boasf needs the setting 'budget', the evaluations in all")
+        self._check_budget(1)
+        sizes = allocate(np.ones(self.rounds), self.budget).tolist()
+        ends = accumulate(chain(sizes, repeat(sizes[-1])), initial=0)
+        return pairwise(ends)
+
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether the first arm's random evaluations, or the first round, are over."""
+        return evaluations >= min(self.initial, next(self.spans())[1])
+
+    def plan(
+        self, history: History, generators: Iterator[np.random.Generator]
+    ) -> Iterator[Suggestion]:
+        """Plan as TPE does, at most to the end of the round."""
+        end = next(end for _, end in self.spans() if end > len(history))
+        yield from islice(super().plan(history, generators), end - len(history))
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest what the TPE of the arm whose turn it is would evaluate next."""
+        parts = self.parts(history.space)
+        self._check_budget(len(parts))
+        number, arm, shares = self.turn(history, list(parts.values()))
+        names = list(parts)
+        why = {
+            "round": number,
+            "arm": names[arm],
+            "surviving": [names[i] for i in shares],
+            "shares": {names[i]: share for i, share in shares.items()},
+        }
+        own = per_algorithm.inside(history, parts[names[arm]])
+        suggestion = super().suggest(own, rng)
+        if suggestion.configuration in history.seen:  # the arm is used up
+            suggestion = Suggestion(random_new(history, rng), {"origin": "fallback"})
+        return Suggestion(suggestion.configuration, {**suggestion.why, **why})
+
+    def turn(self, history: History, parts: Sequence[Space]) -> tuple[int, int, dict[int, int]]:
+        """Replay the rounds.
+
+        Parameters
+        ----------
+        parts
+            The arms' parts of the space.
+
+        Returns
+        -------
+        number
+            Of the round, from 1.
+        arm
+            The index of the arm whose turn it is.
+        shares
+            Evaluations of the round, by the index of the surviving arm, in order.
+        """
+        points = history.space.points([o.configuration for o in history.observations])
+        worst = history.problem.metric.worst
+        errors = np.full(len(history), worst)
+        errors[history.ok] = [min(history.observations[i].error, worst) for i in history.ok]
+        ok = np.isin(np.arange(len(history)), history.ok)
+        owned = [part.holds(points) & ok for part in parts]
+        surviving, weights = np.arange(len(parts)), np.ones(len(parts))
+        for number, (begin, end) in enumerate(self.spans(), start=1):
+            shares = allocate(weights, end - begin)
+            if len(history) < end:
+                spent = np.cumsum(shares)
+                arm = surviving[np.searchsorted(spent, len(history) - begin, side="right")]
+                found = dict(zip(surviving.tolist(), shares.tolist(), strict=True))
+                return number, int(arm), found
+            rewards = 1 - errors[:end] / worst
+            bounds = settled([self.bound(rewards[owned[arm][:end]]) for arm in surviving])
+            kept = drawn(errors[:end], len(bounds)) < survival(bounds)
+            surviving, weights = surviving[kept], softmax(bounds[kept] / self.temperature)
+        raise AssertionError("rounds have no end")
+
+    def bound(self, rewards: np.ndarray) -> float:
+        """Return the upper bound of an arm with these rewards; -inf if there is none."""
+        if not len(rewards):
+            return -np.inf
+        divisor = np.sqrt(len(rewards)) if self.bonus == "sqrt" else np.log2(len(rewards) + 2)
+        return float(rewards.mean() + self.exploration * rewards.std() / divisor)
+
+
+def allocate(weights: np.ndarray, total: int) -> np.ndarray:
+    """Divide evaluations in proportion to weights, by largest remainders; of equal ones the first.
+
+    Parameters
+    ----------
+    weights
+        Of shape (n,).
+    total
+        Number of evaluations.
+
+    Returns
+    -------
+    shares
+        int, of shape (n,), of sum ``total``.
+    """
+    quotas = np.round(weights / weights.sum() * total, 9)
+    shares = np.floor(quotas).astype(int)
+    first = np.argsort(shares - quotas, kind="stable")[: total - shares.sum()]
+    shares[first] += 1
+    return shares
+
+
+def survival(bounds: np.ndarray) -> np.ndarray:
+    """Return the probabilities with which arms survive, of shape (n,).
+
+    Parameters
+    ----------
+    bounds
+        Upper bounds, -inf for arms without a success, of shape (n,).
+    """
+    known = np.isfinite(bounds)
+    if not known.any():
+        return np.ones(len(bounds))
+    low, high = bounds[known].min(), bounds[known].max()
+    return np.where(known, (bounds - low) / (high - low) if high > low else 1.0, 0.0)
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    """Return weights in proportion to exp(value), of shape (n,); equal ones where all are -inf."""
+    return np.exp(values - values.max()) if np.isfinite(values.max()) else np.ones(len(values))
+
+
+def drawn(errors: np.ndarray, size: int) -> np.ndarray:
+    """Draw uniform numbers, of shape (size,): the same whenever the filter is recomputed.
+
+    Parameters
+    ----------
+    errors
+        Of all evaluations up to the end of the round, of shape (n,): the seed.
+    """
+    return np.random.default_rng(errors.astype(np.float32).view(np.uint32)).random(size)

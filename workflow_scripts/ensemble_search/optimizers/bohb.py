@@ -1,0 +1,117 @@
+"""BOHB: Hyperband with a model (Falkner et al., ICML 2018)."""
+
+import numpy as np
+from pydantic import Field
+
+from ensemble_search.optimizers._model_based.acquisition import settled
+from ensemble_search.optimizers._model_based.brackets import place
+from ensemble_search.optimizers._model_based.kernel_density import KernelDensity
+from ensemble_search.optimizers.base import PENDING, History, Suggestion
+from ensemble_search.optimizers.hyperband import Hyperband
+from ensemble_search.spaces.base import Space
+
+
+class ModelBasedHyperband(Hyperband):
+    """Hyperband whose brackets begin with configurations that resemble the best so far.
+
+    The model is of the evaluations at the largest fidelity that has ``points`` + 2 of them and a
+    success. One kernel density estimate, l, is of the best ones, a share ``good`` of them but at
+    least ``points``; another one, g, of the others, but at least of the ``points`` worst. Of
+    ``candidates`` draws around the best ones, the one with the largest l / g is suggested. With the
+    probability ``interleave``, or without a model, it is a random configuration.
+    """
+
+    interleave: float = Field(
+        1 / 3, ge=0, le=1, description="Probability of a random configuration."
+    )
+    points: int | None = Field(
+        None,
+        ge=2,
+        description="Fewest observations of a density (default: hyperparameters + 1).",
+    )
+    good: float = Field(0.15, gt=0, lt=1, description="Share of the best evaluations.")
+    candidates: int = Field(64, ge=1, description="Draws that one is chosen from.")
+    factor: float = Field(
+        3.0, gt=0, le=1000, description="Width of the draws over that of the kernels."
+    )
+    floor: float = Field(1e-3, gt=0, le=1, description="Smallest bandwidth.")
+
+    def needs_results(self, evaluations: int) -> bool:
+        """Whether a model may be needed, or the rung before."""
+        return super().needs_results(evaluations) or place(self.schedule, evaluations).rung == 0
+
+    def fresh(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest the best candidate of the model, or a uniform draw."""
+        chance = rng.random()
+        if chance < self.interleave or (rows := self.modelled(history)) is None:
+            return super().fresh(history, rng)
+        space = history.space
+        n_good = max(self.least(space), int(self.good * len(rows)))
+        n_bad = max(self.least(space), len(rows) - n_good)
+        observed = scaled(space, [history.observations[i].configuration for i in rows])
+        likely, unlikely = (
+            KernelDensity.of(filled(space, part, rng), space.categories, self.floor)
+            for part in (observed[:n_good], observed[-n_bad:])
+        )
+        draws = likely.draw(self.candidates, self.factor, rng)
+        ratio = settled(likely.log_density(draws) - unlikely.log_density(draws))
+        for i, column in enumerate(space.columns):
+            if not column.categorical:
+                draws[:, i] = column.draw(draws[:, i])
+        for row in np.argsort(-ratio, kind="stable"):
+            point = space.compose(draws[row].__getitem__)
+            found = None if point is None else space.nearest_new(point, history.seen)
+            if found is not None:
+                share = history.observations[rows[0]].fidelity
+                return Suggestion(found, {"origin": "density", "model": share, "good": n_good})
+        return super().fresh(history, rng)
+
+    def least(self, space: Space) -> int:
+        """Return how many observations a density needs."""
+        return self.points or len(space.columns) + 1
+
+    def modelled(self, history: History) -> list[int] | None:
+        """Return the evaluations to model, from the best to the worst; None if there are too few.
+
+        Failed ones are the worst, pending ones left out.
+        """
+        ok = set(history.ok.tolist())
+        finished = [i for i, o in enumerate(history.observations) if o.status != PENDING]
+        for share in sorted({history.observations[i].fidelity for i in finished}, reverse=True):
+            rows = [i for i in finished if history.observations[i].fidelity == share]
+            if len(rows) >= self.least(history.space) + 2 and ok & set(rows):
+                failed = np.inf
+                return sorted(
+                    rows, key=lambda i: history.observations[i].error if i in ok else failed
+                )
+        return None
+
+
+def scaled(space: Space, configurations) -> np.ndarray:
+    """Return points with numbers where draws have them in [0, 1]; NaN if inactive."""
+    points = space.points(configurations)
+    for i, column in enumerate(space.columns):
+        if not column.categorical:
+            active = ~np.isnan(points[:, i])
+            points[active, i] = column.positions(points[active, i])
+    return points
+
+
+def filled(space: Space, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Replace inactive entries by those of random other points, or uniform draws if none has one.
+
+    Parameters
+    ----------
+    points
+        See :func:`scaled`; of shape (n, n_hyperparameters).
+    """
+    points = points.copy()
+    for i, size in enumerate(space.categories):
+        missing = np.isnan(points[:, i])
+        known = points[~missing, i]
+        if len(known):
+            points[missing, i] = rng.choice(known, missing.sum())
+        else:
+            uniform = rng.random(missing.sum())
+            points[missing, i] = np.floor(uniform * size) if size else uniform
+    return points

@@ -1,0 +1,120 @@
+"""Spaces cut into pieces: parts in which every hyperparameter keeps to a part of its range."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._encoding import Column
+from ensemble_search.spaces.base import Space
+
+
+@dataclass(frozen=True)
+class Piece(Column):
+    """A hyperparameter that is drawn from a part of its range; its entries are the same.
+
+    Attributes
+    ----------
+    number
+        Of the piece, from 1.
+    low, high
+        Ends of the part of [0, 1] that the whole range would be drawn from.
+    first, last
+        Lowest and highest entry.
+    open
+        Whether the last entry belongs to the next piece.
+    """
+
+    number: int = 1
+    low: float = 0.0
+    high: float = 1.0
+    first: float = 0.0
+    last: float = 1.0
+    open: bool = False
+
+    def draw(self, uniform: np.ndarray) -> np.ndarray:
+        """See :meth:`Column.draw`."""
+        entries = super().draw(self.low + uniform * (self.high - self.low))
+        return np.clip(entries, self.first, self.last) if self.whole else entries
+
+    def positions(self, entries: np.ndarray, shift: float = 0.0) -> np.ndarray:
+        """See :meth:`Column.positions`."""
+        return (super().positions(entries, shift) - self.low) / (self.high - self.low)
+
+    def holds(self, entries: np.ndarray) -> np.ndarray:
+        """See :meth:`Column.holds`."""
+        below = entries < self.last if self.open else entries <= self.last
+        return (self.first <= entries) & below
+
+
+def varied(space: Space) -> list[Column]:
+    """List the hyperparameters that have more than one value."""
+    return [column for column in space.columns if column.upper > column.lower]
+
+
+def check(space: Space, number: int) -> None:
+    """Refuse to cut a space that has conditions, or values too few.
+
+    Raises
+    ------
+    UserError
+        In one line, that follows the name of a setting.
+    """
+    for column in varied(space):
+        size = int(column.upper - column.lower) + 1
+        if column.whole and size < number:
+            raise UserError(f"{number} pieces of '{column.name}', which has {size} values")
+    if space.conditional or space.configspace.forbidden_clauses:
+        raise UserError(
+            "pieces need a space without conditions and forbidden combinations, and "
+            f"'{space.name}' has some"
+        )
+
+
+def cut(space: Space, number: int) -> dict[str, Space]:
+    """Cut every range into equal pieces; return the Cartesian product, by the numbers of pieces.
+
+    Ranges are cut as they are, those in log scale too, whose draws stay in log scale. Categories
+    and integers are cut between them, into parts of as many as the others or, the first ones, one
+    more. What has one value is left as it is.
+
+    Parameters
+    ----------
+    space
+        See :func:`check`.
+    number
+        Of the pieces, at least 2.
+    """
+    names = {column.name for column in varied(space)}
+    parts = [_pieces(c, number) if c.name in names else [c] for c in space.columns]
+    return {
+        ", ".join(f"{c.name} {c.number}" for c in columns if isinstance(c, Piece)): space.narrowed(
+            list(columns)
+        )
+        for columns in product(*parts)
+    }
+
+
+def _pieces(column: Column, number: int) -> list[Column]:
+    """Cut a range."""
+    if column.whole:
+        size = column.upper - column.lower + 1
+        ends = column.lower - 0.5 + np.ceil(np.arange(number + 1) * size / number)
+    else:
+        ends = np.linspace(column.lower, column.upper, number + 1)
+    margin = 0.5 if column.whole else 0.0
+    first, last = column.entries(ends[:-1] + margin), column.entries(ends[1:] - margin)
+    scaled = column.scaled(ends)
+    return [
+        Piece(
+            **vars(column),
+            number=i + 1,
+            low=float(scaled[i]),
+            high=float(scaled[i + 1]),
+            first=float(first[i]),
+            last=float(last[i]),
+            open=not column.whole and i + 1 < number,
+        )
+        for i in range(number)
+    ]
