@@ -115,6 +115,11 @@ class Own:
                 generators = (generator([number, 0], t) for t in count(len(history)))
                 plan = iter(self.optimizer.plan(history, generators))
                 suggestion = next(plan)
+            if suggestion.fidelity < 1:
+                raise UserError(
+                    f"--search {self.name}: it asks for a part of the training rows, which these "
+                    "objectives do not have"
+                )
             return suggestion.configuration, time.process_time() - start
 
         with set_spread(self.spread):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
 
 #: Points of time of a curve.
 POINTS = 60
@@ -40,13 +41,21 @@ def side_by_side(study: Mapping[str, Any], evaluations: int) -> dict[str, list[i
 
     Random search and random initial designs alone do not count.
     """
-    sizes = {name: batches(settings, evaluations) for name, settings in study["searches"].items()}
+    sizes = {name: _sizes(settings, evaluations) for name, settings in study["searches"].items()}
     designs = [
         name
         for name, settings in study["searches"].items()
         if max(sizes[name][1:], default=0) > 1 or settings["optimizer"] in ("k-dpp", "sobol")
     ]
     return sizes if designs else {}
+
+
+def _sizes(settings: Mapping[str, Any], evaluations: int) -> list[int]:
+    """Return the batches; one by one where the optimizer is not there any more."""
+    try:
+        return batches(settings, evaluations)
+    except UserError:
+        return [1] * evaluations
 
 
 def ends(suggest: np.ndarray, fit: np.ndarray, sizes: list[int]) -> np.ndarray:
