@@ -17,6 +17,7 @@ include: "rules/ensemble.smk"
 include: "rules/surrogate.smk"
 include: "rules/spread.smk"
 include: "rules/autogluon.smk"
+include: "rules/deliver.smk"
 include: "rules/report.smk"
 include: "rules/manifest.smk"
 
@@ -32,6 +33,7 @@ rule all:
         SURROGATES,
         SPREADS,
         TABLES,
+        DELIVERED,
 
 
 onstart:
@@ -42,6 +44,8 @@ onstart:
 onsuccess:
     if (RESULTS / "report/index.html").exists():
         print(f"\nThe report: {RESULTS / 'report/index.html'}")
+    for folder in DELIVERED:
+        print(f"An ensemble to use: {folder / 'card.html'}")
 
 
 onerror:

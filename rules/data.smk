@@ -50,6 +50,7 @@ rule split:
     output:
         inputs=f"results/{{study}}/{layout.SPLIT}/inputs.npz",
         labels=f"results/{{study}}/{layout.SPLIT}/test_labels.npy",
+        preparation=f"results/{{study}}/{layout.SPLIT}/preparation.json",
         json=f"results/{{study}}/{layout.SPLIT}/split.json",
     log:
         f"results/{{study}}/{layout.log('split', layout.SPLIT)}",

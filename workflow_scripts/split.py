@@ -9,7 +9,7 @@ from ensemble_search.runtime.errors import UserError, run
 
 
 def main() -> None:
-    """Read ``--dataset``; write inputs.npz, test_labels.npy and split.json into ``--output``."""
+    """Read ``--dataset``; write the files of a split into ``--output``."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--dataset", required=True, type=Path, help="folder that fetch.py wrote")
     parser.add_argument("--output", required=True, type=Path, help="folder to write into")

@@ -75,7 +75,8 @@ def test_preparation_by_hand():
             "same": pd.Series(["y", "x"], dtype="str"),
         }
     )
-    X, features, categorical, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    X, prepared, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    features, categorical = np.array(prepared.features), prepared.categorical
     assert features.tolist() == ["number", "flag", "colour=blue", "colour=red"]
     assert categorical.tolist() == [False, True, True, True]
     # The median of 1, 2, 9, 4 is 3; a missing flag is True, a missing colour red.
@@ -104,7 +105,8 @@ def test_many_whole_numbers_are_codes(distinct, numeric):
         "train": pd.DataFrame({"code": codes}),
         "test": pd.DataFrame({"code": pd.Series(["7", "unknown", None], dtype="str")}),
     }
-    X, features, categorical, _ = prepare.prepare(parts, {"code": "categorical"})
+    X, prepared, _ = prepare.prepare(parts, {"code": "categorical"})
+    features, categorical = np.array(prepared.features), prepared.categorical
     if numeric:
         assert features.tolist() == ["code"]
         assert categorical.tolist() == [False]
@@ -130,7 +132,8 @@ def test_dates_become_numbers():
     test = pd.DataFrame({"d": pd.to_datetime([None]), "s": pd.to_datetime(["1969-12-31 12:00"]),
                          "b": [True]})  # fmt: skip
     kinds = {"b": "boolean", "d": "date", "s": "date"}
-    X, features, categorical, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    X, prepared, dropped = prepare.prepare({"train": train, "test": test}, kinds)
+    features, categorical = np.array(prepared.features), prepared.categorical
     assert features.tolist() == [
         *("d.year", "d.month", "d.day", "d.weekday", "d.hour", "d.days"),
         *("s.year", "s.month", "s.day", "s.weekday", "s.days", "b"),
@@ -186,11 +189,9 @@ def test_the_rule_of_distinct_values_counts_values_only():
     values = pd.Series([*"abcdefgh", "a", "b", *[None] * 90], dtype="str")
     number = pd.Series(range(100), dtype="float64")
     frame = pd.DataFrame({"c": values, "x": number})
-    _, features, _, dropped = prepare.prepare(
-        {"train": frame}, {"c": "categorical", "x": "numeric"}
-    )
+    _, prepared, dropped = prepare.prepare({"train": frame}, {"c": "categorical", "x": "numeric"})
     assert dropped == {"c": "8 of 10 values are distinct"}
-    assert features.tolist() == ["x"]
+    assert prepared.features == ["x"]
 
 
 def test_nothing_left_is_said():
@@ -283,7 +284,7 @@ def test_the_script_writes_what_the_searches_read(dataset, tmp_path):
         done = run_split(dataset, tmp_path / folder)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
-    names = ["inputs.npz", "split.json", "test_labels.npy"]
+    names = ["inputs.npz", "preparation.json", "split.json", "test_labels.npy"]
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == names
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

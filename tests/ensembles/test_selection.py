@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ensemble_search.ensembles.base import RESOLUTION, Members, Pool
+from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.problems.combination import RESOLUTION
 from ensemble_search.ensembles.greedy import running_sums
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, paths, select

@@ -8,6 +8,7 @@ import functools
 import itertools
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,36 @@ class Jobs:
         if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
             return ""
         return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})
+
+    def deliver(self, dataset: str) -> str:
+        """Say what is delivered for a data set."""
+        study, settings = self.study, self.study.deliver
+        method = study.methods[settings.method]
+        about = {
+            "study": study.study,
+            "dataset": dataset,
+            "method": settings.method,
+            "metric": study.metric,
+            "command": f"snakemake --cores 2 --configfile {shlex.quote(self.file)}",
+        }
+        return _json(
+            {
+                "deliver": settings.model_dump(exclude={"datasets", "method"}),
+                "ensemble": study.ensembles[method.ensemble],
+                "space": study.space,
+                "limits": study.limits.model_dump(),
+                "seed": settings.repeat,
+                "about": about,
+            }
+        )
+
+    def deliver_code(self) -> str:
+        """Version of the code of a delivery."""
+        method = self.study.methods[self.study.deliver.method]
+        parts = ("spaces", self.study.space), ("metrics", self.study.metric)
+        made = ensembles.make(self.study, method.ensemble)
+        modules = [plugins.module_name(*part) for part in parts]
+        return code_version("deliver", "predict", type(made).__module__, *made.modules, *modules)
 
     def configurations(self, dataset: str) -> str:
         """Say which random configurations the surrogates are evaluated on: a search's job."""

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import prepare, readings
+from ensemble_search.data import preparation, prepare, readings
+from ensemble_search.data.preparation import short
 from ensemble_search.runtime.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,10 +38,17 @@ class Column:
         Data set and column, for errors.
     notes
         Notes for people are appended here.
+
+    Attributes
+    ----------
+    read
+        How its values are read (``preparation.Numbers.read``), if its kind does not say it; set by
+        :meth:`typed`.
     """
 
     def __init__(self, name: str, values: "pd.Series", role: str | None, what: str, notes: list):
         self.name, self.values, self.role, self.what, self.notes = name, values, role, what, notes
+        self.read: str | None = None
 
     def typed(self) -> "tuple[str, pd.Series] | str":
         """Return kind and values, or the reason why the column is dropped.
@@ -61,13 +69,18 @@ class Column:
             case "categorical" if kind == "date":
                 return "categorical", text(values.dt.strftime("%Y-%m-%dT%H:%M:%S"))
             case "categorical":
+                read = {"numeric": preparation.FROM_NUMBERS, "boolean": preparation.FROM_BOOLEANS}
+                self.read = read.get(kind)
                 return "categorical", text(values)
             case "numeric" if kind == "date":
-                return "numeric", prepare.days(values)
+                self.read = preparation.DAYS
+                elapsed = preparation.days(values.to_numpy("datetime64[us]"))
+                return "numeric", values.__class__(elapsed, values.index)
             case "numeric":
                 return "numeric", values.astype("Float64").astype("float64")
             case "date" if kind == "numeric":
                 values = _eight_digits(values)
+                self.read = preparation.EIGHT_DIGITS
         if kind == "boolean" or values is None:
             raise UserError(f"{self.what} cannot be taken as 'date': {DATES_ARE}")
         return "date", values
@@ -165,6 +178,7 @@ class Column:
             missing = np.array("NaT" if kind == "date" else "nan", reading.values.dtype)
             places = counts.index.get_indexer(values)
             read = values.__class__(np.append(reading.values, missing)[places], values.index)
+            self.read = reading.style.removesuffix(readings.OFFSETS_AS_UTC)
             return kind, read if kind == "date" else self._finite(read)
         else:
             if self.role:
@@ -225,18 +239,8 @@ def text(column: "pd.Series") -> "pd.Series":
 
     if isinstance(column.dtype, pd.StringDtype):
         return column.astype("str")
-    made = [None if pd.isna(v) else _word(v) for v in column.astype(object)]
+    made = [None if pd.isna(v) else preparation.word(v) for v in column.astype(object)]
     return pd.Series(made, index=column.index, dtype="str")
-
-
-def short(word: str) -> str:
-    """Quote a value for a message, truncated to 40 characters."""
-    return f"'{word}'" if len(word) <= 40 else f"'{word[:39]}…'"
-
-
-def _word(value) -> str:
-    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
 
 
 def _listed(words: list[str]) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, roles
-from ensemble_search.data.kinds import Column, short, text
+from ensemble_search.data.kinds import Column, text
+from ensemble_search.data.preparation import short
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
@@ -94,7 +95,7 @@ def normalise(
         notes += _twins(labels)
 
     taken: dict[str, pd.Series] = {}
-    kinds, left_out = {}, {}
+    kinds, left_out, read = {}, {}, {}
     for name in frame.columns.drop(raw.target):
         role = asked.get(str(name))
         if role == "drop":
@@ -109,6 +110,8 @@ def normalise(
             else:
                 kinds[str(name)], taken[str(name)] = made
                 column.look_at(*made)
+                if column.read:
+                    read[str(name)] = column.read
     notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
     if not taken:
         raise UserError(f"{what}: no column beside the target '{raw.target}' is left")
@@ -127,6 +130,7 @@ def normalise(
         "target": str(raw.target),
         "columns": kinds,
         "asked": asked,
+        "read": read,
         "left_out": left_out,
         "prepared": prepare.width(result, kinds, asked),
         "classes": counts,

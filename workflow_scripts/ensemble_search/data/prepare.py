@@ -1,12 +1,14 @@
 """The base preparation of a split, fitted on the training part only."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensemble_search.data.preparation import DATE_PARTS, Categories, Numbers, Preparation
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
 from ensemble_search.data.split import Inputs
 from ensemble_search.data.subsets import choose
@@ -23,6 +25,8 @@ MIN_VARIANCE = 1e-7
 # A nominal column of more integers than this is a code and stays one number: one-hot encoding would
 # turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
 MAX_CODES = 50
+#: Kinds of columns in the order of their features.
+KINDS = "numeric", "date", "boolean", "categorical"
 
 
 def make_split(
@@ -46,7 +50,8 @@ def make_split(
     test_labels
         int64 codes, or float64 standardised numbers, of the test rows, of shape (n_test,).
     description
-        Content of ``split.json``, without the checksum of the inputs.
+        Content of ``split.json``, without the checksum of the inputs, and under ``preparation``
+        that of ``preparation.json``.
 
     Raises
     ------
@@ -63,8 +68,8 @@ def make_split(
         rows = split_rows(strata(labels), None, settings)
         labels, scale = standardised(labels, rows["train"])
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
-    X, features, categorical, dropped = prepare(
-        parts, description["columns"], description.get("asked", {})
+    X, preparation, dropped = prepare(
+        parts, description["columns"], description.get("asked"), description.get("read")
     )
     if "train_rows" in settings:
         own = labels[rows["train"]]
@@ -78,9 +83,9 @@ def make_split(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=labels[rows["train"]],
         y_validation=labels[rows["validation"]],
-        categorical=categorical,
+        categorical=preparation.categorical,
         classes=classes,
-        features=features,
+        features=np.array(preparation.features, dtype=str),
         folds=folds,
     )
     counts = {
@@ -92,9 +97,10 @@ def make_split(
         "source_checksum": description["checksum"],
         "settings": dict(settings),
         "sizes": {part: len(rows[part]) for part in PARTS},
-        "features": len(features),
+        "features": len(preparation.features),
         "classes": counts,
         "dropped": dropped,
+        "preparation": {"target": description["target"], **preparation.to_json()},
     }
     if not len(classes):
         squares = (labels[rows["test"]] ** 2).tolist()
@@ -148,11 +154,12 @@ def prepare(
     parts: Mapping[str, "pd.DataFrame"],
     kinds: Mapping[str, str],
     asked: Mapping[str, str] | None = None,
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, str]]:
+    read: Mapping[str, str] | None = None,
+) -> tuple[dict[str, np.ndarray], Preparation, dict[str, str]]:
     """Fit the base preparation on ``parts["train"]`` and apply it to all parts.
 
     Columns without a value are dropped, and categorical ones of which 80 % or more of the values
-    are distinct; dates become numbers (:func:`date_parts`); numbers are imputed by the median, the
+    are distinct; dates become numbers (``DATE_PARTS``); numbers are imputed by the median, the
     others by the most frequent value; categories are one-hot encoded (all 0 for a category not in
     the training part), except codes (see ``MAX_CODES``), which become numbers; columns with a
     variance of 1e-7 or less are dropped.
@@ -165,15 +172,15 @@ def prepare(
         ``numeric``, ``date``, ``boolean`` or ``categorical`` by column; others are not used.
     asked
         Roles that the study assigns, by column: a column declared categorical is not a code.
+    read
+        How the user's values were read, by column (``preparation.Numbers.read``).
 
     Returns
     -------
     X
-        By part: float64, of shape (n, p).
-    features
-        Names, str, of shape (p,): numbers first, then dates, booleans, one-hot columns.
-    categorical
-        bool, of shape (p,).
+        By part: float64, of shape (n, p): numbers first, then dates, booleans, one-hot columns.
+    preparation
+        What was fitted.
     dropped
         Columns that were dropped, one-hot ones too, with the reason.
 
@@ -182,25 +189,26 @@ def prepare(
     UserError
         If no column is left.
     """
-    train = parts["train"]
+    train, read = parts["train"], read or {}
     use, dropped = _columns(train, kinds, asked or {})
-    fitted = [FITS[kind](name, train[name]) for kind, names in use.items() for name in names]
-    for column in fitted:
-        reason = f"variance is {MIN_VARIANCE:g} or less"
-        dropped |= dict.fromkeys(column.constant, reason)
-    fitted = [column for column in fitted if column.features]
+    fitted: dict[str, Numbers | Categories] = {}
+    taken = {name: kind for kind, names in use.items() for name in names}
+    for name, kind in taken.items():
+        own = typed(train[name], kind), read.get(name)
+        column, constant = (
+            categories(name, *own) if kind == "categorical" else numbers(name, kind, *own)
+        )
+        dropped |= dict.fromkeys(constant, f"variance is {MIN_VARIANCE:g} or less")
+        if column.features:
+            fitted[name] = column
     if not fitted:
         raise UserError(_nothing_left(dropped))
-    width = sum(len(column.features) for column in fitted)
-    X = {part: np.empty((len(frame), width)) for part, frame in parts.items()}
-    place = 0
-    for column in fitted:
-        places = slice(place, place := place + len(column.features))
-        for part, frame in parts.items():
-            column.write(frame[column.name], X[part][:, places])
-    features = [feature for column in fitted for feature in column.features]
-    categorical = [column.categorical for column in fitted for _ in column.features]
-    return X, np.array(features, dtype=str), np.array(categorical), dropped
+    preparation = Preparation(list(fitted.values()), [name for name in kinds if name in fitted])
+    X = {
+        part: preparation.write(lambda name, rows=rows: typed(rows[name], taken[name]), len(rows))
+        for part, rows in parts.items()
+    }
+    return X, preparation, dropped
 
 
 def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, str]) -> int:
@@ -220,133 +228,75 @@ def is_code(present: "pd.Series") -> bool:
     return bool(present.str.fullmatch(r"[+-]?\d{1,15}").all())
 
 
-def days(dates: "pd.Series") -> "pd.Series":
-    """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
+def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[Numbers, list[str]]:
+    """Fit the numeric features of a column.
+
+    Parameters
+    ----------
+    train
+        Typed values of the training rows; see :func:`typed`.
+
+    Returns
+    -------
+    column
+        With the imputed values: medians, or of booleans the most frequent value.
+    constant
+        Features left out, because they hardly vary.
+    """
+    parts = {name: train}
+    if kind == "date":
+        parts = {f"{name}.{part}": compute(train) for part, compute in DATE_PARTS.items()}
+        known = train[~np.isnat(train)]
+        if (known == known.astype("M8[D]")).all():
+            del parts[f"{name}.hour"]  # dates without a time
+    fills, constant = {}, []
+    for feature, column in parts.items():
+        known = column[~np.isnan(column)]
+        fill = float(known.mean() > 0.5) if kind == "boolean" else float(np.median(known))
+        with np.errstate(over="ignore", invalid="ignore"):
+            varies = np.var(np.where(np.isnan(column), fill, column)) > MIN_VARIANCE
+        if varies:
+            fills[feature] = fill
+        else:
+            constant.append(feature)
+    return Numbers(name, kind, fills, read), constant
+
+
+def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categories, list[str]]:
+    """Fit the one-hot features of a column; see :func:`numbers`."""
+    words = [word for word in train.tolist() if word is not None]
+    counts = Counter(words)
+    most = max(counts.values())
+    fill = min(word for word, count in counts.items() if count == most)
+    counts[fill] += len(train) - len(words)
+    kept, rare = [], []
+    for word in sorted(counts):
+        share = counts[word] / len(train)
+        (kept if share * (1 - share) > MIN_VARIANCE else rare).append(word)
+    return Categories(name, kept, rare, fill, read), [f"{name}={word}" for word in rare]
+
+
+def typed(column: "pd.Series", kind: str) -> np.ndarray:
+    """Convert a column to what ``Preparation.write`` takes; codes, which are text, to numbers."""
     import pandas as pd
 
-    # Not with pandas' timestamps: their nanoseconds end in 2262.
-    elapsed = dates.to_numpy("datetime64[us]") - np.datetime64(0, "us")
-    return pd.Series(elapsed / np.timedelta64(1, "D"), index=dates.index)
-
-
-#: Numeric parts of a date. The hour has the minutes as a fraction; weekdays count from Monday, 0.
-DATE_PARTS = {
-    "year": lambda dates: dates.dt.year,
-    "month": lambda dates: dates.dt.month,
-    "day": lambda dates: dates.dt.day,
-    "weekday": lambda dates: dates.dt.day_of_week,
-    "hour": lambda dates: (dates - dates.dt.normalize()).dt.total_seconds() / 3600,
-    "days": days,
-}
-
-
-@dataclass
-class _Numbers:
-    """Numeric columns computed from one column, and their imputed values."""
-
-    name: str
-    values: Mapping[str, Any]
-    fills: dict[str, float]
-    constant: list[str]
-    categorical: bool
-
-    @classmethod
-    def fit(cls, name, train, values, fill, categorical=False) -> "_Numbers":
-        fills, constant = {}, []
-        for feature, read in values.items():
-            column = _float(read(train))
-            fills[feature] = fill(column[~np.isnan(column)])
-            with np.errstate(over="ignore", invalid="ignore"):
-                varies = np.var(_filled(column, fills[feature])) > MIN_VARIANCE
-            if not varies:
-                constant.append(feature)
-                del fills[feature]
-        return cls(name, values, fills, constant, categorical)
-
-    @property
-    def features(self) -> list[str]:
-        return list(self.fills)
-
-    def write(self, column: "pd.Series", out: np.ndarray) -> None:
-        for place, (feature, fill) in enumerate(self.fills.items()):
-            out[:, place] = _filled(_float(self.values[feature](column)), fill)
-
-
-@dataclass
-class _OneHot:
-    """The one-hot columns of a categorical one; ``places`` are theirs by category."""
-
-    name: str
-    places: dict[str, int]
-    fill: str
-    constant: list[str]
-    categorical: bool = True
-
-    @classmethod
-    def fit(cls, name: str, train: "pd.Series") -> "_OneHot":
-        counts = train.value_counts().copy()
-        fill = min(counts.index[counts == counts.max()])
-        counts[fill] += train.isna().sum()
-        share = counts / len(train)
-        varies = share * (1 - share) > MIN_VARIANCE
-        kept = sorted(counts.index[varies])
-        constant = [f"{name}={word}" for word in sorted(counts.index[~varies])]
-        return cls(name, {word: i for i, word in enumerate(kept)}, fill, constant)
-
-    @property
-    def features(self) -> list[str]:
-        return [f"{self.name}={word}" for word in self.places]
-
-    def write(self, column: "pd.Series", out: np.ndarray) -> None:
-        places = column.fillna(self.fill).map(self.places).to_numpy("float64", na_value=-1)
-        rows = np.flatnonzero(places >= 0)
-        out[:] = 0
-        out[rows, places[rows].astype(int)] = 1
-
-
-def _number(name: str, train: "pd.Series") -> _Numbers:
-    import pandas as pd
-
-    def read(column):
-        return pd.to_numeric(column, errors="coerce")
-
-    return _Numbers.fit(name, train, {name: read}, np.median)
-
-
-def _date(name: str, train: "pd.Series") -> _Numbers:
-    values = {f"{name}.{part}": read for part, read in DATE_PARTS.items()}
-    if (train.dropna().dt.normalize() == train.dropna()).all():
-        del values[f"{name}.hour"]  # dates without a time
-    return _Numbers.fit(name, train, values, np.median)
-
-
-def _boolean(name: str, train: "pd.Series") -> _Numbers:
-    def read(column):
-        return column.astype("boolean").astype("Float64")
-
-    def most_frequent(values):
-        return float(values.mean() > 0.5)
-
-    return _Numbers.fit(name, train, {name: read}, most_frequent, categorical=True)
-
-
-#: Kinds in the order of their columns in the result, and how each is fitted.
-FITS = {"numeric": _number, "date": _date, "boolean": _boolean, "categorical": _OneHot.fit}
-
-
-def _float(values: "pd.Series") -> np.ndarray:
-    return values.to_numpy("float64", na_value=np.nan)
-
-
-def _filled(values: np.ndarray, fill: float) -> np.ndarray:
-    return np.where(np.isnan(values), fill, values)
+    match kind:
+        case "categorical":
+            return column.astype(object).where(column.notna(), None).to_numpy()
+        case "date":
+            return column.to_numpy("datetime64[us]")
+        case "boolean":
+            column = column.astype("boolean").astype("Float64")
+        case _:
+            column = pd.to_numeric(column, errors="coerce")
+    return column.to_numpy("float64", na_value=np.nan)
 
 
 def _columns(
     train, kinds: Mapping[str, str], asked: Mapping[str, str]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Decide from the training part how each column is used, and which are dropped."""
-    use: dict[str, list[str]] = {kind: [] for kind in FITS}
+    use: dict[str, list[str]] = {kind: [] for kind in KINDS}
     dropped = {}
     for name, kind in kinds.items():
         values = train[name].dropna()

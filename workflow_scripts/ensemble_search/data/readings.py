@@ -38,6 +38,12 @@ _OFFSET = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}})({_TIME})", re.ASCII)
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
+#: Pattern, and the groups of year, month and day, by style.
+_DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
+#: Ends the style of texts that differ in having an offset.
+OFFSETS_AS_UTC = ", those without an offset as UTC"
+_ZONE = re.compile(r"(.*?)(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
+_NAT = np.datetime64("NaT", "us")
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,40 @@ class Reading:
     share: float
 
 
+def number(text: str, style: str) -> float | None:
+    """Parse a text as a number of a style; None if it does not fit."""
+    pattern, thousands, decimal = _NUMBERS[style]
+    text = text.strip()
+    if not pattern.fullmatch(text):
+        return None
+    return float(
+        text.translate(str.maketrans({**dict.fromkeys(thousands), decimal: ".", "−": "-"}))
+    )
+
+
+def date(text: str, style: str) -> np.datetime64:
+    """Parse a text as a date of a style, datetime64[us]; NaT if it does not fit."""
+    pattern, order = _DATES[style.partition(",")[0]]
+    match = pattern.fullmatch(text.strip())
+    if not match or (style.startswith(MONTH_FIRST) and match[2] == "."):
+        return _NAT
+    year, month, day = (match[group].zfill(2) for group in order)
+    time, zone = _ZONE.fullmatch(match[5]).groups()
+    # Further digits of a fraction are cut.
+    time = re.sub(r"(\.\d{6})\d+", r"\1", time.replace(" ", "T"))
+    try:
+        made = np.datetime64(f"{year}-{month}-{day}{time}", "us") if year != "0000" else _NAT
+    except ValueError:  # no such day or time
+        return _NAT
+    hours, minutes = int(zone[1:3]) if zone and zone != "Z" else 0, 0
+    if zone and zone != "Z":
+        minutes = int(zone[3:].lstrip(":") or 0)
+        if hours > 23 or minutes > 59:
+            return _NAT
+    offset = np.timedelta64(60 * hours + minutes, "m")
+    return made + offset if zone and zone[0] == "-" else made - offset
+
+
 def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as numbers, in every style that fits the largest share.
 
@@ -79,10 +119,8 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
         numbers with decimal points are never ambiguous.
     """
     found = []
-    stripped = [word.strip() for word in words]
-    for style, (pattern, thousands, decimal) in _NUMBERS.items():
-        table = str.maketrans({**dict.fromkeys(thousands), decimal: ".", "−": "-"})
-        values = [float(w.translate(table)) if pattern.fullmatch(w) else None for w in stripped]
+    for style in STYLES:
+        values = [number(word, style) for word in words]
         fits = np.array([value is not None for value in values], dtype=bool)
         found.append(_reading(style, np.array(values, dtype="float64"), fits, weights))
         if style == PLAIN and fits.all():
@@ -99,32 +137,16 @@ def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
 
     Parameters and result are as those of :func:`numbers`.
     """
-    found = [_dates(ISO, _ISO, words, weights, (1, 3, 4)),
-             _dates(DAY_FIRST, _OTHER, words, weights, (4, 3, 1)),
-             _dates(MONTH_FIRST, _OTHER, words, weights, (4, 1, 3))]  # fmt: skip
-    return _best(found)
+    return _best([_dates(style, words, weights) for style in _DATES])
 
 
-def _dates(style, pattern, words, weights, order) -> Reading:
-    import pandas as pd
-
-    iso, offsets = [], set()
-    for word in words:
-        match = pattern.fullmatch(word.strip())
-        if not match or (style == MONTH_FIRST and match[2] == "."):
-            iso.append(None)
-            continue
-        offsets.add(bool(_OFFSET.search(match[5])))
-        year, month, day = (match[group].zfill(2) for group in order)
-        iso.append(f"{year}-{month}-{day}{match[5]}")
-    if len(offsets) > 1:
-        style += ", those without an offset as UTC"
-    if not any(iso):
-        read = np.full(len(iso), "NaT", dtype="datetime64[us]")
-    else:
-        read = pd.to_datetime(pd.Series(iso, dtype=object), format="ISO8601", errors="coerce",
-                              utc=True).dt.tz_localize(None).to_numpy("datetime64[us]")  # fmt: skip
-    return _reading(style, read, ~np.isnat(read), weights)
+def _dates(style: str, words: Sequence[str], weights: np.ndarray) -> Reading:
+    read = np.array([date(word, style) for word in words], dtype="datetime64[us]")
+    fits = ~np.isnat(read)
+    shapes = [word.strip() for word, fit in zip(words, fits, strict=True) if fit]
+    if len({bool(_OFFSET.search(shape)) for shape in shapes}) > 1:
+        style += OFFSETS_AS_UTC
+    return _reading(style, read, fits, weights)
 
 
 def _reading(style: str, values: np.ndarray, fits: np.ndarray, weights: np.ndarray) -> Reading:

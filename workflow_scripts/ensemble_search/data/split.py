@@ -130,10 +130,15 @@ def _check(inputs: Inputs) -> None:
 def write(
     inputs: Inputs, test_labels: np.ndarray, description: dict[str, Any], folder: Path
 ) -> None:
-    """Write ``inputs.npz``, ``test_labels.npy`` and, last, ``split.json`` with the checksum."""
+    """Write a split, as ``prepare.make_split`` makes it: last ``split.json``, with checksums."""
+    description = dict(description)
     arrays = {field.name: getattr(inputs, field.name) for field in fields(Inputs)}
     with atomic(folder / "inputs.npz") as temporary:
         np.savez(temporary, allow_pickle=False, **arrays)
     write_npy(folder / "test_labels.npy", test_labels)
-    sums = checksums(folder, ("inputs.npz", "test_labels.npy"))
+    names = ["inputs.npz", "test_labels.npy"]
+    if "preparation" in description:
+        write_json(folder / "preparation.json", description.pop("preparation"))
+        names.append("preparation.json")
+    sums = checksums(folder, names)
     write_json(folder / "split.json", {**description, "checksum": inputs.checksum(), "files": sums})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ensemble_search.data.arff import Unreadable
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import MISSING
 from ensemble_search.runtime.plugins import nearest
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ MAGIC = {
 }
 #: Attribute of a frame: the columns that pandas stored as its index.
 INDEX = "index"
-# pandas would also treat None and n/a as missing; they are labels in several data sets.
-MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 
 
 def csv_header(path: Path, target: str) -> list[str]:
@@ -96,6 +95,7 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
                 stream,
                 dtype=dict.fromkeys([target, *(header[i] for i in codes)], "str"),
                 encoding="utf-8-sig",
+                float_precision="round_trip",  # as Python reads numbers
                 index_col=False,
                 keep_default_na=False,
                 low_memory=False,

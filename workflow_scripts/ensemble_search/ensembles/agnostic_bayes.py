@@ -7,7 +7,6 @@ from pydantic import Field
 
 from ensemble_search.ensembles import _bootstraps
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.runtime.names import CLASSIFICATION
 
 
@@ -75,10 +74,4 @@ class AgnosticBayes(Ensemble):
 class _Votes(Members):
     """Members that vote for their most probable labels."""
 
-    def predict(self, predictions: np.ndarray) -> np.ndarray:
-        """Return the shares of the votes, in the form of :meth:`Members.predict`."""
-        n_columns = predictions.shape[2]
-        shares = np.zeros((predictions.shape[1], max(n_columns, 2)))
-        for index, weight in zip(self.indices, self.weights, strict=True):
-            shares[np.arange(len(shares)), predicted_labels(predictions[index])] += weight
-        return shares[:, 1:] if n_columns == 1 else shares
+    combination = "votes"

@@ -8,11 +8,9 @@ from typing import ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from ensemble_search.problems import combination
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
-
-RESOLUTION = 2.0**-32
-"""Ensembles round probabilities to multiples of this, so that sums are exact in any order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +92,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Members:
-    """An ensemble: weighted mean of the members' predictions.
+    """An ensemble: by default the weighted mean of the members' predictions.
 
     Attributes
     ----------
@@ -104,11 +102,14 @@ class Members:
         Of shape (n_members,), positive, sum 1.
     """
 
+    #: How predictions are combined, one of ``combination.COMBINATIONS``; None if not by weights
+    #: of the search's pipelines alone.
+    combination: ClassVar[str | None] = "mean"
     indices: np.ndarray
     weights: np.ndarray
 
     def predict(self, predictions: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of the members' predictions.
+        """Combine the members' predictions.
 
         Parameters
         ----------
@@ -118,13 +119,11 @@ class Members:
 
         Returns
         -------
-        mean
+        combined
             float64, of shape (n_samples, n_columns).
         """
-        mean = np.zeros(predictions.shape[1:])
-        for index, weight in zip(self.indices, self.weights, strict=True):
-            mean += weight * rounded(predictions[index]).astype(float)
-        return mean
+        combine = combination.COMBINATIONS[self.combination]
+        return combine((predictions[i] for i in self.indices), self.weights)
 
     def predict_both(
         self, validation: np.ndarray, test: np.ndarray
@@ -199,20 +198,6 @@ class Ensemble(BaseModel, ABC):
                 members = members if built.same(members) else built
             result.append(members)
         return result
-
-
-def rounded(predictions: np.ndarray) -> np.ndarray:
-    """Round predictions to multiples of :data:`RESOLUTION`; float32, of the same shape.
-
-    Only those below 1/256 change, as a float32 has 24 bits. Float64 sums of up to 2**20
-    probabilities, or of 2**10 numbers up to 2**10, are exact, so ties of means do not depend on the
-    order of the models.
-    """
-    scale = np.float32(1 / RESOLUTION)
-    result = np.asarray(predictions, dtype=np.float32) * scale
-    np.rint(result, out=result)
-    result /= scale
-    return result
 
 
 def lowest(errors: np.ndarray, size: int) -> np.ndarray:

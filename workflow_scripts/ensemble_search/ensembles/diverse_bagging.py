@@ -83,6 +83,7 @@ class DiverseBagging(Ensemble):
 class _Bags(Members):
     """The mean of the models of all bags."""
 
+    combination = None
     refitted: Refit
 
     def predict_both(

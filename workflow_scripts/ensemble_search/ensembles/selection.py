@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from pydantic import Field
 
-from ensemble_search.ensembles.base import RESOLUTION, Members, Pool
+from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.greedy.base import GreedyEnsemble, Ties
 from ensemble_search.ensembles.greedy.running_sums import make_sums, right_probabilities
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
+from ensemble_search.problems.combination import RESOLUTION
 
 
 class Selection(GreedyEnsemble):
@@ -148,7 +149,7 @@ def log_losses(right: np.ndarray) -> np.ndarray:
     ----------
     right
         Mean probabilities of the true labels, of shape (k, n_samples); clipped below at
-        ``base.RESOLUTION``, 2^-32.
+        ``combination.RESOLUTION``, 2^-32.
     """
     return -np.log(np.maximum(right, RESOLUTION)).mean(axis=1).astype(np.float32)
 

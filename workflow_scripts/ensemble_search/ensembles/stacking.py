@@ -117,6 +117,7 @@ class _Stack(Members):
         Fold of every training row, if these are the validation rows; else None.
     """
 
+    combination = None
     refits: tuple[Refit, ...]
     train_labels: np.ndarray
     seed: int

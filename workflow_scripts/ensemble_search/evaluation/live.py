@@ -102,10 +102,13 @@ class LiveEvaluator:
         if self._replaces and not self._spare:
             self._spare = WorkerProcess(self._settings)
 
-    def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
+    def evaluate(
+        self, values: Mapping[str, Any], fidelity: float = 1.0, save: Path | None = None
+    ) -> Evaluation:
         """Fit the pipeline of a configuration and predict the validation and test rows.
 
-        The result depends on configuration and fidelity alone: every evaluation starts from the
+        With ``save``, the fitted pipeline (with folds, that of the last one) is written to that
+        folder, within the same limits; see ``predictor.members``. The result depends on configuration and fidelity alone: every evaluation starts from the
         same global random state, working directory, environment and data. The limits apply to the
         whole evaluation, however many folds it fits.
 
@@ -119,7 +122,12 @@ class LiveEvaluator:
         """
         self._id += 1
         request = json.dumps(
-            {"id": self._id, "values": dict(values), "fidelity": fidelity},
+            {
+                "id": self._id,
+                "values": dict(values),
+                "fidelity": fidelity,
+                "save": save and str(save),
+            },
             default=lambda v: v.item(),
         )
         try:

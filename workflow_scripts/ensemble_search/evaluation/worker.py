@@ -136,6 +136,7 @@ class _Worker:
         gc.freeze()  # so that collecting after an evaluation takes microseconds
         self._limit_memory(memory_mb)
         self.n_threads = threading.active_count()
+        self.estimator: Any = None
         self.standard = self._standard_files()
 
     def ready(self) -> dict[str, Any]:
@@ -155,9 +156,17 @@ class _Worker:
             resource.setrlimit(resource.RLIMIT_DATA, (data + self.headroom,) * 2)
 
     def evaluate(
-        self, values: Mapping[str, Any], fidelity: float
+        self, values: Mapping[str, Any], fidelity: float, save: str | None = None
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Fit and predict; return the header of the reply and the predictions."""
+        """Fit and predict, and save what was fitted last to a folder, if one is named.
+
+        Returns
+        -------
+        header
+            Of the reply.
+        predictions
+            Of validation and test rows; empty unless the status is ``ok``.
+        """
         predictions: list[np.ndarray] = []
         status, kind, message = "ok", None, None
         predict_seconds = None
@@ -166,6 +175,10 @@ class _Worker:
         try:
             with _clean_state():
                 predictions, predict_seconds = self._fit_predict(values, fidelity)
+                if save:
+                    # By name, so that searches do not depend on how pipelines are stored.
+                    members = importlib.import_module("ensemble_search.predictor.members")
+                    members.save(self.estimator, Path(save))
         except InvalidPredictionError as error:
             status, kind, message = "invalid", "InvalidPrediction", str(error)
         except BaseException as error:  # including sys.exit and KeyboardInterrupt
@@ -176,6 +189,7 @@ class _Worker:
             status = "memory" if lacking else "crash"
         seconds = time.perf_counter() - start
         peak = _peak_memory(highest)
+        self.estimator = None
         gc.collect()
         _release_memory()
         header = {
@@ -213,7 +227,7 @@ class _Worker:
     ) -> tuple[list[np.ndarray], float]:
         # Copies, because some learners change their input in place.
         X_test, categorical = self.data["X_test"].copy(), self.data["categorical"].copy()
-        estimator = self.space.pipeline(values, categorical, self.threads)
+        self.estimator = estimator = self.space.pipeline(values, categorical, self.threads)
         estimator.fit(self.data["X_train"][rows], self.data["y_train"][rows])
         start = time.perf_counter()
         predictions = [
@@ -316,7 +330,9 @@ def main() -> None:
         while True:
             header, _ = LENGTHS.unpack(read_exactly(requests, LENGTHS.size))
             request = json.loads(read_exactly(requests, header))
-            reply, predictions = worker.evaluate(request["values"], request["fidelity"])
+            reply, predictions = worker.evaluate(
+                request["values"], request["fidelity"], request["save"]
+            )
             if os.getpid() != pid:  # a child forked by a learner
                 os._exit(0)
             write_message(replies, {**reply, "id": request["id"]}, *predictions)

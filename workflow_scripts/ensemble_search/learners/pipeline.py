@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.learners.fitted import FittedPipeline
 from ensemble_search.learners.operators import Data, Operator
 
 
-class Pipeline:
-    """Rescaler, preprocessor and learner, with the interface of scikit-learn's estimators.
+class Pipeline(FittedPipeline):
+    """Rescaler, preprocessor and learner; fitted, a :class:`FittedPipeline`.
 
     Parameters
     ----------
@@ -19,11 +20,6 @@ class Pipeline:
         Bool, of shape (n_features,): one-hot columns and categorical codes.
     threads
         Threads that a step may start; results do not depend on it.
-
-    Attributes
-    ----------
-    classes_
-        The seen labels, sorted, of shape (n_classes,); classification only.
     """
 
     def __init__(
@@ -63,27 +59,3 @@ class Pipeline:
         if hasattr(self.learner_, "estimators_") and hasattr(self.learner_, "n_jobs"):
             self.learner_.n_jobs = 1  # threads of a forest would add up votes in any order
         return self
-
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        """Return class probabilities, of shape (n_samples, n_classes); rows sum to 1."""
-        probabilities = np.asarray(self.learner_.predict_proba(self._transformed(X)), dtype=float)
-        return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the predictions of a regression, float64, of shape (n_samples,)."""
-        return np.asarray(self.learner_.predict(self._transformed(X)), dtype=float)
-
-    def _transformed(self, X: np.ndarray) -> np.ndarray:
-        for name, transformer in self.transformers_:
-            X = self._transform(name, transformer, X)
-        return X
-
-    @staticmethod
-    def _transform(name: str, transformer, X: np.ndarray) -> np.ndarray:
-        X = transformer.transform(X)
-        if hasattr(X, "toarray"):
-            X = X.toarray()
-        X = np.ascontiguousarray(X, dtype=float)
-        if not np.isfinite(X).all():
-            raise ValueError(f"{name} made numbers that are not finite")
-        return X

@@ -11,7 +11,7 @@ TIE = 1e-13
 """Mean probabilities closer than this are tied, as weights such as 1/25 are not exact.
 
 With up to 1000 equal weights, other means differ by ``RESOLUTION`` / 1000 or more (see
-``ensembles.base``).
+``problems.combination``).
 """
 
 

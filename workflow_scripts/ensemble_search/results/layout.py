@@ -27,6 +27,7 @@ EVALUATIONS = "evaluations"
 SURROGATE = "surrogates/{dataset}/{surrogate}/{repeat}"
 SPREAD = "spread/{sampler}"
 AUTOGLUON = "autogluon/{dataset}"
+DELIVERED = "delivered/{dataset}/{method}"
 
 #: Journals of searches, of refits for ensembles, and of the configurations for surrogates ("all" is
 #: not a repeat, so a search may be called "configurations").

@@ -50,9 +50,12 @@ def code_version(*modules: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def files(*modules: str) -> list[str]:
-    """List the files, relative to ``workflow_scripts``, that the modules' version covers."""
-    return sorted(str(p.relative_to(ROOT)) for p in _closure(modules))
+def files(*modules: str, neutral: bool = False) -> list[str]:
+    """List the files, relative to ``workflow_scripts``, that the modules' version covers.
+
+    With ``neutral``, those that it leaves out, too: all that importing the modules needs.
+    """
+    return sorted(str(p.relative_to(ROOT)) for p in _closure(modules, neutral))
 
 
 class Guard:
@@ -90,12 +93,12 @@ class Guard:
         return [s and (s.st_mtime_ns, s.st_size) for s in stats]
 
 
-def _closure(modules) -> set[Path]:
+def _closure(modules, neutral: bool = False) -> set[Path]:
     found: set[Path] = set()
     open_ = [p for m in modules for p in _files_of(m)]
     while open_:
         path = open_.pop()
-        if path not in found and path.relative_to(ROOT).as_posix() not in NEUTRAL:
+        if path not in found and (neutral or path.relative_to(ROOT).as_posix() not in NEUTRAL):
             found.add(path)
             open_.extend(_imports(path))
     return found

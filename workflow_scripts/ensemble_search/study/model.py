@@ -13,6 +13,7 @@ from ensemble_search.study import yaml_file
 from ensemble_search.study.sections import (
     autogluon,
     datasets,
+    deliver,
     ensembles,
     evaluation,
     methods,
@@ -32,6 +33,7 @@ from ensemble_search.study.sections.autogluon import AutoGluon
 from ensemble_search.study.sections.base import SEED, Section
 from ensemble_search.study.sections.budget import Budget
 from ensemble_search.study.sections.datasets import Dataset
+from ensemble_search.study.sections.deliver import Deliver
 from ensemble_search.study.sections.evaluation import Evaluation
 from ensemble_search.study.sections.limits import Limits
 from ensemble_search.study.sections.methods import Method
@@ -46,7 +48,7 @@ from ensemble_search.study.sections.tables import Tables
 #: Modules that check a section against the rest of the study, in the order of their messages.
 CHECKS = (
     names, space, metric, searches, ensembles, openml, methods, report, split, datasets, surrogates,
-    spread, autogluon, repeats, evaluation, tables,
+    spread, autogluon, repeats, evaluation, tables, deliver,
 )  # fmt: skip
 #: Sections whose entries are plugins: modules with their folder, key, and how to make one.
 PLUGINS = {"searches": searches, "ensembles": ensembles}
@@ -105,6 +107,9 @@ class Study(Section):
     )
     spread: Spread | None = Field(
         None, description="also measure how evenly designs cover a range (default: no)"
+    )
+    deliver: Deliver | None = Field(
+        None, description="also make a folder that predicts new rows (default: no)"
     )
 
     @cached_property

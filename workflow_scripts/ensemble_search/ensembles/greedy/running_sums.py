@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ensemble_search.ensembles.base import RESOLUTION, rounded
+from ensemble_search.problems.combination import RESOLUTION, rounded
 from ensemble_search.metrics.base import Metric, SquaredDistance
 from ensemble_search.metrics.error import ERROR, Error
 
@@ -57,7 +57,7 @@ def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarr
     Returns
     -------
     right
-        Float64, of shape (n, n_samples), multiples of ``base.RESOLUTION``.
+        Float64, of shape (n, n_samples), multiples of ``combination.RESOLUTION``.
     """
     if predictions.shape[2] > 2:
         return rounded(predictions[:, np.arange(len(labels)), labels]).astype(float)
@@ -120,7 +120,7 @@ class ManyClasses(_Counts):
 
     Only classes that some model makes win against the label are compared, sample by sample. A tie
     is won by the class that comes first: the sums of classes before a sample's label begin with
-    half of ``base.RESOLUTION``, which is less than any other difference.
+    half of ``combination.RESOLUTION``, which is less than any other difference.
     """
 
     def __init__(self, predictions: np.ndarray, labels: np.ndarray):

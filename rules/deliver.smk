@@ -1,0 +1,53 @@
+# The ensemble of a method as a folder that predicts new rows, if the study has the key `deliver:`.
+DELIVERED = []
+if STUDY.deliver:
+    DELIVERED = [
+        layout.path(RESULTS, layout.DELIVERED, dataset=d, method=STUDY.deliver.method)
+        for d in STUDY.deliver.datasets or STUDY.datasets
+    ]
+DELIVERED_SEARCH = STUDY.methods[STUDY.deliver.method].search if STUDY.deliver else ""
+
+
+def delivered(pattern):
+    """Input of a delivery: the pattern for its search."""
+    fields = {"search": DELIVERED_SEARCH, "repeat": STUDY.deliver.repeat if STUDY.deliver else 0}
+
+    def files(w):
+        job = SimpleNamespace(dataset=w.dataset, **fields)
+        split = STUDY.split_name(fields["repeat"])
+        return pattern.format(study=home(job), split=split, dataset=w.dataset, **fields)
+
+    return files
+
+
+rule deliver:
+    input:
+        observations=delivered(f"{SEARCH}/observations.parquet"),
+        validation=delivered(f"{PREDICTIONS}/predictions-validation.npy"),
+        test=delivered(f"{PREDICTIONS}/predictions-test.npy"),
+        split=delivered(f"{SPLIT}/split.json"),
+        preparation=ancient(delivered(f"{SPLIT}/preparation.json")),
+        labels=ancient(delivered(f"{SPLIT}/test_labels.npy")),
+        inputs=ancient(delivered(f"{SPLIT}/inputs.npz")),
+    output:
+        directory(RESULTS / layout.DELIVERED),
+    log:
+        RESULTS / layout.log("deliver", layout.DELIVERED),
+    benchmark:
+        RESULTS / layout.benchmark("deliver", layout.DELIVERED)
+    wildcard_constraints:
+        method="[^/]+",
+    conda:
+        "../envs/ensemble-search.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda w, attempt: STUDY.limits.memory_mb + 2000 * attempt,
+        runtime=lambda w, attempt: 480 * attempt,
+    params:
+        job=lambda w: JOBS.deliver(w.dataset),
+        search=subpath(input.observations, parent=True),
+        split=subpath(input.split, parent=True),
+        code=lambda w: JOBS.deliver_code(),
+    shell:
+        "{PYTHON} {SCRIPTS:q}/deliver.py --search {params.search} --split {params.split}"
+        " --job {params.job:q} --output {output:q} --threads {threads} 2> {log}"

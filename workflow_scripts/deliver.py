@@ -1,0 +1,44 @@
+"""Deliver the ensemble of a finished search: a folder that predicts new rows."""
+
+import argparse
+import json
+from pathlib import Path
+
+from ensemble_search.runtime.errors import UserError, check_keys, run
+
+
+def main() -> None:
+    """Parse the command line and write the folder."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    for name, text in (
+        ("search", "folder of a finished search"),
+        ("split", "folder of its split, with the labels"),
+        ("output", "folder to write"),
+    ):
+        parser.add_argument(f"--{name}", type=Path, required=True, help=text)
+    parser.add_argument(
+        "--job",
+        type=json.loads,
+        required=True,
+        help="JSON: deliver (the section of a study), ensemble, space, limits, seed, about",
+    )
+    parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
+    options = parser.parse_args()
+    check_keys("--job", options.job, ("deliver", "ensemble", "space", "limits", "seed", "about"))
+    if not (options.split / "preparation.json").is_file():
+        raise UserError(f"--split: '{options.split}' has no preparation.json; run the study again")
+
+    from ensemble_search.delivery import build
+
+    own = ("ensemble", "space", "limits", "seed")
+    source = build.Source(
+        search=options.search,
+        split=options.split,
+        threads=options.threads,
+        **{key: options.job[key] for key in own},
+    )
+    build.deliver(source, options.job["deliver"], options.job["about"], options.output)
+
+
+if __name__ == "__main__":
+    run(main)

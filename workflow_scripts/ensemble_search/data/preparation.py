@@ -1,0 +1,418 @@
+"""The fitted base preparation of a split: applied to its rows, and again to new ones.
+
+New rows are columns as in the user's file: text of a CSV file, or numbers, booleans, dates and text
+of a frame. This module needs numpy only: it is copied into delivered ensembles.
+"""
+
+import datetime
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ensemble_search.data import readings
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import MISSING
+
+#: How the values of a column become numbers, dates or categories, where their kind does not say it:
+#: a style of ``readings``, or one of these.
+EIGHT_DIGITS = "dates of eight digits"
+DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
+_WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+#: Examples of a kind in a note.
+EXAMPLES = 3
+
+
+def days(dates: np.ndarray) -> np.ndarray:
+    """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
+    return (dates - np.datetime64(0, "us")) / np.timedelta64(1, "D")
+
+
+def _since(dates: np.ndarray, unit: str, larger: str) -> np.ndarray:
+    """Count whole units since the beginning of the larger unit, from 0."""
+    begun = dates.astype(f"M8[{unit}]")
+    counts = (begun - dates.astype(f"M8[{larger}]").astype(begun.dtype)).astype(float)
+    return np.where(np.isnat(dates), np.nan, counts)
+
+
+def _year(dates: np.ndarray) -> np.ndarray:
+    return np.where(np.isnat(dates), np.nan, dates.astype("M8[Y]").astype(float) + 1970)
+
+
+def _weekday(dates: np.ndarray) -> np.ndarray:
+    number = (dates.astype("M8[D]").astype(np.int64) + 3) % 7
+    return np.where(np.isnat(dates), np.nan, number.astype(float))
+
+
+#: Numeric parts of a date, of datetime64[us]. The hour has the minutes as a fraction; weekdays count
+#: from Monday, 0.
+DATE_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "year": _year,
+    "month": lambda dates: _since(dates, "M", "Y") + 1,
+    "day": lambda dates: _since(dates, "D", "M") + 1,
+    "weekday": _weekday,
+    "hour": lambda dates: _since(dates, "us", "D") / 1e6 / 3600,
+    "days": days,
+}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numeric features computed from one column, and their imputed values.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    kind
+        ``numeric``, ``date`` or ``boolean``.
+    fills
+        Imputed values by feature: the column itself, or ``<column>.<part>`` of a date.
+    read
+        How its values are read, if its kind does not say it.
+    """
+
+    name: str
+    kind: str
+    fills: Mapping[str, float]
+    read: str | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return list(self.fills)
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the features are categories."""
+        return self.kind == "boolean"
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the features of typed values into columns.
+
+        Parameters
+        ----------
+        values
+            float64 with NaN, or datetime64[us] with NaT, of shape (n,).
+        out
+            float64, of shape (n, len(features)).
+        """
+        for place, (feature, fill) in enumerate(self.fills.items()):
+            own = values
+            if self.kind == "date":
+                own = DATE_PARTS[feature.removeprefix(f"{self.name}.")](values)
+            out[:, place] = np.where(np.isnan(own), fill, own)
+
+    def typed(self, value: Any) -> Any:
+        """Turn a value, which is not missing, into a float or datetime64; None if it cannot be."""
+        if self.kind == "boolean":
+            word = value.strip().casefold() if isinstance(value, str) else value
+            known = isinstance(word, (str, numbers.Real)) or isinstance(word, np.bool_)
+            return (
+                _WORDS.get(word if isinstance(word, str) else str(float(word))) if known else None
+            )
+        if self.kind == "date":
+            return _date(value, self.read)
+        if self.read == DAYS or isinstance(value, (np.datetime64, datetime.date)):
+            date = _date(value, None)
+            return None if date is None else float(days(np.array([date]))[0])
+        return _number(value, self.read)
+
+    @property
+    def missing(self) -> Any:
+        """The typed value of a missing one."""
+        return np.datetime64("NaT", "us") if self.kind == "date" else math.nan
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for :meth:`Preparation.to_json`."""
+        described = {"name": self.name, "kind": self.kind, "fills": dict(self.fills)}
+        return {**described, "read": self.read}
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The one-hot features of a column.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    words
+        Categories that have a feature, in their order.
+    rare
+        Known categories that have none.
+    fill
+        The category of missing values.
+    read
+        How its values are read, if they are not text.
+    """
+
+    kind: ClassVar[str] = "categorical"
+    categorical: ClassVar[bool] = True
+    missing: ClassVar[Any] = None
+
+    name: str
+    words: Sequence[str]
+    rare: Sequence[str]
+    fill: str
+    read: str | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name}={word}" for word in self.words]
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the features of words, objects of shape (n,) with None for missing ones."""
+        known = {word: place for place, word in enumerate(self.words)}
+        known[None] = known.get(self.fill, -1)
+        places = np.array([known.get(word, -1) for word in values.tolist()], dtype=int)
+        rows = np.flatnonzero(places >= 0)
+        out[:] = 0
+        out[rows, places[rows]] = 1
+
+    def typed(self, value: Any) -> str:
+        """Turn a value, which is not missing, into a word."""
+        if isinstance(value, str):
+            if self.read == FROM_NUMBERS and (number := _number(value, None)) is not None:
+                return word(number)
+            if self.read == FROM_BOOLEANS and (truth := _WORDS.get(value.strip().casefold())):
+                return str(bool(truth))
+            return value
+        if isinstance(value, (np.datetime64, datetime.date)):
+            date = _date(value, None)
+            return str(value) if date is None else str(date.astype("M8[s]"))
+        if self.read == FROM_BOOLEANS and value in (0, 1):
+            value = bool(value)
+        return word(value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for :meth:`Preparation.to_json`."""
+        own = {"words": list(self.words), "rare": list(self.rare), "fill": self.fill}
+        return {"name": self.name, "kind": self.kind, **own, "read": self.read}
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The fitted base preparation.
+
+    Attributes
+    ----------
+    columns
+        In the order of their features.
+    names
+        Names of the columns, in the order of the user's data.
+    """
+
+    columns: Sequence[Numbers | Categories]
+    names: Sequence[str]
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features; a one-hot one is ``<column>=<word>``."""
+        return [feature for column in self.columns for feature in column.features]
+
+    @property
+    def categorical(self) -> np.ndarray:
+        """Which features are categories, bool, of shape (p,)."""
+        return np.array([c.categorical for c in self.columns for _ in c.features], dtype=bool)
+
+    def places(self) -> dict[str, list[int]]:
+        """Return the features of every column, as their places."""
+        found, place = {}, 0
+        for column in self.columns:
+            found[column.name] = list(range(place, place := place + len(column.features)))
+        return found
+
+    def write(self, typed: Callable[[str], np.ndarray], n: int) -> np.ndarray:
+        """Compute the features of typed columns.
+
+        Parameters
+        ----------
+        typed
+            Returns a column by name: float64 with NaN, datetime64[us] with NaT, or words as objects
+            with None.
+        n
+            Number of rows.
+
+        Returns
+        -------
+        features
+            float64, of shape (n, p).
+        """
+        X = np.empty((n, len(self.features)))
+        for column, places in zip(self.columns, self.places().values(), strict=True):
+            column.write(typed(column.name), X[:, places[0] : places[-1] + 1])
+        return X
+
+    def transform(self, columns: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
+        """Compute the features of new rows.
+
+        Parameters
+        ----------
+        columns
+            Values of every column in ``names``, of equal length: text as in a CSV file, or numbers,
+            booleans, dates and text. Other columns are ignored.
+
+        Returns
+        -------
+        features
+            float64, of shape (n, p).
+        notes
+            One line for each column with categories that are not known (none of their features is
+            set) or values that cannot be read (taken for missing, so imputed).
+
+        Raises
+        ------
+        UserError
+            If columns have different lengths.
+        """
+        lengths = {len(columns[name]) for name in self.names}
+        if len(lengths) > 1:
+            raise UserError(f"the columns have different lengths: {sorted(lengths)}")
+        notes: list[str] = []
+        typed = {c.name: _typed(c, columns[c.name], notes) for c in self.columns}
+        return self.write(typed.__getitem__, max(lengths, default=0)), notes
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it as JSON, from which :meth:`from_json` restores it exactly."""
+        return {"names": list(self.names), "columns": [c.to_json() for c in self.columns]}
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any]) -> "Preparation":
+        """Restore a preparation.
+
+        Raises
+        ------
+        UserError
+            If it is not what :meth:`to_json` returns.
+        """
+        try:
+            columns = [_restored(column) for column in described["columns"]]
+            names = [_text(name) for name in described["names"]]
+            if sorted(names) != sorted(column.name for column in columns) or not columns:
+                raise ValueError("names are not those of the columns")
+            if len(set(names)) < len(names):
+                raise ValueError("two columns have the same name")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            said = f"{type(error).__name__}: {error}"
+            raise UserError(f"the preparation is damaged or forged: {said}") from None
+        return cls(columns, names)
+
+
+def word(value: Any) -> str:
+    """Write a category as text: whole numbers without a decimal point."""
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
+    name, kind, read = _text(described["name"]), described["kind"], described["read"]
+    if read is not None:
+        _text(read)
+    if kind == "categorical":
+        words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
+        if not words or len({*words, *rare}) < len(words) + len(rare):
+            raise ValueError(f"the categories of '{name}' are none, or one is there twice")
+        return Categories(name, words, rare, _text(described["fill"]), read)
+    if kind not in ("numeric", "boolean", "date"):
+        raise ValueError(f"'{name}' is of kind {kind!r}")
+    fills = {_text(feature): fill for feature, fill in described["fills"].items()}
+    known = [f"{name}.{part}" for part in DATE_PARTS] if kind == "date" else [name]
+    fine = all(type(fill) in (int, float) and math.isfinite(fill) for fill in fills.values())
+    if not fills or not fine or not set(fills) <= set(known):
+        raise ValueError(f"the imputed values of '{name}' are not numbers of its features")
+    return Numbers(name, kind, {f: float(fill) for f, fill in fills.items()}, read)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.ndarray:
+    """Turn the values of a column into typed ones; append notes on odd ones."""
+    array = values if isinstance(values, np.ndarray) else None
+    if array is not None and array.dtype.kind == "m":
+        array = array / np.timedelta64(1, "s")
+    if array is not None and column.kind == "numeric" and array.dtype.kind in "fiu":
+        own = array.astype(float)
+        return np.where(np.isfinite(own), own, np.nan)
+    if array is not None and column.kind == "date" and array.dtype.kind == "M":
+        return array.astype("M8[us]")
+    cells = array.tolist() if array is not None and array.dtype.kind in "OUT" else list(values)
+    # Each distinct value once; by type, too, as 1 == True.
+    places: dict[Any, int] = {}
+    rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
+    found, odd = [], {}
+    known = {*column.words, *column.rare} if isinstance(column, Categories) else None
+    for place, (_, cell) in enumerate(places):
+        value = None if _is_missing(cell) else column.typed(cell)
+        if (value is None and not _is_missing(cell)) or (value is not None and known is not None
+                                                        and value not in known):  # fmt: skip
+            odd[place] = str(cell)
+        found.append(column.missing if value is None else value)
+    if odd:
+        count = sum(row in odd for row in rows)
+        some = ", ".join(map(short, list(odd.values())[:EXAMPLES]))
+        more = ", ..." if len(odd) > EXAMPLES else ""
+        what = (
+            "values that cannot be read, taken for missing"
+            if known is None
+            else "values that the training rows do not have, taken for none of theirs"
+        )
+        notes.append(f"column '{column.name}': {count} {what}: {some}{more}")
+    if known is not None:
+        made = np.empty(len(found), dtype=object)
+        made[:] = found
+    else:
+        made = np.array(found, dtype="M8[us]" if column.kind == "date" else float)
+    return made[np.array(rows, dtype=int)]
+
+
+def _is_missing(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ == "NAType":
+        return True
+    return cell in MISSING if isinstance(cell, str) else bool(cell != cell)
+
+
+def short(text: str) -> str:
+    """Quote a value for a message, truncated to 40 characters."""
+    return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
+
+
+def _number(value: Any, style: str | None) -> float | None:
+    """Read a number; NaN if it is infinite, None if it is no number."""
+    if isinstance(value, str):
+        number = readings.number(value, style or readings.PLAIN)
+        if number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
+            return math.nan
+    else:
+        try:
+            number = float(value)
+        except OverflowError:
+            return math.nan
+        except (TypeError, ValueError):
+            return None
+    return number if number is None or math.isfinite(number) else math.nan
+
+
+def _date(value: Any, style: str | None) -> np.datetime64 | None:
+    """Read a date; None if it is none."""
+    if style == EIGHT_DIGITS and not isinstance(value, (np.datetime64, datetime.date)):
+        number = _number(value, None)
+        value, style = ("" if number is None else f"{number:.0f}"), readings.ISO
+        value = f"{value[:4]}-{value[4:6]}-{value[6:]}"
+    if isinstance(value, str):
+        date = readings.date(value, style or readings.ISO)
+        return None if np.isnat(date) else date
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    try:
+        return np.datetime64(value, "us")
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,1 @@
+"""Delivering an ensemble: a folder that predicts new rows, checked, with a card."""

@@ -1,0 +1,358 @@
+"""Refit the members of an ensemble, check them, and write the folder that predicts new rows."""
+
+import importlib.metadata
+import platform
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ensemble_search.data.split import Inputs, checked_inputs
+from ensemble_search.delivery import calibration, card, limits
+from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.evaluation import live
+from ensemble_search.evaluation import table as tables
+from ensemble_search.evaluation.base import EvaluatorError
+from ensemble_search.evaluation.status import OK
+from ensemble_search.predictor import members as stored
+from ensemble_search.predictor.ensemble import FORMAT, MANIFEST, PREPARATION, load_ensemble
+from ensemble_search.problems import combination
+from ensemble_search.results import readers
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.code_version import files as code_files
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import checksums, read_json, sha256, temporary_folder, write_json
+from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
+from ensemble_search.scoring import ensemble_scores
+
+#: A refit may take this many times the study's limit of seconds, for each row that the search had:
+#: it also writes the pipeline.
+PATIENCE = 2
+#: Libraries that every ensemble needs, and those of boosters.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "skops")
+#: The distribution of a library of boosters, if it has another name.
+DISTRIBUTIONS = {"xgboost": "xgboost-cpu"}
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an ensemble is delivered from.
+
+    Attributes
+    ----------
+    search, split
+        Folders of the finished search and of its split.
+    ensemble
+        Type and settings of the ensemble.
+    seed
+        Of the ensemble's random ties: the repeat.
+    space
+        Name of the space.
+    limits
+        ``seconds`` and ``memory_mb`` of an evaluation in the search.
+    threads
+        Threads of the learners.
+    """
+
+    search: Path
+    split: Path
+    ensemble: Mapping[str, Any]
+    seed: int
+    space: str
+    limits: Mapping[str, float]
+    threads: int
+
+
+def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any], output: Path):
+    """Write a delivered ensemble.
+
+    Parameters
+    ----------
+    source
+        Where it comes from.
+    settings
+        The section ``deliver`` of a study.
+    about
+        For the card: ``study``, ``dataset``, ``method``, ``metric``, ``command``.
+    output
+        The folder; what it holds is replaced.
+
+    Raises
+    ------
+    UserError
+        If the search has no successful evaluation, no member can be refitted or is within the
+        limits, or a reloaded member predicts otherwise than the refitted one.
+    """
+    pool, test_predictions, test_labels = ensemble_scores.load(
+        source.search, source.split, source.seed
+    )
+    if settings["iteration"]:
+        if settings["iteration"] > len(pool.errors):
+            raise UserError(
+                f"deliver.iteration: the search has {len(pool.errors)} evaluations, fewer than "
+                f"{settings['iteration']}"
+            )
+        pool = pool.first(settings["iteration"])
+    made = plugins.make("ensembles", source.ensemble, "type", "ensemble").build(pool)
+    if made is None:
+        raise UserError(f"'{source.search}': no evaluation has succeeded: nothing to deliver")
+    if made.combination is None:
+        raise UserError(f"ensembles of type '{source.ensemble['type']}' cannot be delivered")
+    inputs = checked_inputs(source.split)
+    with temporary_folder(output) as folder:
+        delivery = Delivery(source, settings, pool, test_predictions, test_labels, inputs, folder)
+        delivery.affordable(made)
+        delivery.refit()
+        delivery.small_enough()
+        delivery.finish(about)
+        if output.exists():
+            shutil.rmtree(output)
+        folder.rename(output)
+    print(f"delivered to {output}", file=sys.stderr)
+    print(f"checksum {sha256(output / MANIFEST)}", file=sys.stderr)
+
+
+class Delivery:
+    """The delivery of one ensemble: its steps in order."""
+
+    def __init__(
+        self,
+        source: Source,
+        settings: Mapping[str, Any],
+        pool: Pool,
+        test_predictions: np.ndarray,
+        test_labels: np.ndarray,
+        inputs: Inputs,
+        folder: Path,
+    ):
+        self.source, self.settings, self.folder = source, settings, folder
+        self.pool, self.inputs = pool, inputs
+        self.test_predictions, self.test_labels = test_predictions, test_labels
+        table = readers.observations(source.search, [], others=CONFIGURATION)
+        self.configurations = tables.configurations(table)
+        self.notes: list[str] = []
+        self.refitted: dict[int, np.ndarray] = {}
+
+    # The ensemble -----------------------------------------------------------------------------
+
+    def affordable(self, made: Members) -> None:
+        """Keep what the limits of members and of time allow."""
+        self.found = self.members = made
+        rows = len(self.pool.labels) + len(self.test_labels)
+        seconds = np.nan_to_num(self.pool.predict_seconds[made.indices])
+        costs = {
+            "members": np.ones(len(made.indices)),
+            "predict_ms_per_row": 1000 * seconds / rows,
+        }
+        self._keep_within(costs)
+
+    def small_enough(self) -> None:
+        """Keep what the limit of size allows."""
+        sizes = [_megabytes(self._place(i)) for i in self.members.indices]
+        self._keep_within({"size_mb": sizes})
+        for index in set(self.refitted) - set(self.members.indices.tolist()):
+            shutil.rmtree(self._place(index))
+
+    def _keep_within(self, costs: Mapping[str, Sequence[float]]) -> None:
+        given = {k: v for k, v in self.settings["limits"].items() if v is not None and k in costs}
+        kept = limits.affordable(self.members, self.pool.errors, costs, given)
+        if not len(kept):
+            cheapest = {name: min(costs[name]) for name in given}
+            said = ", ".join(f"{name} {value:.3g}" for name, value in cheapest.items())
+            raise UserError(
+                f"deliver.limits: no member is within them; the cheapest have {said}: raise them"
+            )
+        if len(kept) < len(self.members.indices):
+            said = ", ".join(f"{name} {value:g}" for name, value in given.items())
+            self._reselect(self.members.indices[kept], f"limits ({said})")
+
+    def _reselect(self, candidates: np.ndarray, why: str) -> None:
+        before = self.members
+        self.members = members = limits.reselected(self.pool, candidates)
+        old, new = (self._validation_error(m) for m in (before, members))
+        self.notes.append(
+            f"{why}: {len(before.indices)} members became {len(members.indices)}, selected again; "
+            f"validation loss {old:.4f} before, {new:.4f} after"
+        )
+        print(self.notes[-1], file=sys.stderr)
+
+    def _validation_error(self, members: Members) -> float:
+        return self.pool.problem.metric.loss(
+            self.pool.labels, members.predict(self.pool.predictions)
+        )
+
+    # The members ------------------------------------------------------------------------------
+
+    def refit(self) -> None:
+        """Refit the members in a worker, and store them."""
+        inputs = chosen_rows(self.inputs, self.test_labels, self.settings["rows"])
+        ratio = len(inputs.y_train) / _rows_of_a_fit(self.inputs)
+        seconds = PATIENCE * max(1.0, ratio) * self.source.limits["seconds"]
+        own = {**self.source.limits, "seconds": seconds}
+        file = self.folder / "inputs.npz"
+        np.savez(file, allow_pickle=False, **vars(inputs))
+        failed = []
+        try:
+            evaluator = live.make(self.source.space, file, own, self.source.threads)
+            with evaluator, threadpool_limits(1):
+                for number, index in enumerate(self.members.indices.tolist(), 1):
+                    place = self._place(index)
+                    found = evaluator.evaluate(self.configurations[index], save=place)
+                    said = f"member {number} of {len(self.members.indices)}, evaluation {index + 1}"
+                    print(f"{said}: {found.status}, {found.fit_seconds:.1f} s", file=sys.stderr)
+                    if found.status == OK:
+                        self.refitted[index] = self.pool.problem.compress(found.test)
+                    else:
+                        failed.append(f"evaluation {index + 1} ({found.status}: {found.message})")
+                        shutil.rmtree(place, ignore_errors=True)
+        except EvaluatorError as error:
+            raise UserError(str(error)) from error
+        finally:
+            file.unlink(missing_ok=True)
+        if not self.refitted:
+            raise UserError(f"deliver: no member could be refitted: {failed[0]}")
+        if failed:
+            candidates = np.array(sorted(self.refitted))
+            self._reselect(candidates, f"could not be refitted: {'; '.join(failed)}")
+
+    def _place(self, index: int) -> Path:
+        return self.folder / "members" / str(index + 1)
+
+    # The folder -------------------------------------------------------------------------------
+
+    def finish(self, about: Mapping[str, Any]) -> None:
+        """Write preparation, code, manifest and card, and check what a user will load."""
+        problem, folder = self.pool.problem, self.folder
+        described = read_json(self.source.split / "split.json")
+        shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
+        temperature, calibrated = 1.0, None
+        if self.settings["calibrate"]:
+            validation = self.members.predict(self.pool.predictions)
+            temperature = calibration.temperature(problem.expand(validation), self.pool.labels)
+        manifest = {
+            "format": FORMAT,
+            **{key: about[key] for key in ("study", "dataset", "method", "metric")},
+            "task": problem.task,
+            "target": read_json(folder / PREPARATION)["target"],
+            **self._outputs(described),
+            "combination": self.members.combination,
+            "temperature": temperature,
+            "rows": self.settings["rows"],
+            "members": [
+                {"evaluation": int(i) + 1, "weight": float(w), "folder": f"members/{i + 1}"}
+                for i, w in zip(self.members.indices, self.members.weights, strict=True)
+            ],
+            "versions": self._versions(),
+            "data": described["source_checksum"],
+        }
+        copy_code(folder)
+        self._requirements(manifest["versions"])
+        self._write(manifest)
+        ensemble = load_ensemble(folder)
+        parity = self._parity(ensemble)
+        write_json(folder / "parity.json", parity)
+        parts = list(card.parts(self, ensemble, manifest, described, parity, about))
+        card.write(parts, f"{about['dataset']}: {about['method']}", folder)
+        self._write(manifest)
+        load_ensemble(folder)
+
+    def _outputs(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        if self.pool.problem.task == CLASSIFICATION:
+            return {"classes": self.inputs.classes.tolist()}
+        return {key: described["target"][key] for key in ("mean", "std")}
+
+    def _versions(self) -> dict[str, str]:
+        places = [self._place(i) for i in self.members.indices]
+        boosters = [read_json(place / stored.MEMBER)["booster"] for place in places]
+        used = {DISTRIBUTIONS.get(b["library"], b["library"]) for b in boosters if b}
+        if any(b"lightgbm" in (place / stored.PIPELINE).read_bytes() for place in places):
+            used.add("lightgbm")
+        names = [*LIBRARIES, *sorted(used)]
+        return {name: importlib.metadata.version(name) for name in names}
+
+    def _requirements(self, versions: Mapping[str, str]) -> None:
+        lines = [f"# Python {platform.python_version()}"]
+        lines += [f"{name}=={version}" for name, version in versions.items()]
+        (self.folder / "requirements.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def _write(self, manifest: Mapping[str, Any]) -> None:
+        names = sorted(
+            path.relative_to(self.folder).as_posix()
+            for path in self.folder.rglob("*")
+            if path.is_file() and path.name != MANIFEST and "__pycache__" not in path.parts
+        )
+        write_json(self.folder / MANIFEST, {**manifest, "files": checksums(self.folder, names)})
+
+    def _parity(self, ensemble: Any) -> dict[str, Any]:
+        """Compare the reloaded members with the refitted ones, and these with the search."""
+        X, rows = self.inputs.X_test, len(self.test_labels)
+        again = ensemble.member_predictions(X)
+        for index, found in zip(self.members.indices.tolist(), again, strict=True):
+            if not np.array_equal(found, self.refitted[index]):
+                raise UserError(
+                    f"evaluation {index + 1} predicts otherwise after it was stored and loaded, by "
+                    f"up to {np.abs(found - self.refitted[index]).max():.3g}"
+                )
+        parity = {"test_rows": rows, "reloaded": "equal to the refitted members, bit for bit"}
+        if self.settings["rows"] == "train" and not self.inputs.folds.size:
+            own = [combination.rounded(self.test_predictions[i]) for i in self.members.indices]
+            then = [combination.rounded(self.refitted[int(i)]) for i in self.members.indices]
+            parity["largest_difference_from_the_search"] = float(
+                max(np.abs(a - b).max() for a, b in zip(own, then, strict=True))
+            )
+        return parity
+
+
+def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
+    """Make the inputs of a refit: the chosen rows as training rows, without folds.
+
+    Parameters
+    ----------
+    inputs, test_labels
+        The split.
+    on
+        ``train``, ``train+validation`` or ``all``. With validation by folds, the validation rows
+        are training rows anyway.
+    """
+    X, y = [inputs.X_train], [inputs.y_train]
+    if on != "train" and not inputs.folds.size:
+        X.append(inputs.X_validation)
+        y.append(inputs.y_validation)
+    if on == "all":
+        X.append(inputs.X_test)
+        y.append(test_labels)
+    return replace(
+        inputs,
+        X_train=np.concatenate(X),
+        y_train=np.concatenate(y),
+        X_validation=inputs.X_test[:1],
+        y_validation=inputs.y_validation[:0],
+        folds=inputs.folds[:0],
+    )
+
+
+def copy_code(folder: Path) -> None:
+    """Copy what the folder needs to predict: ``predict.py`` and the modules that it imports."""
+    own = {t.rpartition(".")[0] for t in stored.TRUSTED if t.startswith("ensemble_search.")}
+    for name in code_files("predict", *own, neutral=True):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target)
+
+
+def _rows_of_a_fit(inputs: Inputs) -> float:
+    """Count the rows that the search fitted a pipeline on, on the average of its folds."""
+    if not inputs.folds.size:
+        return len(inputs.y_train)
+    folds = int(inputs.folds.max()) + 1
+    return len(inputs.y_train) * (folds - 1) / folds
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

@@ -1,0 +1,62 @@
+"""Temperature scaling of class probabilities (Guo et al., ICML 2017)."""
+
+import numpy as np
+
+from ensemble_search.predictor.ensemble import calibrated
+
+#: Smallest and largest temperature.
+RANGE = 0.05, 20.0
+#: Bins of a calibration curve.
+BINS = 10
+
+
+def temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    """Return the temperature with the smallest log loss.
+
+    Parameters
+    ----------
+    probabilities
+        Of rows that no member was fitted on, of shape (n_samples, n_classes).
+    labels
+        Their codes, of shape (n_samples,).
+    """
+    from scipy.optimize import minimize_scalar
+
+    def loss(log: float) -> float:
+        return log_loss(calibrated(probabilities, float(np.exp(log))), labels)
+
+    found = minimize_scalar(loss, bounds=np.log(RANGE), method="bounded")
+    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
+
+
+def log_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
+    """Return the mean negative log probability of the labels; 0 counts as 1e-15."""
+    own = np.maximum(probabilities[np.arange(len(labels)), labels], 1e-15)
+    return float(-np.log(own).mean())
+
+
+def curve(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Return how often the most probable class is right, by its probability.
+
+    Returns
+    -------
+    curve
+        ``probability`` (mean), ``right`` (share) and ``rows`` of each bin of equal width that has
+        rows.
+    """
+    top = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == labels
+    bins = np.minimum((top * BINS).astype(int), BINS - 1)
+    rows = np.bincount(bins, minlength=BINS)
+    some = rows > 0
+    return {
+        "probability": np.bincount(bins, top, BINS)[some] / rows[some],
+        "right": np.bincount(bins, right, BINS)[some] / rows[some],
+        "rows": rows[some],
+    }
+
+
+def expected_error(curve: dict[str, np.ndarray]) -> float:
+    """Return the expected calibration error: mean gap of a curve, weighted by rows."""
+    gaps = np.abs(curve["probability"] - curve["right"])
+    return float(np.average(gaps, weights=curve["rows"]))

@@ -1,0 +1,61 @@
+"""Making an ensemble affordable: fewer members, chosen and weighted again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.ensembles.selection import Selection
+
+
+def affordable(
+    members: Members,
+    errors: np.ndarray,
+    costs: Mapping[str, Sequence[float]],
+    limits: Mapping[str, float],
+) -> np.ndarray:
+    """Choose members within limits.
+
+    By falling weight, of equal ones the lower validation error first, a member is kept if the sums
+    of the costs stay within all limits.
+
+    Parameters
+    ----------
+    members
+        The ensemble.
+    errors
+        Validation errors of all evaluations, of shape (n,).
+    costs
+        Of each member, by the names of ``limits``.
+    limits
+        Largest sums.
+
+    Returns
+    -------
+    kept
+        Positions among the members, ascending.
+    """
+    order = np.lexsort((members.indices, errors[members.indices], -members.weights))
+    spent, kept = dict.fromkeys(limits, 0.0), []
+    for place in order.tolist():
+        then = {name: spent[name] + costs[name][place] for name in limits}
+        if all(then[name] <= limits[name] for name in limits):
+            spent = then
+            kept.append(place)
+    return np.sort(np.array(kept, dtype=int))
+
+
+def reselected(pool: Pool, candidates: np.ndarray) -> Members:
+    """Select an ensemble anew from some evaluations of a pool, on the validation rows.
+
+    Greedy selection with replacement, 25 rounds (``Selection``).
+
+    Parameters
+    ----------
+    candidates
+        Positions in the pool, of successful evaluations.
+    """
+    errors = np.full(len(pool.errors), np.nan)
+    errors[candidates] = pool.errors[candidates]
+    return Selection(size=25).build(replace(pool, errors=errors))

@@ -1,0 +1,323 @@
+"""A delivered ensemble as a scikit-learn estimator."""
+
+import importlib.metadata
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from ensemble_search.data.preparation import Preparation
+from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.predictor import members
+from ensemble_search.problems.base import InvalidPredictionError
+from ensemble_search.problems.classification import Classification
+from ensemble_search.problems.combination import COMBINATIONS
+from ensemble_search.problems.regression import Regression
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import Unusable, read_json, sha256
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+
+MANIFEST, PREPARATION = "ensemble.json", "preparation.json"
+#: Of the folders that this code writes and reads.
+FORMAT = 1
+REMEDY = "copy the whole folder of the ensemble again, or deliver it again"
+PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
+
+
+def load_ensemble(
+    folder: str | Path, checksum: str | None = None
+) -> "DeliveredClassifier | DeliveredRegressor":
+    """Load a delivered ensemble; nothing in the folder is executed.
+
+    Parameters
+    ----------
+    folder
+        What the rule ``deliver`` has written, wherever it was copied to.
+    checksum
+        SHA-256 of its ``ensemble.json``, as the delivery and the card print it. With it, the folder
+        is known to be the one that was delivered; without it, only to be whole.
+
+    Returns
+    -------
+    estimator
+        Fitted. It cannot be fitted again.
+
+    Raises
+    ------
+    UserError
+        In one line, if a file is missing, was changed or is no part of a delivered ensemble.
+
+    Warns
+    -----
+    UserWarning
+        If a library has another version than that which the ensemble was made with.
+    """
+    folder = Path(folder)
+    if not (folder / MANIFEST).is_file():
+        raise UserError(f"'{folder}' is no delivered ensemble: it has no file '{MANIFEST}'")
+    if checksum is not None and sha256(folder / MANIFEST) != checksum:
+        raise UserError(
+            f"'{folder / MANIFEST}' has the checksum {sha256(folder / MANIFEST)}, not {checksum}: "
+            "it is another ensemble, or was changed"
+        )
+    manifest = read_json(folder / MANIFEST, REMEDY)
+    try:
+        return _load(folder, manifest)
+    except (KeyError, TypeError, ValueError, AttributeError, InvalidPredictionError) as error:
+        raise Unusable(folder / MANIFEST, f"{type(error).__name__}: {error}", REMEDY) from None
+
+
+def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | DeliveredRegressor":
+    if manifest["format"] != FORMAT:
+        raise UserError(
+            f"'{folder / MANIFEST}' has the format {manifest['format']!r}; this version reads "
+            f"{FORMAT}: use the predict.py in the folder"
+        )
+    _check_files(folder, manifest["files"])
+    _check_versions(manifest["versions"])
+    kind = {CLASSIFICATION: DeliveredClassifier, REGRESSION: DeliveredRegressor}[manifest["task"]]
+    listed = manifest["members"]
+    loaded = [members.load(folder / _inside(member["folder"])) for member in listed]
+    weights = [float(member["weight"]) for member in listed]
+    if not weights or min(weights) <= 0 or abs(sum(weights) - 1) > 1e-9:
+        raise ValueError("the weights of the members are not positive with sum 1")
+    preparation = Preparation.from_json(read_json(folder / PREPARATION, REMEDY))
+    return kind(manifest, preparation, loaded, weights)
+
+
+def _inside(name: Any) -> PurePosixPath:
+    """Check that a name of a file stays in its folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name:
+        raise UserError(f"the ensemble names the file '{name}' outside of its folder: it is forged")
+    return path
+
+
+def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Check that all files are there and unchanged."""
+    needed = {PREPARATION, *(f"{name}" for name in checksums)}
+    for name in sorted(needed):
+        path = folder / _inside(name)
+        if folder.resolve() not in path.resolve().parents:
+            raise UserError(f"'{path}' is a link to a place outside of the ensemble: it is forged")
+        if not path.is_file():
+            raise UserError(f"'{path}' is missing; {REMEDY}")
+        if sha256(path) != checksums.get(name):
+            raise UserError(f"'{path}' was changed after the delivery; {REMEDY}")
+
+
+def _check_versions(versions: Mapping[str, str]) -> None:
+    for library, version in versions.items():
+        try:
+            here = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            raise UserError(
+                f"the ensemble needs {library} {version}, which is not installed; its "
+                "requirements.txt lists what to install"
+            ) from None
+        if here != version:
+            warnings.warn(
+                f"the ensemble was made with {library} {version}, this is {here}: predictions may "
+                "differ; its requirements.txt lists the versions",
+                stacklevel=4,
+            )
+
+
+class _Delivered(BaseEstimator):
+    """What classifiers and regressors have in common.
+
+    Attributes
+    ----------
+    feature_names_in_
+        Columns that it needs, str, of shape (n_features_in_,): the order of columns without names.
+    members_
+        The fitted pipelines (``FittedPipeline``), in the order of ``weights_``.
+    weights_
+        Their weights, float64, with sum 1.
+    notes_
+        What was odd about the rows of the last prediction, one line each.
+    """
+
+    def __init__(
+        self,
+        manifest: Mapping[str, Any],
+        preparation: Preparation,
+        pipelines: Sequence[members.FittedPipeline],
+        weights: Sequence[float],
+    ):
+        self.manifest = manifest
+        self.preparation = preparation
+        self.pipelines = pipelines
+        self.weights = weights
+        self.members_ = list(pipelines)
+        self.weights_ = np.array(weights)
+        self.feature_names_in_ = np.array(preparation.names, dtype=object)
+        self.n_features_in_ = len(preparation.names)
+        self.notes_: list[str] = []
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self):
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"<{type(self).__name__}: {len(self.members_)} members>"
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Refuse: to change the ensemble, deliver it again.
+
+        Raises
+        ------
+        UserError
+            Always.
+        """
+        raise UserError("a delivered ensemble cannot be fitted again; deliver a new one")
+
+    def prepare(self, X: Any) -> np.ndarray:
+        """Turn raw rows into the features of the members.
+
+        Parameters
+        ----------
+        X
+            Rows as in the data that the search was given: a pandas frame, a mapping of columns by
+            name, or a two-dimensional array with the columns :attr:`feature_names_in_` in order.
+            Other columns are ignored; values are text as in a CSV file, or numbers, booleans, dates.
+
+        Returns
+        -------
+        features
+            float64, of shape (n_samples, p).
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or there are too few or too many columns without names.
+        """
+        columns = self._columns(X)
+        missing = [name for name in self.preparation.names if name not in columns]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise UserError(
+                f"there is no column '{missing[0]}'{more}; the ensemble needs "
+                f"{', '.join(map(str, self.preparation.names))}"
+            )
+        features, self.notes_ = self.preparation.transform(columns)
+        return features
+
+    def _columns(self, X: Any) -> Mapping[str, Any]:
+        if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+            return {str(name): X[name].to_numpy() for name in X.columns}
+        if isinstance(X, Mapping):
+            return X
+        array = np.asarray(X)
+        name = type(self).__name__
+        if array.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got an array with {array.ndim} dimensions instead. "
+                "Reshape your data either using array.reshape(-1, 1) or array.reshape(1, -1)."
+            )
+        if array.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {array.shape[1]} features, but {name} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return dict(zip(self.preparation.names, array.T, strict=True))
+
+    def member_predictions(self, features: np.ndarray) -> list[np.ndarray]:
+        """Return the stored form of every member's predictions of prepared features.
+
+        float32, of shape (n_samples, n_columns); see ``Problem``.
+        """
+        problem, outputs = PROBLEMS[self.manifest["task"]], self._n_outputs
+        if not len(features):
+            return [np.empty((0, problem.columns(outputs)), np.float32) for _ in self.members_]
+        predictions = []
+        for member in self.members_:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                predictions.append(problem.predict(member, features.copy(), outputs))
+        return [problem.compress(p) for p in predictions]
+
+    def combine(self, predictions: Sequence[np.ndarray]) -> np.ndarray:
+        """Combine the members' predictions; float64, of shape (n_samples, n_columns)."""
+        return COMBINATIONS[self.manifest["combination"]](predictions, self.weights_)
+
+    def _combined(self, X: Any) -> np.ndarray:
+        return self.combine(self.member_predictions(self.prepare(X)))
+
+
+class DeliveredClassifier(ClassifierMixin, _Delivered):
+    """A delivered ensemble of classifiers; made by :func:`load_ensemble`.
+
+    Attributes
+    ----------
+    classes_
+        Labels, str, of shape (n_classes,).
+    """
+
+    def __init__(self, manifest, preparation, pipelines, weights):
+        super().__init__(manifest, preparation, pipelines, weights)
+        self.classes_ = np.array(manifest["classes"], dtype=str)
+        self._n_outputs = len(self.classes_)
+        self._temperature = float(manifest["temperature"])
+        if not self._temperature > 0 or self._n_outputs < 2:
+            raise ValueError("a temperature or the classes are not possible")
+
+    def predict_both(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return labels and probabilities, as :meth:`predict` and :meth:`predict_proba` do."""
+        combined = self._combined(X)
+        return self.classes_[predicted_labels(combined)], self.probabilities(combined)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities, float64, of shape (n_samples, n_classes); rows sum to 1."""
+        return self.probabilities(self._combined(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable labels, str, of shape (n_samples,)."""
+        return self.classes_[predicted_labels(self._combined(X))]
+
+    def probabilities(self, combined: np.ndarray) -> np.ndarray:
+        """Expand combined predictions to all classes, and calibrate them."""
+        found = PROBLEMS[CLASSIFICATION].expand(combined)
+        return calibrated(found, self._temperature)
+
+
+class DeliveredRegressor(RegressorMixin, _Delivered):
+    """A delivered ensemble of regressors; made by :func:`load_ensemble`."""
+
+    def __init__(self, manifest, preparation, pipelines, weights):
+        super().__init__(manifest, preparation, pipelines, weights)
+        self._n_outputs = 1
+        self._mean, self._std = float(manifest["mean"]), float(manifest["std"])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return numbers in the unit of the target, float64, of shape (n_samples,)."""
+        return self._mean + self._std * self._combined(X)[:, 0]
+
+
+def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """Raise probabilities to 1 / temperature and normalise them (Guo et al., ICML 2017).
+
+    Parameters
+    ----------
+    probabilities
+        Of shape (n_samples, n_classes); rows sum to 1.
+    temperature
+        1 changes nothing; more brings probabilities closer to each other.
+    """
+    if temperature == 1:
+        return probabilities
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities) / temperature
+    powers = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)

@@ -1,0 +1,86 @@
+"""Rows of a CSV file in chunks, so that files of any length fit into memory."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.plugins import nearest
+
+CHUNK = 10_000
+
+
+def chunks(
+    path: Path, names: list[str], size: int = CHUNK
+) -> Iterator[tuple[dict[str, list[str]], int]]:
+    """Read some columns of a CSV file.
+
+    Parameters
+    ----------
+    path
+        UTF-8 text, separated by commas; line 1 names the columns.
+    names
+        The columns to read; others are ignored.
+    size
+        Rows of a chunk.
+
+    Yields
+    ------
+    columns
+        Their text by name.
+    position
+        Bytes of the file that have been read.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read, a column is missing or twice there, or a row is too short or
+        too long.
+    """
+    try:
+        size_of_file = path.stat().st_size
+        with path.open(encoding="utf-8-sig", newline="") as text:
+            rows = csv.reader(text, skipinitialspace=True, strict=True)
+            header = next(rows, None)
+            if not header:
+                raise UserError(f"--input: line 1 of '{path}' does not name the columns")
+            places = _places(path, header, names)
+            done, position = False, 0
+            while not done:
+                columns: list[list[str]] = [[] for _ in names]
+                while len(columns[0]) < size:
+                    row = next(rows, None)
+                    if row is None:
+                        done = True
+                        break
+                    if not row and len(header) > 1:
+                        continue  # an empty line
+                    row = row or [""]
+                    if len(row) != len(header):
+                        raise UserError(
+                            f"--input: line {rows.line_num} of '{path}' has {len(row)} fields, the "
+                            f"header has {len(header)}"
+                        )
+                    for column, place in zip(columns, places, strict=True):
+                        column.append(row[place])
+                position = size_of_file if done else text.buffer.tell()
+                yield dict(zip(names, columns, strict=True)), position
+    except OSError as error:
+        raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"--input: '{path}' is no UTF-8 text; save it as UTF-8") from None
+    except csv.Error as error:
+        raise UserError(f"--input: line {rows.line_num} of '{path}': {error}") from None
+
+
+def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
+    for name in names:
+        if name not in header:
+            separated = len(header) == 1 and any(s in header[0] for s in ";\t|")
+            hint = "; fields must be separated by commas" if separated else ""
+            raise UserError(
+                f"--input: '{path}' has no column '{name}'; {nearest(name, header)}{hint}"
+            )
+        if header.count(name) > 1:
+            raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")
+    return [header.index(name) for name in names]

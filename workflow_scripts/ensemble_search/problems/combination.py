@@ -1,0 +1,59 @@
+"""How predictions of models are combined: weighted means and votes."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ensemble_search.metrics.base import predicted_labels
+
+RESOLUTION = 2.0**-32
+"""Predictions are rounded to multiples of this, so that sums are exact in any order."""
+
+
+def rounded(predictions: np.ndarray) -> np.ndarray:
+    """Round predictions to multiples of :data:`RESOLUTION`; float32, of the same shape.
+
+    Only those below 1/256 change, as a float32 has 24 bits. Float64 sums of up to 2**20
+    probabilities, or of 2**10 numbers up to 2**10, are exact, so ties of means do not depend on the
+    order of the models.
+    """
+    scale = np.float32(1 / RESOLUTION)
+    result = np.asarray(predictions, dtype=np.float32) * scale
+    np.rint(result, out=result)
+    result /= scale
+    return result
+
+
+def mean(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndarray:
+    """Return the weighted mean of predictions.
+
+    Parameters
+    ----------
+    predictions
+        Stored predictions (``Problem``) of each model, of shape (n_samples, n_columns).
+    weights
+        Of the models, with sum 1.
+
+    Returns
+    -------
+    mean
+        float64, of shape (n_samples, n_columns).
+    """
+    return sum(w * rounded(p).astype(float) for p, w in zip(predictions, weights, strict=True))
+
+
+def votes(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndarray:
+    """Return the weights of the models that find a class the most probable.
+
+    Parameters and result are as those of :func:`mean`; classification only.
+    """
+    shares = None
+    for p, weight in zip(predictions, weights, strict=True):
+        if shares is None:
+            shares = np.zeros((len(p), max(p.shape[1], 2)))
+        shares[np.arange(len(p)), predicted_labels(p)] += weight
+    return shares[:, 1:] if p.shape[1] == 1 else shares
+
+
+#: By the name that a delivered ensemble stores.
+COMBINATIONS = {"mean": mean, "votes": votes}

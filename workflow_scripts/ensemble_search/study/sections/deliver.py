@@ -1,0 +1,76 @@
+"""`deliver`: the ensemble of a method as a folder that predicts new rows."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.names import CLASSIFICATION
+from ensemble_search.runtime.plugins import nearest
+from ensemble_search.study.sections.base import Section
+
+if TYPE_CHECKING:
+    from ensemble_search.study.model import Study
+
+
+class DeliveryLimits(Section):
+    """What the delivered ensemble may cost; by default, whatever it does."""
+
+    members: int | None = Field(None, ge=1, description="pipelines, at most")
+    predict_ms_per_row: float | None = Field(
+        None, gt=0, description="milliseconds to predict a row, as measured in the search"
+    )
+    size_mb: float | None = Field(None, gt=0, description="megabytes of all pipelines on disk")
+
+
+class Deliver(Section):
+    """An ensemble to deliver for every data set: docs/deliver.md."""
+
+    method: str = Field(description="one of `methods`")
+    datasets: list[str] | None = Field(
+        None, min_length=1, description="for which data sets (default: all)"
+    )
+    repeat: int = Field(0, ge=0, description="of which repeat, from 0")
+    iteration: int | None = Field(
+        None, ge=1, description="after how many evaluations (default: all)"
+    )
+    rows: Literal["train", "train+validation", "all"] = Field(
+        "all", description="rows that its pipelines are refitted on"
+    )
+    limits: DeliveryLimits = DeliveryLimits()
+    calibrate: bool = Field(
+        False, description="scale probabilities by a temperature fitted on the validation rows"
+    )
+
+
+def problems(study: "Study") -> Iterator[str]:
+    """Check that there is such an ensemble, and that it can be delivered."""
+    deliver = study.deliver
+    if deliver is None:
+        return
+    if deliver.method not in study.methods:
+        hint = nearest(deliver.method, list(study.methods))
+        yield f"deliver.method: '{deliver.method}' is not among methods; {hint}"
+        return
+    for place, dataset in enumerate(deliver.datasets or []):
+        if dataset not in study.datasets:
+            hint = nearest(dataset, list(study.datasets))
+            yield f"deliver.datasets: '{dataset}' is not among datasets; {hint}"
+        elif dataset in deliver.datasets[:place]:
+            yield f"deliver.datasets: '{dataset}' is written twice; keep one"
+    if deliver.repeat >= study.repeats:
+        yield f"deliver.repeat: {deliver.repeat} is not among the repeats, 0 to {study.repeats - 1}"
+    most = study.budget.evaluations
+    if deliver.iteration and most and deliver.iteration > most:
+        yield f"deliver.iteration: {deliver.iteration} is more than budget.evaluations, {most}"
+    ensemble = study.methods[deliver.method].ensemble
+    kind = study.ensembles.get(ensemble, {}).get("type")
+    if kind in plugins.available("ensembles") and plugins.load("ensembles", kind).refits:
+        yield (
+            f"deliver.method: '{deliver.method}' has the ensemble '{ensemble}' of type '{kind}', "
+            "which is more than pipelines with weights and cannot be delivered; name a method with "
+            "another, such as selection"
+        )
+    if deliver.calibrate and study.task not in (None, CLASSIFICATION):
+        yield "deliver.calibrate: it is for class probabilities, and this is a regression; remove it"

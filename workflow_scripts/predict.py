@@ -1,0 +1,91 @@
+"""Predict the rows of a CSV file with a delivered ensemble."""
+
+import argparse
+import contextlib
+import csv
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from ensemble_search.runtime.errors import UserError, run
+
+
+def main() -> None:
+    """Parse the command line and write the predictions, in the order of the rows."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--model", type=Path, required=True, help="folder of the ensemble")
+    parser.add_argument("--input", type=Path, required=True, help="CSV with the columns it needs")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write")
+    parser.add_argument("--checksum", help="that of the delivery: the folder must be the same one")
+    options = parser.parse_args()
+    if options.output.resolve() == options.input.resolve():
+        raise UserError("--output: it is the file of --input; name another")
+    if not options.output.parent.is_dir():
+        raise UserError(f"--output: there is no folder '{options.output.parent}'")
+
+    # After the check of the arguments, as they take a second.
+    from ensemble_search.predictor import rows
+    from ensemble_search.predictor.ensemble import load_ensemble
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        model = load_ensemble(options.model, options.checksum)
+    for warning in caught:
+        print(f"warning: {warning.message}", file=sys.stderr)
+    classes = getattr(model, "classes_", None)
+    target = model.manifest["target"]
+    names = list(model.feature_names_in_)
+    progress = _Progress(options.input)
+    temporary = options.output.with_name(f".{options.output.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            head = [] if classes is None else [f"probability of {c}" for c in classes]
+            writer.writerow([target, *head])
+            for columns, position in rows.chunks(options.input, names):
+                if classes is None:
+                    found = [[repr(value)] for value in model.predict(columns).tolist()]
+                else:
+                    labels, probabilities = model.predict_both(columns)
+                    pairs = zip(labels.tolist(), probabilities.tolist(), strict=True)
+                    found = [[label, *map(repr, p)] for label, p in pairs]
+                writer.writerows(found)
+                progress.show(len(found), position, model.notes_)
+        temporary.replace(options.output)
+    except OSError as error:
+        raise UserError(f"--output: '{options.output}': {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    progress.end(options.output)
+
+
+class _Progress:
+    """Tells how far it is, on standard error."""
+
+    def __init__(self, file: Path):
+        self.size = file.stat().st_size if file.is_file() else 0
+        self.rows, self.start, self.said = 0, time.monotonic(), set()
+
+    def show(self, rows: int, position: int, notes: list[str]) -> None:
+        self.rows += rows
+        for note in notes:
+            column = note.partition(":")[0]
+            if column not in self.said:  # once a column, of the first chunk that has it
+                self.said.add(column)
+                print(f"note: rows up to {self.rows}: {note}", file=sys.stderr)
+        seconds = time.monotonic() - self.start
+        if sys.stderr.isatty() and 0 < position < self.size:
+            left = seconds * (self.size - position) / position
+            done = 100 * position / self.size
+            print(f"\r{self.rows} rows, {done:.0f} %, {left:.0f} s left ", end="", file=sys.stderr)
+
+    def end(self, output: Path) -> None:
+        seconds = time.monotonic() - self.start
+        print(f"{self.rows} rows in {seconds:.1f} s: {output}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    run(main)
