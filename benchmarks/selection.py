@@ -19,10 +19,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
 from ensemble_search.ensembles.base import Members, Pool
-from ensemble_search.problems.combination import rounded
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, select
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.problems.combination import rounded
 
 
 def make_pool(n: int, n_samples: int, n_classes: int) -> Pool:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ensemble_search.ensembles.base import Members, Pool
-from ensemble_search.problems.combination import RESOLUTION
 from ensemble_search.ensembles.greedy import running_sums
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, paths, select
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.problems.combination import RESOLUTION
 
 
 def exact_errors(chosen, predictions, labels):

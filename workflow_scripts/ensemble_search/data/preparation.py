@@ -21,6 +21,11 @@ from ensemble_search.runtime.names import MISSING
 #: a style of ``readings``, or one of these.
 EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
+READ = {
+    "numeric": (*readings.STYLES, DAYS),
+    "date": (readings.ISO, readings.DAY_FIRST, readings.MONTH_FIRST, EIGHT_DIGITS),
+    "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
+}
 _WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 #: Examples of a kind in a note.
 EXAMPLES = 3
@@ -47,8 +52,8 @@ def _weekday(dates: np.ndarray) -> np.ndarray:
     return np.where(np.isnat(dates), np.nan, number.astype(float))
 
 
-#: Numeric parts of a date, of datetime64[us]. The hour has the minutes as a fraction; weekdays count
-#: from Monday, 0.
+#: Numeric parts of a date, of datetime64[us]. The hour has the minutes as a fraction; weekdays
+#: count from Monday, 0.
 DATE_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "year": _year,
     "month": lambda dates: _since(dates, "M", "Y") + 1,
@@ -110,10 +115,9 @@ class Numbers:
         """Turn a value, which is not missing, into a float or datetime64; None if it cannot be."""
         if self.kind == "boolean":
             word = value.strip().casefold() if isinstance(value, str) else value
-            known = isinstance(word, (str, numbers.Real)) or isinstance(word, np.bool_)
-            return (
-                _WORDS.get(word if isinstance(word, str) else str(float(word))) if known else None
-            )
+            if isinstance(word, (numbers.Real, np.bool_)):
+                word = str(float(word))
+            return _WORDS.get(word) if isinstance(word, str) else None
         if self.kind == "date":
             return _date(value, self.read)
         if self.read == DAYS or isinstance(value, (np.datetime64, datetime.date)):
@@ -311,8 +315,8 @@ def word(value: Any) -> str:
 
 def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
     name, kind, read = _text(described["name"]), described["kind"], described["read"]
-    if read is not None:
-        _text(read)
+    if read is not None and read not in READ.get(kind, ()):
+        raise ValueError(f"'{name}' is read as {read!r}")
     if kind == "categorical":
         words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
         if not words or len({*words, *rare}) < len(words) + len(rare):
@@ -377,7 +381,7 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
 def _is_missing(cell: Any) -> bool:
     if cell is None or type(cell).__name__ == "NAType":
         return True
-    return cell in MISSING if isinstance(cell, str) else bool(cell != cell)
+    return cell in MISSING if isinstance(cell, str) else bool(cell != cell)  # noqa: PLR0124
 
 
 def short(text: str) -> str:

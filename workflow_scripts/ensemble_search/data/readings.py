@@ -90,7 +90,7 @@ def date(text: str, style: str) -> np.datetime64:
     # Further digits of a fraction are cut.
     time = re.sub(r"(\.\d{6})\d+", r"\1", time.replace(" ", "T"))
     try:
-        made = np.datetime64(f"{year}-{month}-{day}{time}", "us") if year != "0000" else _NAT
+        made = np.datetime64(f"{year}-{month}-{day}{time}", "us")
     except ValueError:  # no such day or time
         return _NAT
     hours, minutes = int(zone[1:3]) if zone and zone != "Z" else 0, 0

@@ -231,7 +231,7 @@ class Delivery:
         problem, folder = self.pool.problem, self.folder
         described = read_json(self.source.split / "split.json")
         shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
-        temperature, calibrated = 1.0, None
+        temperature = 1.0
         if self.settings["calibrate"]:
             validation = self.members.predict(self.pool.predictions)
             temperature = calibration.temperature(problem.expand(validation), self.pool.labels)

@@ -98,8 +98,8 @@ def parts(
     yield Part(
         "How good",
         [
-            f"Loss: {metric.title}, lower is better. *As found*: members fitted on the training rows "
-            f"by the search; *as delivered*: refitted on {ROWS_OF[manifest['rows']]}.",
+            f"Loss: {metric.title}, lower is better. As found: members fitted on the training rows "
+            f"by the search; as delivered: refitted on {ROWS_OF[manifest['rows']]}.",
             "The search and the ensemble chose by the validation loss, so it is too low. The "
             "interval (95 %) is that of the choice of the test rows."
             + ("" if unseen else " No rows are left to test the delivered members, which have seen "
@@ -140,7 +140,7 @@ def parts(
             f"core of the machine that made it; {megabytes:.1f} MB.",
             f"Limits asked for: {_limits(delivery.settings['limits'])}.",
             "It knows only what its training rows showed: other populations, times or units need "
-            "new data. Categories that it has not seen count as none, missing values are filled in.",
+            "new data. Categories that it has not seen count as none; missing values are imputed.",
         ],
     )
     yield Part("Checked", [*_parity(parity)])

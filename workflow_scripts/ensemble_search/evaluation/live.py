@@ -108,7 +108,9 @@ class LiveEvaluator:
         """Fit the pipeline of a configuration and predict the validation and test rows.
 
         With ``save``, the fitted pipeline (with folds, that of the last one) is written to that
-        folder, within the same limits; see ``predictor.members``. The result depends on configuration and fidelity alone: every evaluation starts from the
+        folder, within the same limits; see ``predictor.members``.
+
+        The result depends on configuration and fidelity alone: every evaluation starts from the
         same global random state, working directory, environment and data. The limits apply to the
         whole evaluation, however many folds it fits.
 

@@ -191,7 +191,7 @@ class _Delivered(BaseEstimator):
         X
             Rows as in the data that the search was given: a pandas frame, a mapping of columns by
             name, or a two-dimensional array with the columns :attr:`feature_names_in_` in order.
-            Other columns are ignored; values are text as in a CSV file, or numbers, booleans, dates.
+            Other columns are ignored; values are text as in a CSV file, numbers, booleans, dates.
 
         Returns
         -------

@@ -9,11 +9,11 @@ import numpy as np
 
 from ensemble_search.data import fetched
 from ensemble_search.data.split import checked_inputs
-from ensemble_search.problems.combination import rounded
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.status import OK
 from ensemble_search.problems import tasks
+from ensemble_search.problems.combination import rounded
 from ensemble_search.results import layout, outdated, readers, states
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError

@@ -16,6 +16,6 @@ OBSERVATIONS = "observations.parquet"
 PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 #: Beginning of the names of the hyperparameters' columns.
 CONFIGURATION = "config."
-#: Words for a missing value in a CSV file. pandas would also treat None and n/a as missing; they are
-#: labels in several data sets.
+#: Words for a missing value in a CSV file. pandas would also treat None and n/a as missing; they
+#: are labels in several data sets.
 MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ensemble_search.problems.combination import RESOLUTION, rounded
 from ensemble_search.metrics.base import Metric, SquaredDistance
 from ensemble_search.metrics.error import ERROR, Error
+from ensemble_search.problems.combination import RESOLUTION, rounded
 
 BLOCK = 2**15
 """Predictions, of rows by models, that are compared at a time."""

@@ -73,4 +73,4 @@ def problems(study: "Study") -> Iterator[str]:
             "another, such as selection"
         )
     if deliver.calibrate and study.task not in (None, CLASSIFICATION):
-        yield "deliver.calibrate: it is for class probabilities, and this is a regression; remove it"
+        yield "deliver.calibrate: it is for class probabilities; remove it from a regression"

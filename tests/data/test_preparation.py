@@ -1,0 +1,237 @@
+"""The base preparation, applied again to raw rows."""
+
+import copy
+import csv
+import datetime
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble_search.data import normalise, prepare, readings, rows, sources, table_files
+from ensemble_search.data.preparation import Categories, Numbers, Preparation
+from ensemble_search.data.raw import Raw
+from ensemble_search.runtime.errors import UserError
+from support import ROOT
+
+SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 3}
+
+
+def split_of(frame, described):
+    """The split, and the rows of its parts."""
+    inputs, _, made = prepare.make_split(frame, described, SPLIT)
+    labels = np.unique(frame[described["target"]].to_numpy(dtype=str), return_inverse=True)
+    return inputs, made["preparation"], rows.split_rows(labels[1], labels[0], SPLIT)
+
+
+def odd_rows(n: int = 300) -> str:
+    """A CSV of every kind of column, with missing and odd values."""
+    rng = np.random.default_rng(0)
+    lines = ["n,i,euro,when,first,yes,job,level,flag,zip,big,label"]
+    for k in range(n):
+        cells = [
+            f"{rng.normal() * 10.0 ** rng.integers(-12, 12)!r}",
+            f"{rng.integers(0, 9)}",
+            f"{rng.integers(1, 9)}.{rng.integers(100, 999)},{rng.integers(10, 99)}",
+            f"20{rng.integers(10, 30)}-0{rng.integers(1, 9)}-{rng.integers(10, 28)} 1{k % 9}:30",
+            f"{rng.integers(13, 28)}.0{rng.integers(1, 9)}.1{rng.integers(950, 999)}"[:10],
+            rng.choice(["true", "False", "TRUE"]),
+            rng.choice(["clerk", "no job", " ä,b".strip(), "None"]),
+            rng.choice(["1", "2", "3.0"]),
+            rng.choice(["True", "False"]),
+            f"0{rng.integers(100, 170)}",
+            rng.choice(["1e400", "12345678901234567890", "7"]),
+        ]
+        for place in range(len(cells)):
+            if rng.random() < 0.07:
+                cells[place] = rng.choice(["", "NA", "?"])
+        lines.append(",".join(f'"{c}"' if "," in c else c for c in [*cells, "ab"[k % 2]]))
+    return "\n".join(lines) + "\n"
+
+
+def test_rows_of_a_csv_file_are_prepared_again_bit_for_bit(tmp_path):
+    file = tmp_path / "odd.csv"
+    file.write_text(odd_rows(), encoding="utf-8")
+    roles = {"categorical": ["level", "flag"]}
+    source = {"file": str(file), "target": "label", "columns": roles}
+    frame, described = normalise.normalise(sources.read(source, {}), roles)
+    assert described["columns"]["when"] == described["columns"]["first"] == "date"
+    assert described["columns"]["euro"] == "numeric"
+    inputs, prepared, parts = split_of(frame, described)
+    again = Preparation.from_json(json.loads(json.dumps(prepared)))
+    lines = list(
+        csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")), skipinitialspace=True)
+    )
+    for part, chosen in parts.items():
+        columns = {n: [lines[row][n] for row in chosen.tolist()] for n in lines[0]}
+        made, _ = again.transform(columns)
+        np.testing.assert_array_equal(made, getattr(inputs, f"X_{part}"))
+    assert again.features == inputs.features.tolist()
+    np.testing.assert_array_equal(again.categorical, inputs.categorical)
+
+
+@pytest.mark.parametrize("form", ["frame", "arrays"])
+def test_rows_of_a_frame_are_prepared_again(form):
+    frame = pd.DataFrame(
+        {
+            "x": [1.5, None, 3.0, 4.0] * 10,
+            "k": pd.array([1, 2, None, 4] * 10, dtype="Int64"),
+            "t": pd.to_datetime(["2020-01-31", None, "2021-03-01", "1999-12-31"] * 10),
+            "b": pd.array([True, None, False, True] * 10, dtype="boolean"),
+            "w": ["u", "v", None, "w"] * 10,
+        }
+    )
+    typed = frame.assign(label=pd.Series(["a", "b"] * 20, dtype="str"), w=frame["w"].astype("str"))
+    typed["k"], typed["t"] = typed["k"].astype("float64"), typed["t"].astype("datetime64[us]")
+    kinds = {"x": "numeric", "k": "numeric", "t": "date", "b": "boolean", "w": "categorical"}
+    X, prepared, _ = prepare.prepare({"train": typed}, kinds)
+    columns = {name: frame[name].to_numpy() for name in frame}
+    if form == "arrays":  # of objects, as in a row of mixed values
+        columns = {name: frame[name].astype(object).to_numpy() for name in frame}
+    made, notes = prepared.transform(columns)
+    np.testing.assert_array_equal(made, X["train"])
+    assert notes == []
+
+
+PREPARED = Preparation(
+    [
+        Numbers("x", "numeric", {"x": 2.5}),
+        Numbers("c", "numeric", {"c": 0.5}, "numbers with decimal commas"),
+        Numbers("t", "date", {"t.year": 2000.0, "t.month": 6.0, "t.hour": 12.0}),
+        Numbers("d", "date", {"d.day": 15.0}, "dates with the day first"),
+        Numbers("e", "date", {"e.weekday": 3.0}, "dates of eight digits"),
+        Numbers("b", "boolean", {"b": 1.0}),
+        Categories("w", ["p", "q"], ["r"], "q"),
+        Categories("n", ["1", "2"], [], "1", "numbers"),
+    ],
+    ["w", "x", "c", "t", "d", "e", "b", "n"],
+)
+ROW = {"x": "1", "c": "1,5", "t": "2020-12-31 06:30", "d": "02.03.2020", "e": "20201231",
+       "b": "true", "w": "p", "n": "2.0"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "expected"),
+    [
+        ("x", ["1", " -2e1 ", "", "?", "inf", "1,5", "abc", None], [1, -20, *[2.5] * 6]),
+        ("x", [1, True, 10**400, float("nan"), np.float32(0.5), "1e999"], [1, 1, *[2.5] * 2, 0.5, 2.5]),
+        ("x", np.array([1, 2], dtype=np.int8), [1, 2]),
+        ("x", np.array([1.0, np.inf]), [1, 2.5]),
+        ("x", np.array([60, "NaT"], dtype="m8[s]"), [60, 2.5]),
+        ("c", ["1,5", "-3", "1.5", 7.25], [1.5, -3, 0.5, 7.25]),
+        ("b", ["TRUE", " false", "1", "0.0", 1, 0.0, np.bool_(False), "yes", 2],
+         [1, 0, 1, 0, 1, 0, 0, 1, 1]),
+        ("b", np.array([True, False]), [1, 0]),
+    ],
+)  # fmt: skip
+def test_numbers_and_booleans_by_hand(column, values, expected):
+    found, _ = PREPARED.transform({n: [v] * len(values) for n, v in ROW.items()} | {column: values})
+    np.testing.assert_array_equal(found[:, PREPARED.places()[column][0]], expected)
+
+
+def test_dates_by_hand():
+    day = datetime.datetime(2020, 12, 31, 6, 30)
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    values = ["2020-12-31T06:30:00Z", day, np.datetime64(day), day.replace(hour=8, tzinfo=zone),
+              datetime.date(2020, 12, 31), "2020-02-30", "31.12.2020", ""]  # fmt: skip
+    found, notes = PREPARED.transform({n: [v] * 8 for n, v in ROW.items()} | {"t": values})
+    expected = [[2020, 12, 6.5]] * 4 + [[2020, 12, 0]] + [[2000, 6, 12]] * 3
+    np.testing.assert_array_equal(found[:, PREPARED.places()["t"]], expected)
+    assert notes == [
+        "column 't': 2 values that cannot be read, taken for missing: '2020-02-30', '31.12.2020'"
+    ]
+    row = PREPARED.transform({n: [v] for n, v in ROW.items()})[0][0]
+    places = PREPARED.places()
+    assert row[places["d"]].tolist() == [2]  # 2 March
+    assert row[places["e"]].tolist() == [3]  # a Thursday
+
+
+def test_categories_by_hand():
+    words = ["p", "q", "r", "s", "", None, "P", float("nan")]
+    found, notes = PREPARED.transform({n: [v] * 8 for n, v in ROW.items()} | {"w": words})
+    one_hot = [[1, 0], [0, 1], [0, 0], [0, 0], [0, 1], [0, 1], [0, 0], [0, 1]]
+    np.testing.assert_array_equal(found[:, PREPARED.places()["w"]], one_hot)
+    assert notes == [
+        "column 'w': 2 values that the training rows do not have, taken for none of theirs: 's', 'P'"
+    ]
+    numbers = [1, "1", "1.0", 2.0, "x", True, "02"]
+    found, notes = PREPARED.transform({n: [v] * 7 for n, v in ROW.items()} | {"n": numbers})
+    one_hot = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 1]]
+    np.testing.assert_array_equal(found[:, PREPARED.places()["n"]], one_hot)
+    assert "'x', 'True'" in notes[0]
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(UserError, match="different lengths"):
+        PREPARED.transform({n: [v] for n, v in ROW.items()} | {"x": ["1", "2"]})
+
+
+@given(st.permutations(list(ROW)), st.booleans())
+def test_the_order_of_columns_and_further_ones_change_nothing(order, extra):
+    columns = {name: [ROW[name]] for name in order} | ({"other": ["?"]} if extra else {})
+    expected = PREPARED.transform({name: [value] for name, value in ROW.items()})[0]
+    np.testing.assert_array_equal(PREPARED.transform(columns)[0], expected)
+    assert Preparation.from_json(PREPARED.to_json()).to_json() == PREPARED.to_json()
+
+
+def _without(key):
+    return lambda d: d["columns"][0].pop(key)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(_without(key) for key in ("name", "kind", "fills", "read")),
+        lambda d: d.pop("names"),
+        lambda d: d.update(names=[*d["names"], "more"]),
+        lambda d: d.update(columns=[]),
+        lambda d: d.update(columns=d["columns"] * 2, names=d["names"] * 2),
+        lambda d: d["columns"][0].update(kind="__class__"),
+        lambda d: d["columns"][0].update(fills={"x": "1"}),
+        lambda d: d["columns"][0].update(fills={"x": float("nan")}),
+        lambda d: d["columns"][0].update(fills={"x.year": 1}),
+        lambda d: d["columns"][2].update(fills={"t.century": 1}),
+        lambda d: d["columns"][1].update(read="numbers in a style that is not there"),
+        lambda d: d["columns"][6].update(words=["p", "p"]),
+        lambda d: d["columns"][6].update(words=[1]),
+    ],
+)
+def test_a_forged_description_is_refused_in_one_line(damage):
+    described = copy.deepcopy(PREPARED.to_json())
+    damage(described)
+    with pytest.raises(UserError, match="damaged or forged") as error:
+        Preparation.from_json(described)
+    assert "\n" not in str(error.value)
+
+
+TIMES = st.sampled_from(["", "T00:00", " 23:59:59", "T12:30:01.5", "T12:30:01.123456789", "T24:00"])
+ZONES = st.sampled_from(["", "Z", "+01:00", "-0530", "+14", "+23:59", "-00:01"])
+
+
+@settings(deadline=None)
+@given(st.integers(1678, 2261), st.integers(0, 13), st.integers(0, 32), TIMES, ZONES)
+def test_dates_are_read_as_pandas_does(year, month, day, time, zone):
+    text = f"{year:04}-{month:02}-{day:02}{time}{zone if time else ''}"
+    found = readings.date(text, readings.ISO)
+    dates = pd.to_datetime([text], format="ISO8601", errors="coerce", utc=True)
+    expected = dates.tz_localize(None).to_numpy("datetime64[us]")[0]
+    assert found == expected or (np.isnat(found) and np.isnat(expected)), (found, expected)
+
+
+ADULT = ROOT.parent / "shared/openml/org/openml/www/datasets/1590/dataset.arff"
+
+
+@pytest.mark.skipif(not ADULT.is_file(), reason="needs the file of OpenML's data set adult")
+def test_the_rows_of_adult_as_text():
+    frame = table_files.read_arff(ADULT).head(3000)
+    typed, described = normalise.normalise(Raw(frame, "class", "adult", {}))
+    inputs, prepared, parts = split_of(typed, described)
+    text = frame.to_csv(index=False, na_rep="?")
+    lines = list(csv.DictReader(io.StringIO(text)))
+    columns = {n: [lines[row][n] for row in parts["test"].tolist()] for n in lines[0]}
+    made, _ = Preparation.from_json(prepared).transform(columns)
+    np.testing.assert_array_equal(made, inputs.X_test)
