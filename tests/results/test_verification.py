@@ -44,7 +44,7 @@ def test_every_damaged_or_missing_file_is_found(study):
     """One flipped bit in the middle; manifests and data, of which values count, are cut there."""
     stored = [p for p in sorted(Path("results").rglob("*")) if p.is_file()]
     stored = [p for p in stored if "checkpoints" not in p.parts]
-    assert len(stored) == 13
+    assert len(stored) == 14
     for path in stored:
         content = path.read_bytes()
         middle = len(content) // 2

@@ -27,6 +27,7 @@ class Description(Stored):
     classes: dict[str, Count]
     # Not written by older versions of the project.
     asked: dict[str, str] = Field(default_factory=dict)
+    read: dict[str, str] = Field(default_factory=dict)
     left_out: dict[str, str] = Field(default_factory=dict)
     prepared: Count = 0
     notes: list[str] = Field(default_factory=list)

@@ -355,9 +355,11 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
     found, odd = [], {}
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
     for place, (_, cell) in enumerate(places):
-        value = None if _is_missing(cell) else column.typed(cell)
-        if (value is None and not _is_missing(cell)) or (value is not None and known is not None
-                                                        and value not in known):  # fmt: skip
+        # A word such as NA may be a category of data that are no CSV file.
+        missing = _is_missing(cell) and not (known and isinstance(cell, str) and cell in known)
+        value = None if missing else column.typed(cell)
+        unknown = known is not None and value is not None and value not in known
+        if unknown or (value is None and not missing):
             odd[place] = str(cell)
         found.append(column.missing if value is None else value)
     if odd:

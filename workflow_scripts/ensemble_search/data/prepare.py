@@ -289,7 +289,8 @@ def typed(column: "pd.Series", kind: str) -> np.ndarray:
             column = column.astype("boolean").astype("Float64")
         case _:
             column = pd.to_numeric(column, errors="coerce")
-    return column.to_numpy("float64", na_value=np.nan)
+    values = column.to_numpy("float64", na_value=np.nan)
+    return np.where(np.isfinite(values), values, np.nan)  # the word inf may be among codes
 
 
 def _columns(

@@ -95,7 +95,6 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
                 stream,
                 dtype=dict.fromkeys([target, *(header[i] for i in codes)], "str"),
                 encoding="utf-8-sig",
-                float_precision="round_trip",  # as Python reads numbers
                 index_col=False,
                 keep_default_na=False,
                 low_memory=False,

@@ -6,6 +6,9 @@ scikit-learn that it trusts by itself, and :data:`TRUSTED`. What is loaded is ch
 where a forged array would let compiled code read outside of its memory.
 """
 
+import io
+import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,7 +84,7 @@ def save(estimator: Any, folder: Path) -> None:
     parts = {"transformers": [transformer for _, transformer in transformers], "learner": learner}
     path = folder / PIPELINE
     try:
-        skops.io.dump(parts, path)
+        _write(path, skops.io.dumps(parts))
     except Exception as error:  # whatever the methods of the parts raise
         raise UserError(f"cannot be stored safely: {error}") from error
     if unknown := sorted(set(skops.io.get_untrusted_types(file=path)) - TRUSTED):
@@ -90,6 +93,35 @@ def save(estimator: Any, folder: Path) -> None:
             "it to TRUSTED in ensemble_search/predictor/members.py"
         )
     write_json(folder / MEMBER, description)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Compress a skops file, and number its objects in their order: skops names them by address."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        schema = json.loads(archive.read("schema.json"))
+        names: dict[str, str] = {}
+        _number(schema, {}, names)
+        entries = [("schema.json", json.dumps(schema).encode())]
+        entries += [(new, archive.read(old)) for old, new in names.items()]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries:
+            about = zipfile.ZipInfo(name)  # of 1980
+            archive.writestr(about, data, zipfile.ZIP_DEFLATED, compresslevel=1)
+
+
+def _number(node: Any, ids: dict[int, int], names: dict[str, str]) -> None:
+    """Replace the addresses in a schema; ``names`` gets new names of files by old ones."""
+    if isinstance(node, dict):
+        if type(address := node.get("__id__")) is int:
+            node["__id__"] = ids.setdefault(address, len(ids) + 1)
+        if isinstance(name := node.get("file"), str):
+            suffix = name.partition(".")[2]
+            node["file"] = names.setdefault(name, f"{len(names) + 1}.{suffix}")
+        for value in node.values():
+            _number(value, ids, names)
+    elif isinstance(node, list):
+        for value in node:
+            _number(value, ids, names)
 
 
 def load(folder: Path) -> FittedPipeline:

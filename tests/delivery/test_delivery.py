@@ -1,0 +1,327 @@
+"""Delivering an ensemble of a finished search, and using what was delivered."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.utils.validation import check_is_fitted
+
+from ensemble_search.data.split import load_inputs
+from ensemble_search.delivery import build, calibration, limits, measures
+from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.metrics.balanced_error import BalancedError
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.predictor import rows
+from ensemble_search.predictor.ensemble import MANIFEST, calibrated, load_ensemble
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import sha256
+from support import SCRIPTS, finished_study
+
+SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False}
+ABOUT = {"study": "tiny", "dataset": "wine", "method": "<b>RS-ES</b>", "metric": "error",
+         "command": "snakemake"}  # fmt: skip
+FRAME = load_wine(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    finished_study.make(folder)
+    return folder
+
+
+def deliver(root, output, **settings):
+    source = build.Source(
+        search=root / finished_study.SEARCH,
+        split=root / finished_study.SPLIT,
+        ensemble={"type": "selection", "size": 5},
+        seed=0,
+        space="divbo-small",
+        limits={"seconds": 60, "memory_mb": 4096},
+        threads=1,
+    )
+    build.deliver(source, SETTINGS | settings, ABOUT, output)
+    return output
+
+
+@pytest.fixture(scope="module")
+def delivered(root):
+    return deliver(root, root / "delivered")
+
+
+@pytest.fixture
+def copied(delivered, tmp_path):
+    return shutil.copytree(delivered, tmp_path / "elsewhere")
+
+
+def test_it_predicts_as_the_ensemble_of_the_search(root, delivered):
+    model = load_ensemble(delivered)
+    check_is_fitted(model)
+    parity = json.loads((delivered / "parity.json").read_text(encoding="utf-8"))
+    assert parity["largest_difference_from_the_search"] == 0
+    inputs = load_inputs(root / finished_study.SPLIT)
+    stored = np.load(root / finished_study.SEARCH / "predictions-test.npy")
+    places = [m["evaluation"] - 1 for m in model.manifest["members"]]
+    by_hand = sum(w * stored[i].astype(float) for i, w in zip(places, model.weights_, strict=True))
+    found = model.combine(model.member_predictions(inputs.X_test))
+    np.testing.assert_allclose(found, by_hand, atol=1e-8)
+    # From the raw rows: which are test rows is found by their features.
+    features = model.prepare(FRAME)
+    test = [int(np.flatnonzero((features == row).all(axis=1))[0]) for row in inputs.X_test]
+    np.testing.assert_array_equal(model.predict_proba(FRAME.iloc[test]), found)
+    labels = load_wine().target_names[found.argmax(axis=1)]
+    assert model.predict(FRAME.iloc[test]).tolist() == labels.tolist()
+
+
+def test_the_forms_of_rows_that_it_takes(delivered):
+    model = load_ensemble(delivered)
+    expected = model.predict_proba(FRAME)
+    assert expected.shape == (len(FRAME), 3)
+    np.testing.assert_allclose(expected.sum(axis=1), 1)
+    shuffled = FRAME.assign(more=1)[["more", *reversed(FRAME.columns)]]
+    for form in (FRAME.to_numpy(), FRAME.to_numpy().tolist(), shuffled, dict(FRAME.astype(str))):
+        np.testing.assert_array_equal(model.predict_proba(form), expected)
+    assert model.predict(FRAME[:0]).shape == (0,)
+    assert model.feature_names_in_.tolist() == list(FRAME)
+    with pytest.raises(ValueError, match=r"X has 12 features, but .* is expecting 13"):
+        model.predict(FRAME.to_numpy()[:, 1:])
+    with pytest.raises(ValueError, match="Reshape your data"):
+        model.predict(FRAME.to_numpy()[0])
+    with pytest.raises(UserError, match="there is no column 'hue'; the ensemble needs alcohol"):
+        model.predict(FRAME.drop(columns="hue"))
+    with pytest.raises(UserError, match="cannot be fitted again"):
+        model.fit(FRAME)
+
+
+def predict(folder, blocked, *arguments):
+    """Run the folder's own program; modules in the folder ``blocked`` hide installed ones."""
+    environment = {**os.environ, "PYTHONPATH": str(blocked)}
+    return subprocess.run(
+        [sys.executable, str(folder / "predict.py"), *map(str, arguments)],
+        capture_output=True, text=True, env=environment, check=False, timeout=300,
+    )  # fmt: skip
+
+
+def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
+    file, output = tmp_path / "new.csv", tmp_path / "predictions.csv"
+    FRAME.assign(alcohol=["?", "text", *FRAME["alcohol"][2:]], more="x").to_csv(file, index=False)
+    blocked = tmp_path / "blocked"
+    blocked.mkdir()
+    for name in ("pandas", "pyarrow", "pydantic", "snakemake", "ConfigSpace", "yaml", "psutil"):
+        (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
+    done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "column 'alcohol': 1 values that cannot be read, taken for missing: 'text'" in done.stderr
+    )
+    found = list(csv.reader(output.open(encoding="utf-8")))
+    assert found[0] == ["target", *(f"probability of class_{k}" for k in range(3))]
+    model = load_ensemble(delivered)
+    expected = model.predict_proba(FRAME.assign(alcohol=[None, None, *FRAME["alcohol"][2:]]))
+    np.testing.assert_array_equal([row[1:] for row in found[1:]], expected.astype(str))
+
+
+def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
+    fine = tmp_path / "new.csv"
+    FRAME[:3].to_csv(fine, index=False)
+    short = tmp_path / "short.csv"
+    short.write_text(fine.read_text(encoding="utf-8") + "1,2\n", encoding="utf-8")
+    FRAME[:3].rename(columns={"hue": "Hue"}).to_csv(tmp_path / "other.csv", index=False)
+    FRAME[:3].to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "latin.csv").write_bytes(fine.read_bytes() + b"\xe4\n")
+    # In one process: each start takes seconds.
+    program = (
+        "import sys, predict\n"
+        "from ensemble_search.runtime.errors import UserError\n"
+        "for arguments in eval(sys.argv[1]):\n"
+        "    sys.argv[1:] = arguments\n"
+        "    try: predict.main(); print('done')\n"
+        "    except UserError as error: print(error)\n"
+    )
+    cases = {
+        ("no", fine): "'no' is no delivered ensemble: it has no file 'ensemble.json'",
+        (copied, "missing.csv"): "'missing.csv' cannot be read: No such file or directory",
+        (copied, tmp_path / "other.csv"): "has no column 'hue'; did you mean 'Hue'?",
+        (copied, tmp_path / "semicolons.csv"): "fields must be separated by commas",
+        (copied, tmp_path / "empty.csv"): "line 1 of",
+        (copied, tmp_path / "latin.csv"): "is no UTF-8 text",
+        (copied, short): "line 5 of",
+        (copied, tmp_path): "Is a directory",
+    }
+    calls = [["--model", str(m), "--input", str(i), "--output", str(tmp_path / "out.csv")]
+             for m, i in cases]  # fmt: skip
+    calls.append(["--model", str(copied), "--input", str(fine), "--output", str(fine)])
+    calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path / "no/out.csv")])
+    done = subprocess.run(
+        [sys.executable, "-c", program, repr(calls)],
+        capture_output=True, text=True, cwd=copied, check=False, timeout=300,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    expected = [*cases.values(), "--output: it is the file of --input", "there is no folder"]
+    assert len(lines) == len(expected), done.stdout + done.stderr
+    for line, text in zip(lines, expected, strict=True):
+        assert text in line
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_changed_folder_is_refused(copied):
+    manifest = (copied / MANIFEST).read_bytes()
+    load_ensemble(copied, sha256(copied / MANIFEST))
+    with pytest.raises(UserError, match="it is another ensemble, or was changed"):
+        load_ensemble(copied, "0" * 64)
+    for name in json.loads(manifest)["files"]:
+        whole = (copied / name).read_bytes()
+        (copied / name).write_bytes(whole + b" ")
+        with pytest.raises(UserError, match="was changed after the delivery"):
+            load_ensemble(copied)
+        (copied / name).unlink()
+        with pytest.raises(UserError, match="is missing"):
+            load_ensemble(copied)
+        (copied / name).write_bytes(whole)
+    load_ensemble(copied)
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (lambda m: m.update(format=2), "use the predict.py in the folder"),
+        (lambda m: m["members"][0].update(folder="../../secret"), "outside of its folder"),
+        (lambda m: m["files"].update({"/etc/passwd": "0"}), "outside of its folder"),
+        (lambda m: m["members"][0].update(weight=-1), "not positive with sum 1"),
+        (lambda m: m.update(members=[]), "not positive with sum 1"),
+        (lambda m: m.update(temperature=0), "temperature"),
+        (lambda m: m.update(task="shell"), "KeyError"),
+        (lambda m: m.pop("classes"), "KeyError"),
+        (lambda m: m["files"].pop("preparation.json"), "was changed"),
+        (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
+    ],
+)
+def test_a_forged_manifest_is_refused_in_one_line(copied, forge, said):
+    manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
+    forge(manifest)
+    (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(UserError, match=said) as error:
+        load_ensemble(copied)
+    assert "\n" not in str(error.value)
+
+
+def test_a_link_out_of_the_folder_is_refused(copied, tmp_path):
+    shutil.move(copied / "card.md", tmp_path / "card.md")
+    (copied / "card.md").symlink_to(tmp_path / "card.md")
+    with pytest.raises(UserError, match="is a link to a place outside"):
+        load_ensemble(copied)
+
+
+def test_another_version_of_a_library_is_told(copied):
+    manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
+    manifest["versions"]["numpy"] = "1.0"
+    (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"made with numpy 1\.0, this is"):
+        load_ensemble(copied)
+
+
+def test_the_card_says_what_it_is_and_escapes_names(delivered):
+    page = (delivered / "card.html").read_text(encoding="utf-8")
+    assert "<b>RS-ES</b>" not in page
+    assert "&lt;b&gt;RS-ES&lt;/b&gt;" in page
+    text = (delivered / "card.md").read_text(encoding="utf-8")
+    assert "\\<b\\>RS-ES" in text
+    for title in ("How good", "Calibration", "Confusion", "Columns", "Members", "Checked"):
+        assert f"## {title}" in text
+        assert f"<h2>{title}</h2>" in page
+
+
+def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
+    """And refits on all rows, calibrated."""
+    folder = deliver(root, tmp_path / "d", rows="all", calibrate=True, limits={"members": 1})
+    model = load_ensemble(folder)
+    assert len(model.members_) == 1
+    heaviest = max(load_ensemble(delivered).manifest["members"], key=lambda m: m["weight"])
+    assert model.manifest["members"][0]["evaluation"] == heaviest["evaluation"]
+    assert model.manifest["temperature"] != 1
+    text = (folder / "card.md").read_text(encoding="utf-8")
+    assert "limits (members 1)" in text
+    assert "No rows are left to test" in text
+    own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
+    assert not np.array_equal(  # fitted on other rows
+        model.member_predictions(own.X_test)[0], once.member_predictions(own.X_test)[0]
+    )
+    with pytest.raises(UserError, match="no member is within them; the cheapest have size_mb"):
+        deliver(root, tmp_path / "e", limits={"size_mb": 1e-6})
+
+
+def test_affordable_members_by_hand():
+    members = Members(np.array([2, 5, 7, 9]), np.array([0.4, 0.2, 0.2, 0.2]))
+    errors = np.array([np.nan] * 5 + [0.3, 0, 0.1, 0, 0.2])
+    costs = {"members": [1, 1, 1, 1], "size_mb": [5, 1, 3, 1]}
+    kept = limits.affordable(members, errors, costs, {"size_mb": 7})
+    # 5 MB of the heaviest; 3 more of 7, the best of the others, do not fit; 9 and 5 do.
+    assert kept.tolist() == [0, 1, 3]
+    assert limits.affordable(members, errors, costs, {"members": 2}).tolist() == [0, 2]
+    assert limits.affordable(members, errors, costs, {}).tolist() == [0, 1, 2, 3]
+    assert limits.affordable(members, errors, costs, {"size_mb": 0.5}).tolist() == []
+
+
+def test_reselection_uses_the_candidates_only():
+    rng = np.random.default_rng(0)
+    predictions = rng.random((6, 40, 1)).astype(np.float32)
+    labels = (predictions[0, :, 0] > 0.5).astype(int)
+    errors = np.array([ERROR.loss(labels, p.astype(float)) for p in predictions])
+    found = limits.reselected(Pool(predictions, labels, errors, 0), np.array([2, 3, 5]))
+    assert set(found.indices.tolist()) <= {2, 3, 5}
+
+
+def test_the_temperature_undoes_what_was_done():
+    rng = np.random.default_rng(1)
+    honest = rng.dirichlet([1, 1, 1], size=20_000)
+    labels = (rng.random((len(honest), 1)) > honest.cumsum(axis=1)).sum(axis=1)
+    found = calibration.temperature(calibrated(honest, 0.5), labels)
+    assert found == pytest.approx(2, rel=0.05)
+    curve = calibration.curve(honest, labels)
+    assert calibration.expected_error(curve) < 0.02
+    assert calibration.expected_error(calibration.curve(calibrated(honest, 0.2), labels)) > 0.1
+    np.testing.assert_allclose(calibrated(np.array([[0.5, 0.5, 0], [0.8, 0.2, 0]]), 0.5),
+                               [[0.5, 0.5, 0], [16 / 17, 1 / 17, 0]])  # fmt: skip
+
+
+def test_intervals_by_hand():
+    labels = np.array([0] * 10)
+    predictions = np.array([[0.9]] + [[0.1]] * 9)  # one of ten is wrong
+    low, high = measures.interval(ERROR, labels, predictions)
+    assert (low, high) == pytest.approx((0.0179, 0.4042), abs=1e-4)  # Wilson's for 1 of 10
+    labels = np.array([0, 1] * 100)
+    predictions = np.where(np.arange(200) % 10 == 0, 0.9, labels)[:, None]
+    low, high = measures.interval(BalancedError(), labels, predictions)
+    assert low < BalancedError().loss(labels, predictions) < high
+
+
+def test_chunks_of_a_file_are_its_rows(tmp_path):
+    file = tmp_path / "f.csv"
+    file.write_text('a, b,c\n1,"x,\ny",3\n\n4, 5,6\n7,8,9\n', encoding="utf-8")
+    for size in (1, 2, 3):
+        found = [columns for columns, _ in rows.chunks(file, ["b", "a"], size)]
+        assert all(len(columns["a"]) <= size for columns in found)
+        assert [b for columns in found for b in columns["b"]] == ["x,\ny", "5", "8"]
+        assert [a for columns in found for a in columns["a"]] == ["1", "4", "7"]
+
+
+def test_the_code_that_is_copied_is_what_runs(delivered):
+    for file in delivered.rglob("*.py"):
+        name = file.relative_to(delivered)
+        assert file.read_bytes() == (SCRIPTS / name).read_bytes()
+    assert not list(delivered.rglob("*.pkl"))
+    assert (
+        pd.Series([p.suffix for p in (delivered / "members").rglob("*.*")])
+        .isin([".skops", ".json", ".txt"])
+        .all()
+    )
+    assert Path(delivered / "requirements.txt").read_text(encoding="utf-8").startswith("# Python 3")
