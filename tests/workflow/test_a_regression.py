@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
+from ensemble_search.predictor.ensemble import load_ensemble
 from ensemble_search.results import readers
 from support.checkout import STUDY, Checkout
 
@@ -32,6 +33,7 @@ REGRESSION = STUDY | {
     "surrogates": {
         "names": ["forest-kernel"], "repeats": 1, "sizes": [4], "held_out": 3, "configurations": 7,
     },
+    "deliver": {"method": "DivBO", "rows": "train"},
 }  # fmt: skip
 AUC = {"type": "selection", "metric": "auc"}
 SPLIT = "splits/diabetes/fixed"
@@ -58,6 +60,21 @@ def test_the_report_shows_r2(made):
     final = errors(made, "divbo", "selection-5")["test_error"].iloc[-1]
     assert table.loc["DivBO", "mean"] == pytest.approx(1 - final / np.mean(labels**2))
     assert 0.2 < table.loc["DivBO", "mean"] < 0.7
+
+
+def test_the_delivered_ensemble_predicts_in_the_unit_of_the_target(made):
+    model = load_ensemble(made.folder / "results/tiny/delivered/diabetes/DivBO")
+    frame = load_diabetes(as_frame=True)
+    found = model.predict(frame.data)
+    assert found.shape == frame.target.shape
+    final = errors(made, "divbo", "selection-5")["test_error"].iloc[-1]
+    inputs = np.load(made.folder / "results/tiny" / SPLIT / "inputs.npz")
+    labels = np.load(made.folder / "results/tiny" / SPLIT / "test_labels.npy")
+    mean, std = model.manifest["mean"], model.manifest["std"]
+    features = model.prepare(frame.data)
+    test = [int(np.flatnonzero((features == row).all(axis=1))[0]) for row in inputs["X_test"]]
+    assert np.mean(((found[test] - mean) / std - labels) ** 2) == pytest.approx(final)
+    assert 0 < model.score(frame.data, frame.target) < 1
 
 
 def test_targets_are_those_of_the_data(made):

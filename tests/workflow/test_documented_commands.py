@@ -66,6 +66,8 @@ RUN_BY = {
     "benchmarks/tpe.py": "benchmarks/test_tpe_densities.py",
     "benchmarks/unseen_algorithms.py": "benchmarks/test_search_quality.py",
     "tests/torture/searches.py": "workflow/test_torture.py",
+    "predict.py": "delivery/test_delivery.py",
+    "workflow_scripts/predict.py": "delivery/test_delivery.py",
     "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",
     "workflow_scripts/fetch.py": "data/test_split.py",
     "workflow_scripts/manifest.py": "workflow/test_workflow.py",
