@@ -10,7 +10,7 @@ from ensemble_search.report.tables import Table
 from support import made_results as made
 
 ACCURACY = "ensemble_search.report.papers.boasf.balanced_accuracy"
-GRID = "ensemble_search.report.papers.boasf.grid"
+GRID = "ensemble_search.report.papers.boasf.rounds_and_exploration"
 SETTINGS = {"c2": (2.0, 2), "c3": (3.0, 2), "r3": (2.0, 3)}
 #: Losses by method on quake and wind; validation 0.1 lower.
 LOSSES = {"c2": (0.3, 0.4), "c3": (0.2, 0.3), "r3": (0.25, 0.5)}
@@ -59,7 +59,7 @@ def test_accuracies_by_hand(tmp_path):
 
 
 def test_accuracies_need_the_metric_and_the_search(tmp_path):
-    assert "metric" in make(ACCURACY, tmp_path / "a", study(metric="error")).reason
+    assert "balanced accuracy" in make(ACCURACY, tmp_path / "a", study(metric="error")).reason
     assert "boasf" in make(ACCURACY, tmp_path / "b", study(("TPE", "RS"))).reason
     reason = pages.make(ACCURACY, load(study(), tmp_path / "x"), tmp_path).reason
     assert reason == "no method has finished on a data set"
@@ -80,7 +80,7 @@ def test_figure_3_by_hand(tmp_path):
     assert cells(validation)[2][2:] == ["100", "100", "100"]
     (panels,) = (p for p in section.parts if isinstance(p, Panels))
     assert "100 % with c = 3, r = 2" in panels.drawings[1][1].alt
-    assert (tmp_path / "report/figures/grid-test.svg").exists()
+    assert (tmp_path / "report/figures/rounds-and-exploration-test.svg").exists()
 
 
 def test_figure_3_needs_settings_and_others(tmp_path):

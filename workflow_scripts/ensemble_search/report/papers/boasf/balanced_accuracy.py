@@ -21,7 +21,7 @@ def build(results: Results, publish) -> list[Section] | str:
     """Show accuracies as the paper does: data sets downwards, methods to the right."""
     study = results.study
     if study.get("metric", "error") != METRIC:
-        return f"the study's metric is not {METRIC}"
+        return "the study does not measure balanced accuracy"
     optimizers = {study["searches"][m["search"]]["optimizer"] for m in study["methods"].values()}
     if "boasf" not in optimizers:
         return "no method searches with boasf"
