@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemble_search.runtime import plugins
-from spaces.test_space import DOMAINS, RESCALERS, described, domains
+from support.paper_domains import DOMAINS, RESCALERS, described, domains
 
 # auto-sklearn's spaces, written down a second time where they differ from the DivBO paper's.
 ALGORITHMS = {
