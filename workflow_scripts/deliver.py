@@ -1,4 +1,8 @@
-"""Deliver the ensemble of a finished search: a folder that predicts new rows."""
+"""Deliver the ensemble of a finished search: a folder that predicts new rows.
+
+    python workflow_scripts/deliver.py --job '{"deliver": {...}, "ensemble": {...}, ...}' \\
+        --search <folder of the search> --split <folder of the split> --output <folder>
+"""
 
 import argparse
 import json

@@ -1,4 +1,7 @@
-"""Predict the rows of a CSV file with a delivered ensemble."""
+"""Predict the rows of a CSV file with a delivered ensemble.
+
+python workflow_scripts/predict.py --model <folder> --input new.csv --output predictions.csv
+"""
 
 import argparse
 import contextlib

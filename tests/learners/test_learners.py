@@ -280,7 +280,7 @@ class Scores(BaseEstimator):
     def __init__(self, scores):
         self.scores = scores
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         self.classes_ = np.unique(y)
 
     def decision_function(self, X):

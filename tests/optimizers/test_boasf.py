@@ -239,6 +239,7 @@ def made_study(
         (99, "divbo", {"exploration": -0.5}, "exploration: "),
         (99, "divbo", {"temperature": 0.0}, "temperature: "),
         (99, "divbo", {"design": "k-dpp"}, "design: must be random"),
+        (99, "divbo", {"algorithm": "knn"}, "algorithm: must be left out"),
         (None, "divbo", {}, "budget: must be written out"),
     ],
 )

@@ -10,8 +10,10 @@ from ensemble_search.optimizers._model_based import parzen
 from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.optimizers.tpe import TreeParzenEstimator
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._table import TableSpace, distances
 from ensemble_search.spaces.divbo_small import DivboSmall
+from ensemble_search.spaces.svm import Svm
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, history, search
 
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)
@@ -190,3 +192,33 @@ def test_it_finds_a_minimum():
         for optimizer in (TreeParzenEstimator(), RandomSearch())
     )
     assert tpe < random / 2
+
+
+def test_only_one_algorithm_is_tuned():
+    """It is TPE in the part of the space: the others are not drawn, and enter no estimate."""
+    space = DivboSmall()
+    alone = {"algorithm": "knn"}
+    past = evaluated(
+        space.restricted(alone),
+        space.restricted(alone).sample(9, np.random.default_rng(3)),
+        lambda c: c["knn:n_neighbors"] / 100,
+    )
+    others = evaluated(space, space.sample(9, np.random.default_rng(4)), lambda c: 0.0)
+    rows = [o for o in others.observations if o.configuration["algorithm"] != "knn"]
+    mixed = History(space, LABELS, (*rows, *past.observations))
+    for size in (9, 10):
+        optimizer = TreeParzenEstimator(initial=size, algorithm="knn")
+        found = optimizer.suggest(mixed, np.random.default_rng(0))
+        expected = TreeParzenEstimator(initial=size).suggest(past, np.random.default_rng(0))
+        assert found == expected
+        assert found.configuration["algorithm"] == "knn"
+    (planned,) = TreeParzenEstimator(initial=1, algorithm="knn").plan(
+        History(space, LABELS), iter([np.random.default_rng(0)])
+    )
+    assert planned.configuration["algorithm"] == "knn"
+
+
+@pytest.mark.parametrize(("space", "message"), [(DivboSmall, "it has knn, lda"), (Svm, "single")])
+def test_an_unknown_algorithm_is_refused(space, message):
+    with pytest.raises(UserError, match=f"^algorithm: 'nonsense' is not in the space.*{message}"):
+        TreeParzenEstimator(algorithm="nonsense").check_space(space())

@@ -9,6 +9,7 @@ order of its sums decides the last bits.
 import ast
 import builtins
 import contextlib
+import inspect
 import json
 import re
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import warnings
 from dataclasses import dataclass
 from functools import cache, partial
+from types import SimpleNamespace
 
 import catboost
 import lightgbm
@@ -39,11 +41,14 @@ from threadpoolctl import threadpool_limits
 from ensemble_search.learners.mlp import TwoLayerPerceptron
 from ensemble_search.problems.classification import align
 from ensemble_search.spaces.autogluon_like import AutogluonLike
+from ensemble_search.spaces.boasf import Boasf
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 from ensemble_search.spaces.gradient_boosting import GradientBoosting
+from ensemble_search.spaces.logistic_regression_hpo import LogisticRegressionHpo
 from ensemble_search.spaces.mlp import Mlp
 from ensemble_search.spaces.random_forest import RandomForest
+from ensemble_search.spaces.random_forest_hpo import RandomForestHpo
 from ensemble_search.spaces.svm import Svm
 from ensemble_search.spaces.svr import Svr
 from support import ROOT
@@ -61,6 +66,9 @@ SPACES = {
     "gradient-boosting": GradientBoosting(),
     "gradient-boosting for regression": GradientBoosting().for_task("regression"),
     "mlp": Mlp(),
+    "boasf": Boasf(),
+    "random-forest-hpo": RandomForestHpo(),
+    "logistic-regression-hpo": LogisticRegressionHpo(),
 }
 #: Headings of the tables by space and stage, in the order of the steps.
 STAGES = {"rescaler": "Rescalers", "preprocessor": "Preprocessors", "algorithm": "Classifiers"}
@@ -71,10 +79,21 @@ TABLES = {
     "divbo-small": STAGES,
     "autogluon-like": {"algorithm": "Learners of `autogluon-like`"},
     "autogluon-like for regression": {"algorithm": "Learners of `autogluon-like` for regression"},
+    "boasf": {
+        "variance_threshold": "Variance thresholds",
+        "rescaler": "Rescalers",
+        "balancing": "Balancing",
+        "algorithm": "Classifiers of `boasf`",
+    },
+}
+#: Tables that lack what is in another one.
+OTHERS = {
+    "Preprocessors": "Preprocessors for regression",
+    "Classifiers": "Classifiers of `boasf`",
 }
 #: The spaces without choices, and the heading of their table.
 ONE_LEARNER = [space for space in SPACES if space not in TABLES]
-LEARNERS = "Learners of the ESMBO paper"
+LEARNERS = "Learners of one-learner spaces"
 
 # The page
 
@@ -111,9 +130,9 @@ def table(heading: str) -> list[Row]:
         assert call or "as it is" in line
         name, condition = (*operator, "True")[:2]
         rows.append(Row(name, condition, *(call or [""]), tuple(by_name), tuple(without)))
-    if heading == "Preprocessors for regression":
+    if heading in (others := {v: k for k, v in OTHERS.items()}):
         there = {row.operator for row in rows}
-        rows += [row for row in table("Preprocessors") if row.operator not in there]
+        rows += [row for row in table(others[heading]) if row.operator not in there]
     return rows
 
 
@@ -131,11 +150,11 @@ class SammeR(BaseEstimator):
         probabilities[:, np.searchsorted(self.classes_, tree.classes_)] = tree.predict_proba(X)
         return np.log(np.maximum(probabilities, 2.0**-52))
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         self.classes_, c = np.unique(y, return_inverse=True)
         K, N = len(self.classes_), len(y)
         seeds = np.random.RandomState(1)
-        weights = np.ones(N) / N
+        weights = np.ones(N) / N if sample_weight is None else sample_weight / sample_weight.sum()
         self.trees = []
         while len(self.trees) < self.n_estimators:
             tree = clone(self.estimator).set_params(random_state=seeds.randint(2**31 - 1))
@@ -165,8 +184,8 @@ class Scores(BaseEstimator):
     def __init__(self, estimator):
         self.estimator = estimator
 
-    def fit(self, X, y):
-        self.classes_ = self.estimator.fit(X, y).classes_
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = self.estimator.fit(X, y, sample_weight=sample_weight).classes_
         return self
 
     def predict_proba(self, X):
@@ -287,6 +306,19 @@ class ImportantPolynomials(BaseEstimator):
         return np.column_stack([X, powers[:, len(self.columns) :]])
 
 
+class ConsecutiveLabels(BaseEstimator):
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.estimator.fit(X, np.searchsorted(self.classes_, y), sample_weight=sample_weight)
+        return self
+
+    def predict_proba(self, X):
+        return self.estimator.predict_proba(X)
+
+
 class EarlyStopping(BaseEstimator):
     def __init__(self, estimator):
         self.estimator = estimator
@@ -336,6 +368,7 @@ NAMES = dict(all_estimators()) | {
     "np": np,
     **{c.__name__: c for c in (SammeR, Scores, Selection, KernelComponents)},
     **{c.__name__: c for c in (CategoricalProducts, ImportantPolynomials, EarlyStopping)},
+    "ConsecutiveLabels": ConsecutiveLabels,
     "TwoLayerPerceptron": TwoLayerPerceptron,
 }
 
@@ -402,17 +435,27 @@ def fit_by_hand(space, configuration, X, y, categorical, parts, n_classes):
             if not all(np.isfinite(part).all() for part in (X, *parts)):
                 raise ValueError("not finite")
     heading, name, values = learner
-    step = build(table(heading), name, values, X, categorical).fit(X, y)
+    step = build(table(heading), name, values, X, categorical)
+    step.fit(X, y, **weights(step, y) if configuration.get("balancing") == "weights" else {})
     if n_classes is None:
         return [step.predict(part).astype(np.float64) for part in parts]
     return [stored(step.predict_proba(part), step.classes_, n_classes) for part in parts]
+
+
+def weights(step, y):
+    """What fit is given so that classes have the same total weight, if it takes weights."""
+    last = step.steps[-1] if hasattr(step, "steps") else ("", step)
+    if "sample_weight" not in inspect.signature(last[1].fit).parameters:
+        return {}
+    of_rows = np.array([len(y) / (len(np.unique(y)) * np.sum(y == label)) for label in y])
+    return {f"{last[0]}__sample_weight".removeprefix("__"): of_rows}
 
 
 def steps(space, configuration):
     """Headings of the tables, operators and their values by short names, in order."""
     if space in ONE_LEARNER:
         return [(LEARNERS, space, dict(configuration))]
-    found = []
+    found: list = []
     for stage, heading in TABLES[space].items():
         prefix = f"{configuration[stage]}:"
         values = {k.split(":")[1]: v for k, v in configuration.items() if k.startswith(prefix)}
@@ -560,11 +603,21 @@ CASES = [
     for space in TABLES
     if space != "divbo-small"
     for stage, operators in SPACES[space].stages.items()
+    if stage in STAGES
     for operator in (o.name for o in operators if space == "divbo" or o.build not in SHARED)
 ]
+#: Boosters of `boasf`, many trees: cheap values of theirs, instead of all.
+BOOSTERS = {
+    "adaboost": {"adaboost:n_estimators": 50},
+    "gradient_boosting": {"gradient_boosting:n_estimators": 50},
+    "xgboost": {"xgboost:max_depth": 3, "xgboost:booster": "gbtree"},
+}
 
 
-@pytest.mark.parametrize(("space", "stage", "operator"), CASES)
+@pytest.mark.parametrize(
+    ("space", "stage", "operator"),
+    [c for c in CASES if (c[0], c[2] in BOOSTERS) != ("boasf", True)],
+)
 def test_every_operator(space, stage, operator):
     fixed = {
         "rescaler": STEADY | {"preprocessor": "none"},
@@ -580,13 +633,33 @@ def test_every_operator(space, stage, operator):
     assert sum(fitted) >= 0.6 * len(fitted)
 
 
+@pytest.mark.parametrize("balancing", ["none", "weights"])
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_boosters_of_boasf(booster, balancing):
+    fixed = {"algorithm": booster, "balancing": balancing, **BOOSTERS[booster]}
+    (configuration,) = SPACES["boasf"].sample(1, np.random.default_rng(5), fixed)
+    assert compare("boasf", configuration, "binary")
+
+
+def test_dart():
+    """Fitting takes seconds: here what is built is compared."""
+    fixed = {"algorithm": "xgboost", "xgboost:booster": "dart"}
+    (configuration,) = SPACES["boasf"].sample(1, np.random.default_rng(5), fixed)
+    heading, name, values = steps("boasf", configuration)[-1]
+    ours = build(table(heading), name, values, np.zeros((3, 2)), np.zeros(2, bool))
+    theirs = SPACES["boasf"].stages["algorithm"][-1].build(values, SimpleNamespace(threads=1))
+    expected = theirs.estimator.get_params() | {"verbosity": None}
+    np.testing.assert_equal(ours.estimator.get_params(), expected)
+
+
 @pytest.mark.parametrize("space", ONE_LEARNER)
 def test_every_space_of_one_learner(space):
     sets = ("wine", "binary", "mixed", "digits", "single")
     drawn = SPACES[space].sample(10, np.random.default_rng(5))
     for column in SPACES[space].columns:
         assert not column.categorical or {c[column.name] for c in drawn} == set(column.choices)
-    for i, configuration in enumerate(drawn[:6] if "boosting" in space else drawn):
+    fitted = 6 if "boosting" in space else 2 if "hpo" in space else 10
+    for i, configuration in enumerate(drawn[:fitted]):
         assert compare(space, configuration, sets[i % len(sets)])
 
 
@@ -730,6 +803,7 @@ def test_classes_that_the_training_rows_lack(space, operator):
         assert not compare(space, *SPACES[space].sample(1, rng, fixed), "lacking")
     else:
         fixed |= {"catboost:learning_rate": 0.2} if operator == "catboost" else {}
+        fixed |= BOOSTERS.get(operator, {}) if space == "boasf" else {}
         assert compare(space, *SPACES[space].sample(1, rng, fixed), "lacking")
 
 
@@ -752,9 +826,12 @@ def test_tables_name_what_the_spaces_have():
             described = {row.operator for row in table(heading)}
             if space == "divbo-small":
                 assert set(names[stage].choices) < described
-            elif heading == "Preprocessors for regression":
-                needs_classes = described - set(names[stage].choices)
-                assert needs_classes == {"lda_decomposer", "liblinear_selector"}
+            elif heading in OTHERS.values():
+                missing = described - set(names[stage].choices)
+                assert missing in (
+                    {"lda_decomposer", "liblinear_selector"},  # need classes
+                    {"lightgbm", "logistic_regression"},
+                )
             else:
                 assert set(names[stage].choices) == described
             for operator in names[stage].choices:

@@ -67,6 +67,7 @@ RUN_BY = {
     "benchmarks/unseen_algorithms.py": "benchmarks/test_search_quality.py",
     "tests/torture/searches.py": "workflow/test_torture.py",
     "predict.py": "delivery/test_delivery.py",
+    "workflow_scripts/deliver.py": "workflow/test_a_regression.py",
     "workflow_scripts/predict.py": "delivery/test_delivery.py",
     "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",
     "workflow_scripts/fetch.py": "data/test_split.py",

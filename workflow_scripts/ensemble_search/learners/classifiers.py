@@ -164,24 +164,27 @@ def qda(values, data):
     Categorical("solver", ["liblinear", "saga"], default="liblinear"),
 )
 def logistic_regression(values, data):
-    """One-vs-rest; from scikit-learn 1.8 on the penalty is given as l1_ratio."""
-    import sklearn
+    """One-vs-rest."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
-    version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
-    penalty = {"penalty": values["penalty"]}
-    if version >= (1, 8):
-        penalty = {"l1_ratio": float(values["penalty"] == "l1")}
     model = LogisticRegression(
         C=values["C"],
         tol=values["tol"],
         solver=values["solver"],
         max_iter=3000,
         random_state=SEED,
-        **penalty,
+        **logistic_penalty(values["penalty"]),
     )
     return OneVsRestClassifier(model)
+
+
+def logistic_penalty(name: str) -> dict:
+    """Return the penalty l1 or l2 as an argument; from scikit-learn 1.8 on it is l1_ratio."""
+    import sklearn
+
+    version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
+    return {"l1_ratio": float(name == "l1")} if version >= (1, 8) else {"penalty": name}
 
 
 @operator(

@@ -20,6 +20,9 @@ class Pipeline(FittedPipeline):
         Bool, of shape (n_features,): one-hot columns and categorical codes.
     threads
         Threads that a step may start; results do not depend on it.
+    balanced
+        Whether the learner weighs rows so that all classes have the same total weight; learners
+        that take no weights ignore it.
     """
 
     def __init__(
@@ -27,10 +30,12 @@ class Pipeline(FittedPipeline):
         steps: Sequence[tuple[Operator, Mapping[str, Any]]],
         categorical: np.ndarray,
         threads: int,
+        balanced: bool = False,
     ):
         self.steps = steps
         self.categorical = categorical
         self.threads = threads
+        self.balanced = balanced
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "Pipeline":
         """Build and fit the steps one after the other.
@@ -53,9 +58,19 @@ class Pipeline(FittedPipeline):
             if X.shape[1] != width:  # no later step needs the kinds of columns
                 categorical = np.zeros(X.shape[1], dtype=bool)
         self.learner_ = learner.build(values, Data(X, y, categorical, self.threads))
-        self.learner_.fit(X, y)
+        self.learner_.fit(X, y, **self._weights(y))
         if hasattr(self.learner_, "classes_"):
             self.classes_ = self.learner_.classes_
         if hasattr(self.learner_, "estimators_") and hasattr(self.learner_, "n_jobs"):
             self.learner_.n_jobs = 1  # threads of a forest would add up votes in any order
         return self
+
+    def _weights(self, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the learner's argument with the weights of the rows, if there is one."""
+        if not self.balanced:
+            return {}
+        from sklearn.utils.class_weight import compute_sample_weight
+        from sklearn.utils.validation import has_fit_parameter
+
+        known = has_fit_parameter(self.learner_, "sample_weight")
+        return {"sample_weight": compute_sample_weight("balanced", y)} if known else {}

@@ -33,13 +33,15 @@ class SammeR(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Boost the trees."""
+    def fit(self, X, y, sample_weight=None):
+        """Boost the trees; rows have equal weights unless ``sample_weight`` has others."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         n, k = len(codes), len(self.classes_)
         rows = np.arange(n)
         seeds = np.random.RandomState(self.random_state)
         weights = np.full(n, 1 / n)
+        if sample_weight is not None:
+            weights = sample_weight / sample_weight.sum()
         self.estimators_ = []
         for _ in range(self.n_estimators):
             tree = clone(self.estimator).set_params(random_state=seeds.randint(2**31 - 1))

@@ -67,6 +67,8 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         """Refuse designs, spaces without the arms, and budgets too small for them."""
         if self.design != "random":
             raise UserError(f"design: must be random: the arms take turns, not {self.design}")
+        if self.algorithm is not None:
+            raise UserError("algorithm: must be left out: the arms compete; take tpe for one")
         if self.arms == "algorithm":
             per_algorithm.check_algorithms(space, "take tpe, or arms: {pieces: 2}")
             self._check_budget(len(per_algorithm.algorithms(space)))

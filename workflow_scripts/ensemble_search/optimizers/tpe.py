@@ -1,14 +1,17 @@
 """Tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with hyperopt's constants."""
 
+from collections.abc import Iterator
 from functools import cache, partial
 from math import ceil, sqrt
 
 import numpy as np
 from pydantic import Field
 
-from ensemble_search.optimizers._model_based import batches, parzen
+from ensemble_search.optimizers._model_based import batches, parzen, per_algorithm
 from ensemble_search.optimizers._model_based.acquisition import settled
 from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces.base import Space
 
 MOST_GOOD = 25
 TRIES = 100  # draws until one is legal and new
@@ -24,7 +27,8 @@ class TreeParzenEstimator(batches.BatchOptimizer):
 
     The defaults are those of hyperopt. Forbidden combinations and known configurations are drawn
     again, every time with half as many candidates, or the same would come again. With ``batch``,
-    that many are suggested from the same results; pending ones count as the median error.
+    that many are suggested from the same results; pending ones count as the median error. With
+    ``algorithm``, only the part of the space with that algorithm is searched.
     """
 
     initial: int = Field(20, ge=1, description="Evaluations before the first model.")
@@ -34,9 +38,28 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     candidates: int = Field(
         24, ge=1, description="Draws that the value of a hyperparameter is chosen from."
     )
+    algorithm: str | None = Field(None, description="The only algorithm (default: all).")
+
+    def check_space(self, space: Space) -> None:
+        """Refuse an algorithm that the space lacks."""
+        if self.algorithm is not None:
+            known = per_algorithm.algorithms(space) if space.has_algorithms else []
+            if self.algorithm not in known:
+                raise UserError(
+                    f"algorithm: '{self.algorithm}' is not in the space '{space.name}'; it has "
+                    f"{', '.join(known) or 'a single learner: leave the setting out'}"
+                )
+        super().check_space(space)
+
+    def plan(
+        self, history: History, generators: Iterator[np.random.Generator]
+    ) -> Iterator[Suggestion]:
+        """Plan batches, as all optimizers with an initial design do."""
+        yield from super().plan(self._own(history), generators)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the best draws of every hyperparameter, or a random configuration."""
+        history = self._own(history)
         if first := self.first(history, rng):
             return first
         space = history.space
@@ -64,6 +87,10 @@ class TreeParzenEstimator(batches.BatchOptimizer):
             if found is not None:
                 return Suggestion(found, {"origin": "parzen", "good": int(good.sum())})
         return Suggestion(random_new(history, rng), {"origin": "fallback"})
+
+    def _own(self, history: History) -> History:
+        """Return the history in the part of the space with the only algorithm, if there is one."""
+        return per_algorithm.part(history, self.algorithm) if self.algorithm else history
 
     def good(self, errors: np.ndarray) -> np.ndarray:
         """Return which evaluations are good, bool, of shape (n,); of equal ones the oldest."""

@@ -1,0 +1,113 @@
+"""How searches whose arms compete divide their evaluations, from the reasons that they store."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime import files
+from ensemble_search.runtime.names import OBSERVATIONS
+
+RUN = ["dataset", "search", "repeat"]
+COLUMNS = [*RUN, "round", "arm", "evaluations", "dropped"]
+
+
+def rounds(results: Results) -> pd.DataFrame:
+    """Count the evaluations of every arm in every round.
+
+    ``boasf`` stores the number of a round and the arm. An arm of ``rising-bandit`` is an algorithm,
+    and its rounds begin where it is the first survivor's turn again; with a single one left, the
+    round has no end.
+
+    Returns
+    -------
+    table
+        One row for every arm that competes in a round: ``dataset``, ``search``, ``repeat``,
+        ``round`` (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it does not compete
+        in the next round. Rounds and arms are in order. Empty if no search has arms.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    algorithms = results.observations.groupby(RUN, sort=False, observed=True)["algorithm"]
+    rows: list[dict] = []
+    for run in results.manifests.reindex(columns=RUN).to_dict("records"):
+        folder = layout.search_folder(results.folder, results.study, **run)
+        reasons = results.once(_reasons, folder)
+        if reasons:
+            own = algorithms.get_group(tuple(run.values())).tolist()
+            rows += [{**run, **row} for row in _rounds(reasons, own)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _reasons(folder: Path) -> list[dict]:
+    """Read round, arm and survivors of every suggestion; empty if the search has no arms."""
+    texts = readers.observations(folder, ["why"])["why"].to_pylist()
+    with files.reading(folder / OBSERVATIONS):
+        reasons = [json.loads(text) for text in texts]
+        if not reasons or "surviving" not in reasons[0]:
+            return []
+        return [
+            {"round": why.get("round"), "arm": why.get("arm"), "surviving": list(why["surviving"])}
+            for why in reasons
+        ]
+
+
+def _rounds(reasons: list[dict], algorithms: list[str]) -> list[dict]:
+    """Count the evaluations of a run by round and arm."""
+    found: dict[int, dict[str, int]] = {}
+    number, previous, before = 0, None, None
+    for why, algorithm in zip(reasons, algorithms, strict=True):
+        arm, surviving = why["arm"] or algorithm, why["surviving"]
+        number += surviving != before or arm == surviving[0] != previous
+        previous, before = arm, surviving
+        counts = found.setdefault(why["round"] or number, dict.fromkeys(why["surviving"], 0))
+        counts[arm] = counts.get(arm, 0) + 1
+    return [
+        {
+            "round": at,
+            "arm": arm,
+            "evaluations": count,
+            "dropped": at + 1 in found and arm not in found[at + 1],
+        }
+        for at, counts in found.items()
+        for arm, count in counts.items()
+    ]
+
+
+def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Average over runs, by arm and round.
+
+    Parameters
+    ----------
+    table
+        Of :func:`rounds`.
+    by
+        What is not averaged over, of ``dataset`` and ``search``.
+
+    Returns
+    -------
+    means
+        Sorted as ``table``: the columns of ``by``, ``round``, ``arm``; ``evaluations``: mean over
+        all runs, of which those in which the arm was dropped before have none; ``competes`` and
+        ``dropped``: the numbers of runs in which it competes in the round, and is dropped after it;
+        ``runs``: their number.
+    """
+    keys = [*by, "round", "arm"]
+    groups = table.groupby(keys, sort=False)
+    found = groups.agg(
+        total=("evaluations", "sum"), competes=("evaluations", "size"), dropped=("dropped", "sum")
+    ).reset_index()
+    runs = table.drop_duplicates(RUN).groupby(by).size().rename("runs").reset_index()
+    found = found.merge(runs, on=by, how="left")
+    found.insert(len(keys), "evaluations", found.pop("total") / found["runs"])
+    order = [pd.Categorical(found[key], table[key].unique()) for key in by]
+    codes = {f"_{i}": c.codes for i, c in enumerate(order)}
+    arms = {arm: i for i, arm in enumerate(table["arm"].unique())}
+    found = found.assign(**codes, _arm=found["arm"].map(arms))
+    found = found.sort_values([*codes, "round", "_arm"], kind="stable")
+    return found.drop(columns=[*codes, "_arm"]).reset_index(drop=True)

@@ -1,0 +1,291 @@
+"""The learners of the BOASF paper.
+
+J. Zhu, B. Yan, X. Gao and others: *A Unified Framework for Speeding up Automatic Machine Learning
+via Adaptive Successive Filtering*, 2020. The paper takes the spaces of auto-sklearn; where those
+equal the DivBO paper's, the operators are the same. What differs is here. Hyperparameters without
+effect, such as auto-sklearn's ``epsilon`` of ``sgd``, are left out.
+"""
+
+import numpy as np
+from ConfigSpace import Categorical, Float, Integer
+from sklearn.base import BaseEstimator
+
+from ensemble_search.learners import classifiers
+from ensemble_search.learners.operators import SEED, operator
+
+_SHARE = {"bounds": (0.1, 1.0), "default": 1.0}
+_PENALTY = {"bounds": (1e-10, 1e-1), "log": True, "default": 1e-10}
+_TOLERANCE = {"bounds": (1e-5, 1e-1), "log": True, "default": 1e-4}
+_AVERAGE = Categorical("average", [False, True], default=False)
+
+
+@operator(
+    *classifiers.adaboost.without("max_depth"),
+    Integer("max_depth", (1, 10), default=1),
+)
+def adaboost(values, data):
+    """As in the DivBO paper, with stumps by default."""
+    return classifiers.adaboost.build(values, data)
+
+
+@operator(*classifiers.lda.without("n_components"), conditions=classifiers.lda.conditions)
+def lda(values, data):
+    """As in the DivBO paper; the size of its transform has no effect."""
+    return classifiers.lda.build({**values, "n_components": 1}, data)
+
+
+@operator(
+    *classifiers.gradient_boosting.without("criterion", "max_depth"),
+    Integer("n_estimators", (50, 500), default=100),
+    Integer("max_depth", (1, 10), default=3),
+)
+def gradient_boosting(values, data):
+    """Log loss."""
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    return GradientBoostingClassifier(random_state=SEED, **values)
+
+
+_NAIVE = (
+    Float("alpha", (1e-2, 100.0), log=True, default=1.0),
+    Categorical("fit_prior", [True, False], default=True),
+)
+
+
+@operator(*_NAIVE)
+def bernoulli_nb(values, data):
+    """Features count as present above 0."""
+    from sklearn.naive_bayes import BernoulliNB
+
+    return BernoulliNB(**values)
+
+
+@operator(*_NAIVE)
+def multinomial_nb(values, data):
+    """Needs features that are not negative: the space scales them to [0, 1] before."""
+    from sklearn.naive_bayes import MultinomialNB
+
+    return MultinomialNB(**values)
+
+
+@operator()
+def gaussian_nb(values, data):
+    """Nothing to choose."""
+    from sklearn.naive_bayes import GaussianNB
+
+    return GaussianNB()
+
+
+@operator(
+    Categorical(
+        "loss",
+        ["log_loss", "hinge", "modified_huber", "squared_hinge", "perceptron"],
+        default="log_loss",
+    ),
+    Categorical("penalty", ["l1", "l2", "elasticnet"], default="l2"),
+    Float("alpha", (1e-7, 1e-1), log=True, default=1e-4),
+    Float("l1_ratio", (1e-9, 1.0), log=True, default=0.15),
+    Categorical("learning_rate", ["optimal", "invscaling", "constant"], default="invscaling"),
+    Float("eta0", (1e-7, 1e-1), log=True, default=0.01),
+    Float("power_t", (1e-5, 1.0), default=0.5),
+    _AVERAGE,
+    Float("tol", **_TOLERANCE),
+    conditions={
+        "l1_ratio": ("penalty", ["elasticnet"]),
+        "eta0": ("learning_rate", ["invscaling", "constant"]),
+        "power_t": ("learning_rate", ["invscaling"]),
+    },
+)
+def sgd(values, data):
+    """Two of the losses come with probabilities; those of the others are of their scores."""
+    from sklearn.linear_model import SGDClassifier
+
+    from ensemble_search.learners.scores import ScoreClassifier
+
+    model = SGDClassifier(random_state=SEED, n_jobs=data.threads, **values)
+    return model if values["loss"] in ("log_loss", "modified_huber") else ScoreClassifier(model)
+
+
+@operator(
+    Categorical("penalty", ["l1", "l2"], default="l2"),
+    Float("tol", **_TOLERANCE),
+    Float("C", (0.03125, 32768.0), log=True, default=1.0),
+)
+def liblinear_svc(values, data):
+    """The primal problem with squared hinge loss: auto-sklearn's space allows no other."""
+    fixed = {"loss": "squared_hinge", "dual": False}
+    return classifiers.liblinear_svc.build({**values, **fixed}, data)
+
+
+@operator(
+    Categorical("criterion", ["gini", "entropy"], default="gini"),
+    Float("max_depth_factor", (0.0, 2.0), default=0.5),
+    Integer("min_samples_split", (2, 20), default=2),
+    Integer("min_samples_leaf", (1, 20), default=1),
+)
+def decision_tree(values, data):
+    """``max_depth_factor`` times the number of features is the largest depth."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(
+        criterion=values["criterion"],
+        max_depth=max(1, round(values["max_depth_factor"] * data.n_features)),
+        min_samples_split=values["min_samples_split"],
+        min_samples_leaf=values["min_samples_leaf"],
+        random_state=SEED,
+    )
+
+
+@operator(*classifiers.knn.hyperparameters, Categorical("p", [1, 2], default=2))
+def knn(values, data):
+    """Manhattan (1) or Euclidean (2) distance."""
+    return classifiers.knn.build(values, data).set_params(p=values["p"])
+
+
+@operator(
+    Float("C", (1e-5, 10.0), log=True, default=1.0),
+    Categorical("loss", ["hinge", "squared_hinge"], default="hinge"),
+    Float("tol", **_TOLERANCE),
+    _AVERAGE,
+)
+def passive_aggressive(values, data):
+    """PA-I with the hinge loss, PA-II with its square (Crammer et al., JMLR 2006).
+
+    scikit-learn drops its PassiveAggressiveClassifier for this one.
+    """
+    from sklearn.linear_model import SGDClassifier
+
+    from ensemble_search.learners.scores import ScoreClassifier
+
+    return ScoreClassifier(
+        SGDClassifier(
+            loss="hinge",
+            penalty=None,
+            learning_rate="pa1" if values["loss"] == "hinge" else "pa2",
+            eta0=values["C"],
+            tol=values["tol"],
+            average=values["average"],
+            random_state=SEED,
+            n_jobs=data.threads,
+        )
+    )
+
+
+class ConsecutiveLabels(BaseEstimator):
+    """Fit a classifier that takes labels 0, 1, ... without gaps only."""
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to the numbers of the labels."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.estimator.fit(X, codes, sample_weight=sample_weight)
+        return self
+
+    def predict_proba(self, X):
+        """Return class probabilities, of shape (n_samples, n_classes)."""
+        return self.estimator.predict_proba(X)
+
+
+@operator(
+    Integer("max_depth", (1, 20), default=3),
+    Float("learning_rate", (1e-3, 1.0), log=True, default=0.1),
+    Categorical("booster", ["gbtree", "dart"], default="gbtree"),
+    Float("subsample", (0.01, 1.0), default=1.0),
+    Integer("min_child_weight", (0, 20), default=1),
+    Float("colsample_bytree", **_SHARE),
+    Float("colsample_bylevel", **_SHARE),
+    Float("reg_alpha", **_PENALTY),
+    Float("reg_lambda", **_PENALTY),
+    Categorical("sample_type", ["uniform", "weighted"], default="uniform"),
+    Categorical("normalize_type", ["tree", "forest"], default="tree"),
+    Float("rate_drop", (1e-10, 1 - 1e-10), default=0.5),
+    conditions={
+        child: ("booster", ["dart"]) for child in ("sample_type", "normalize_type", "rate_drop")
+    },
+)
+def xgboost(values, data):
+    """512 trees, of histograms."""
+    from xgboost import XGBClassifier
+
+    return ConsecutiveLabels(
+        XGBClassifier(
+            n_estimators=512,
+            tree_method="hist",
+            device="cpu",
+            n_jobs=data.threads,
+            random_state=SEED,
+            verbosity=0,
+            **values,
+        )
+    )
+
+
+@operator(
+    Categorical("penalty", ["l1", "l2"], default="l2"),
+    Float("C", (1e-4, 1e4), default=1.0),
+    Integer("max_iter", (50, 500), default=100),
+)
+def logistic_regression(values, data):
+    """The solver saga, which has both penalties; the paper names none."""
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(
+        C=values["C"],
+        max_iter=values["max_iter"],
+        solver="saga",
+        random_state=SEED,
+        **classifiers.logistic_penalty(values["penalty"]),
+    )
+
+
+@operator(
+    *classifiers.random_forest.without("max_features", "min_samples_split", "min_samples_leaf"),
+    Float("max_features", (0.5, 1.0), default=0.5),
+    Integer("min_samples_split", (2, 21), default=2),
+    Integer("min_samples_leaf", (1, 21), default=1),
+)
+def random_forest(values, data):
+    """100 trees, as in the space of all learners, with the ranges of the tuning experiment."""
+    return classifiers.random_forest.build(values, data)
+
+
+#: The algorithms, in the order of the authors' code; the last one differs between paper and code.
+COMMON = (
+    classifiers.random_forest,
+    adaboost,
+    lda,
+    classifiers.qda,
+    classifiers.extra_trees,
+    gradient_boosting,
+    bernoulli_nb,
+    multinomial_nb,
+    gaussian_nb,
+    sgd,
+    classifiers.libsvm_svc,
+    liblinear_svc,
+    decision_tree,
+    knn,
+    passive_aggressive,
+)
+
+
+@operator()
+def none(values, data):
+    """No weights, or all columns."""
+    return None
+
+
+@operator()
+def weights(values, data):
+    """No step of its own: the learner weighs rows; see :class:`Pipeline`."""
+    return None
+
+
+@operator()
+def zero(values, data):
+    """Drop columns that are constant in the rows to fit."""
+    from sklearn.feature_selection import VarianceThreshold
+
+    return VarianceThreshold()

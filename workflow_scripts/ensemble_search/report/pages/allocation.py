@@ -1,0 +1,97 @@
+"""Which arms got the evaluations of searches whose arms compete, and which were dropped when."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import allocation
+from ensemble_search.analysis.load import Results
+from ensemble_search.report.build import stems
+from ensemble_search.report.papers.agreement import number
+from ensemble_search.report.plots import charts
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Table, cells
+
+TITLE, ORDER = "Which arms got the evaluations?", 72
+#: Rounds at most whose evaluations are written into the squares.
+WRITTEN = 6
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Tabulate and draw evaluations by arm and round, a section for each search."""
+    table = allocation.rounds(results)
+    if table.empty:
+        return "no search whose arms compete (boasf, rising-bandit) has finished"
+    searches = list(table["search"].unique())
+    sections = []
+    for search, stem in zip(searches, stems(searches), strict=True):
+        mine = table[table["search"] == search]
+        found = allocation.means(mine, ["search"])
+        by_dataset = allocation.means(mine, ["dataset"])
+        optimizer = results.study["searches"][search]["optimizer"]
+        parts = [_text(mine, found), _table(found, stem), _panels(by_dataset, stem, publish)]
+        sections.append(Section(f"{search} ({optimizer})", parts))
+    return sections
+
+
+def _text(table: pd.DataFrame, found: pd.DataFrame) -> str:
+    arms = found.groupby("round")["competes"].sum() / found["runs"].iloc[0]
+    shown = " → ".join(f"{count:.3g}" for count in arms)
+    last = table[table["round"] == table.groupby(allocation.RUN)["round"].transform("max")]
+    of_run = last.groupby(allocation.RUN)["evaluations"]
+    share = (of_run.max() / of_run.sum()).mean()
+    return (
+        f"Arms that compete, round by round (mean of {found['runs'].iloc[0]} runs): {shown}. The "
+        f"arm with the most evaluations in the last round has {100 * share:.0f} % of all there."
+    )
+
+
+def _table(found: pd.DataFrame, stem: str) -> Table:
+    wide = {
+        key: found.pivot(index="arm", columns="round", values=key)
+        .reindex(found["arm"].unique())
+        .fillna(0)
+        for key in ("evaluations", "dropped")
+    }
+    totals = wide["evaluations"].sum(axis=1)
+    rows = []
+    for arm in wide["evaluations"].index:
+        row = [arm]
+        for at in wide["evaluations"].columns:
+            dropped = int(wide["dropped"].loc[arm, at])
+            text = number(wide["evaluations"].loc[arm, at], 1)
+            row.append(text + (f" (−{dropped})" if dropped else ""))
+        rows.append(cells(*row, number(totals[arm], 1)))
+    notes = [
+        "Mean evaluations over all runs, of all data sets and repeats; in parentheses the number "
+        f"of runs, of {found['runs'].iloc[0]}, in which the arm was dropped after the round."
+    ]
+    columns = ["arm", *(f"round {at}" for at in wide["evaluations"].columns), "all"]
+    return Table(stem, "Evaluations by arm and round", columns, rows, found, notes)
+
+
+def _panels(found: pd.DataFrame, stem: str, publish) -> Panels:
+    drawings = []
+    datasets = list(found["dataset"].unique())
+    highest = float(found["evaluations"].max())
+    for dataset, name in zip(datasets, stems(datasets), strict=True):
+        mine = found[found["dataset"] == dataset]
+        values = mine.pivot(index="arm", columns="round", values="evaluations")
+        values = values.reindex(found["arm"].unique()).replace(0, np.nan)
+        names = {arm: _short(arm) for arm in values.index}
+        text = ".1f" if values.shape[1] <= WRITTEN else None
+        figure = charts.heat_map(
+            values.rename(index=names).rename_axis(index=None),
+            "evaluations (mean)",
+            (0, highest),
+            text,
+        )
+        most = mine.groupby("arm", sort=False)["evaluations"].sum()
+        title = f"{dataset}: evaluations by arm and round"
+        alt = f"Most evaluations: {most.idxmax()}, {most.max():.1f} of {most.sum():.0f}"
+        drawings.append((dataset, publish(figure, f"{stem}-{name}", mine, title, alt)))
+    return Panels(drawings)
+
+
+def _short(arm: str) -> str:
+    """Shorten the name of a piece of the space to the numbers of its parts: ``1 2 1``."""
+    return " ".join(part.rsplit(" ", 1)[-1] for part in arm.split(", "))

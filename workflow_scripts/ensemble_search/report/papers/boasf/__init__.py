@@ -1,0 +1,1 @@
+"""Pages for the tables and figures of the BOASF paper."""
