@@ -85,6 +85,12 @@ RUN_BY = {
     "workflow_scripts/verify.py": "results/test_verification.py",
     "workflow_scripts/why.py": "workflow/test_reruns.py",
 }
+#: Studies that are replayed, and those whose tables they name.
+TABLES_OF = {
+    "boasf-grid": "boasf-models",
+    "quickstart-replay": "quickstart",
+    "replay": "search-tables",
+}
 #: What no test really runs, and why.
 NOT_RUN = {
     "benchmarks/report.py": "takes a minute; report/test_report.py renders smaller made-up results",
@@ -268,7 +274,7 @@ def checkout(tmp_path_factory):
         "methods": {"RS": {"search": "random", "ensemble": "best"}},
         "tables": {"random": 0, "searches": ["random"]},
     })  # fmt: skip
-    for name, made_by in {"quickstart-replay": "quickstart", "replay": "search-tables"}.items():
+    for name, made_by in TABLES_OF.items():
         study = yaml.safe_load((ROOT / f"studies/{name}.yaml").read_text(encoding="utf-8"))
         for dataset in study["datasets"]:
             write_table(result.folder / f"results/{made_by}/tables/{dataset}/fixed", study)
