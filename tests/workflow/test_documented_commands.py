@@ -254,7 +254,7 @@ def test_tests_that_are_named_exist(command):
 def write_table(folder: Path, study: dict) -> None:
     """Write files of a table that a study could be replayed on, as far as a dry run looks."""
     folder.mkdir(parents=True)
-    about = {"dataset": folder.parent.name, "space": "divbo", "data": "", "versions": {}}
+    about = {"dataset": folder.parent.name, "space": study["space"], "data": "", "versions": {}}
     about |= {"limits": {**study["limits"], "memory_mb": 4096}, "threads": 1, "entries": 250}
     about |= {"status": {"ok": 250}, "fit_seconds": 9, "files": {}}
     (folder / "table.json").write_text(json.dumps(about))
