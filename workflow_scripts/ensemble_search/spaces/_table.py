@@ -28,6 +28,7 @@ class TableSpace(Space):
         self.all = tuple(configurations)
         self.rows = whole.points(configurations)
         self._by_values = {frozenset(c.items()): c for c in configurations}
+        self._by_row = dict(zip(map(bytes, self.rows), configurations, strict=True))
         self._parts: dict[frozenset, np.ndarray] = {}
 
     @property
@@ -123,7 +124,7 @@ class TableSpace(Space):
         """Return the nearest row that is not in ``seen``; None if all of them are."""
         rows = self._part(self.fixed)
         for i in np.argsort(distances(self.columns, point, rows), kind="stable"):
-            configuration = self.at(rows[i : i + 1])[0]
+            configuration = self._by_row[bytes(rows[i])]
             if configuration not in seen:
                 return configuration
         return None
