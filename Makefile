@@ -1,6 +1,8 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network),
 #               and ten methods with 20 repeats on what it has evaluated
 # make test     install, and run lint, format check and all tests
+# make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
+#               make ensemble DATA=mine.csv TARGET=churn MINUTES=10
 # make status   progress of a study:        make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
@@ -25,6 +27,7 @@ PYTHON ?= python3
 CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 STUDY ?= config.yaml
 TABLE ?= results
+MINUTES ?= 10
 SAMPLE ?= 5
 SEED ?= 0
 KILLS ?= 100
@@ -36,7 +39,7 @@ export STUDY MANIFEST TABLE
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test status why verify torture cluster-test partial reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test ensemble status why verify torture cluster-test partial reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
@@ -49,6 +52,14 @@ test: env schema
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
 	$(RUN) pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+
+ensemble: override export DATA := $(value DATA)
+ensemble: override export TARGET := $(value TARGET)
+ensemble: override export METRIC := $(value METRIC)
+ensemble: override export ENSEMBLE := $(value ENSEMBLE)
+ensemble: env
+	@$(RUN) python workflow_scripts/automl.py --data "$$DATA" --target "$$TARGET" \
+		--minutes "$(MINUTES)" --cores "$(CORES)" --metric "$$METRIC" --name "$$ENSEMBLE"
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"
@@ -106,10 +117,10 @@ autogluon: .venv-autogluon/installed
 		--require-hashes --requirement envs/autogluon.lock
 	@touch $@
 
-peers: .venv-smac/installed .venv-openbox/installed
+peers: .venv-smac/installed .venv-openbox/installed .venv-flaml/installed
 
 # pyrfr has no wheels: it is built, with the swig of the environment.
-.venv-smac/installed .venv-openbox/installed: .venv-%/installed: envs/%.txt
+.venv-smac/installed .venv-openbox/installed .venv-flaml/installed: .venv-%/installed: envs/%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check swig setuptools wheel
 	PATH="$(CURDIR)/.venv-$*/bin:$$PATH" .venv-$*/bin/python -m pip install --quiet \

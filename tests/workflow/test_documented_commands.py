@@ -47,6 +47,7 @@ SCRIPTS = [
 ]
 #: The test file that really runs a script or target, and names it.
 RUN_BY = {
+    "make ensemble": "workflow/test_automl.py",
     "make status": "workflow/test_documented_commands.py",
     "make why": "workflow/test_documented_commands.py",
     "make verify": "workflow/test_documented_commands.py",
@@ -69,6 +70,7 @@ RUN_BY = {
     "predict.py": "delivery/test_delivery.py",
     "workflow_scripts/deliver.py": "workflow/test_a_regression.py",
     "workflow_scripts/predict.py": "delivery/test_delivery.py",
+    "workflow_scripts/automl.py": "workflow/test_automl.py",
     "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",
     "workflow_scripts/fetch.py": "data/test_split.py",
     "workflow_scripts/manifest.py": "workflow/test_workflow.py",
@@ -94,6 +96,7 @@ TABLES_OF = {
 #: What no test really runs, and why.
 NOT_RUN = {
     "benchmarks/report.py": "takes a minute; report/test_report.py renders smaller made-up results",
+    "benchmarks/automl_peers.py": "needs `make autogluon` and `make peers`, and runs for an hour",
     "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
     "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
     "make autogluon": "installs 1.1 GB",
@@ -118,6 +121,7 @@ NOT_RUN = {
 }
 #: Placeholders in the documentation.
 STANDS_FOR = {
+    "results/mine/study.yaml": "study.yaml",
     "mine.yaml": "study.yaml",
     "--until surrogate": "",  # the tiny study has none
 }

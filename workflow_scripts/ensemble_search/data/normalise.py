@@ -243,20 +243,39 @@ def _twins(labels) -> list[str]:
 def _refuse_regression(target, what: str) -> None:
     import pandas as pd
 
-    if pd.api.types.is_bool_dtype(target.dtype):
-        return
     if pd.api.types.is_datetime64_any_dtype(target.dtype):
         raise UserError(f"{what}: holds dates; a target of classes is needed")
-    values = pd.to_numeric(target, errors="coerce")
-    if values.isna().any():
-        return
-    distinct = values.nunique()
-    fractional = bool((values % 1 != 0).any())
-    if distinct > (MAX_FRACTIONS if fractional else MAX_INTEGERS):
+    if distinct := many_numbers(target):
         raise UserError(
             f"{what}: holds {distinct} distinct numbers; for a regression, "
             "set 'metric: squared-error' in the study; otherwise, a target of classes is needed"
         )
+
+
+def many_numbers(target: "pd.Series") -> int:
+    """Count the distinct values of a target of numbers, if they are too many for classes.
+
+    Parameters
+    ----------
+    target
+        Without missing values and dates.
+
+    Returns
+    -------
+    count
+        0 if the values can be classes: booleans, text other than numbers, at most
+        :data:`MAX_INTEGERS` distinct integers or :data:`MAX_FRACTIONS` distinct numbers.
+    """
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(target.dtype):
+        return 0
+    values = pd.to_numeric(target, errors="coerce")
+    if values.isna().any():
+        return 0
+    distinct = values.nunique()
+    fractional = bool((values % 1 != 0).any())
+    return distinct if distinct > (MAX_FRACTIONS if fractional else MAX_INTEGERS) else 0
 
 
 def _numbers(target, what: str) -> "pd.Series":

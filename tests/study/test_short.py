@@ -1,0 +1,74 @@
+import pytest
+
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import model, short
+
+ARGUMENTS = {"rows": 5000, "metric": "error", "minutes": 10, "cores": 2}
+
+
+@pytest.mark.parametrize(
+    ("values", "metric"),
+    [
+        (["a", "b"], "error"),
+        ([0, 1], "error"),
+        ([f"{i / 8}" for i in range(11)], "squared-error"),
+        (range(101), "squared-error"),
+        ([f"k{i}" for i in range(50)], "error"),
+    ],
+)
+def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metric):
+    file = tmp_path / "a.csv"
+    file.write_text("".join(f"1,{v}\n" for v in ["y", *values, ""]))
+    rows, found, summary = short.look_at(str(file), "y", None)
+    assert (rows, found) == (len(values), metric)
+    assert metric in summary
+
+
+def test_classes_or_amounts_must_be_said(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("".join(f"1,{v}\n" for v in ["y", *range(40)]))
+    with pytest.raises(UserError, match=r"has 40 distinct whole numbers.*error or squared-error"):
+        short.look_at(str(file), "y", None)
+    assert short.look_at(str(file), "y", "error")[2].startswith("'y': 40 classes")
+    assert short.look_at(str(file), "y", "squared-error")[1] == "squared-error"
+
+
+def test_a_regression_needs_numbers(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n1,a\n1,b\n")
+    with pytest.raises(UserError, match="squared-error is for numbers, and 'y' has other values"):
+        short.look_at(str(file), "y", "squared-error")
+
+
+@pytest.mark.parametrize("metric", ["error", "balanced-error", "log-loss", "squared-error"])
+@pytest.mark.parametrize("rows", [100, 5000])
+def test_it_is_a_study(tmp_path, metric, rows):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n1,2\n")
+    arguments = {**ARGUMENTS, "metric": metric, "rows": rows}
+    study = model.check(short.content("a", str(file), "y", **arguments))
+    assert study.split.folds == (5 if rows == 100 else None)
+    assert study.ensembles["selection"]["metric"] == ("brier" if metric == "error" else None)
+    assert study.deliver.calibrate is (metric != "squared-error")
+    assert study.searches["divbo"]["batch"] == 4
+
+
+def test_an_evaluation_may_take_a_part_of_the_time():
+    def seconds(minutes):
+        made = short.content("a", "a.csv", "y", **{**ARGUMENTS, "minutes": minutes})
+        return made["limits"]["seconds"]
+
+    assert [seconds(m) for m in (0.1, 10, 60)] == [10, 30, 180]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("/a/my table.csv", "my-table"), ("x.csv", "x"), ("_a.b_.csv", "a.b"), ("é-1.csv", "1")],
+)
+def test_the_name_is_the_stem_of_the_file(file, name):
+    assert short.name_of(file) == name
+
+
+def test_a_file_without_a_name_needs_one():
+    with pytest.raises(UserError, match=r"--name: 'é.csv' gives no name"):
+        short.name_of("é.csv")

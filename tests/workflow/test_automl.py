@@ -1,0 +1,140 @@
+"""`make ensemble`: from a table to an ensemble, in a copy of the repository."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+import yaml
+
+from support.checkout import Checkout
+
+
+class Automl(Checkout):
+    """A copy of the repository with a table of numbers, text and missing values."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        numbers = range(90)
+        frame = pd.DataFrame(
+            {
+                "size": [None if i % 17 == 0 else i % 30 + i % 7 / 10 for i in numbers],
+                "colour": [("red", "green", "blue")[i % 3] for i in numbers],
+                "left": ["yes" if i % 30 > 14 else "no" for i in numbers],
+            }
+        )
+        frame.to_csv(folder / "my table.csv", index=False)
+
+    def start(self, *options):
+        return subprocess.Popen(
+            [
+                *("python", "workflow_scripts/automl.py", "--data", "my table.csv"),
+                *("--target", "left", "--cores", "2", *options),
+            ],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def automl(self, *options):
+        process = self.start(*options)
+        said, _ = process.communicate(timeout=1500)
+        return process.returncode, said
+
+    @property
+    def results(self):
+        return self.folder / "results/my-table"
+
+    def state(self):
+        return json.loads((self.results / "automl.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Interrupted once, then run to the end."""
+    made = Automl(tmp_path_factory.mktemp("automl"))
+    process = made.start("--minutes", "1000")
+    progress = made.results / "checkpoints/my-table/divbo/0/progress.json"
+    while not progress.exists():
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=100)
+    made.interrupted = process.returncode, json.loads(progress.read_text())["evaluations"]
+    made.journal = sorted(made.results.glob("checkpoints/my-table/divbo/0/*/journal.jsonl"))
+    # By now it has searched for longer than this: it ends as soon as there are enough evaluations.
+    made.status, made.said = made.automl("--minutes", "0.001")
+    return made
+
+
+@pytest.mark.slow
+def test_an_interrupted_search_goes_on(made):
+    status, evaluations = made.interrupted
+    assert status == 128 + signal.SIGINT
+    assert made.status == 0, made.said
+    folder = made.results / "searches/my-table/divbo/0"
+    manifest = json.loads((folder / "search.json").read_text())
+    assert manifest["resumed_after"] >= max(evaluations, 10)
+    assert len(made.journal) == 1
+    assert sorted(made.results.glob("checkpoints/my-table/divbo/0/*/journal.jsonl")) == made.journal
+
+
+@pytest.mark.slow
+def test_the_study_has_the_evaluations_that_fitted_into_the_time(made):
+    study = yaml.safe_load((made.results / "study.yaml").read_text())
+    folder = made.results / "searches/my-table/divbo/0"
+    evaluations = json.loads((folder / "search.json").read_text())["evaluations"]
+    assert study["budget"] == {"evaluations": evaluations}
+    assert evaluations >= 10
+    assert made.planned("--configfile", "results/my-table/study.yaml") == {}
+
+
+@pytest.mark.slow
+def test_the_ensemble_predicts_new_rows(made):
+    assert "90 rows, 'left': 2 classes, minimising the error, validation by folds" in made.said
+    (command,) = re.findall(r"^use it: +(python .*)$", made.said, re.M)
+    (made.folder / "new.csv").write_text("colour,size\nred,3\nblue,27\nred,\n")
+    done = subprocess.run(command.split(), cwd=made.folder, env=made.environment, check=False)
+    assert done.returncode == 0
+    found = pd.read_csv(made.folder / "predictions.csv")
+    assert found.left.tolist()[:2] == ["no", "yes"]
+    for name in ("card", "report"):
+        (page,) = re.findall(rf"^{name}: +(.*)$", made.said, re.M)
+        assert "<html" in (made.folder / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_finished_ensemble_is_not_made_again(made):
+    before = (made.results / "study.yaml").stat().st_mtime_ns, made.state()
+    status, said = made.automl("--minutes", "0.001")
+    assert (status, said.splitlines()[-4:]) == (0, made.said.splitlines()[-4:])
+    assert ((made.results / "study.yaml").stat().st_mtime_ns, made.state()) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
+        (["--data", "none.csv"], "file: there is no file 'none.csv'"),
+        (["--name", "../up"], "'../up' is no name for a folder"),
+        (["--name", "tiny"], "--name: 'results/tiny' holds another study"),
+        (["--metric", "squared-error"], "squared-error is for numbers"),
+        (["--minutes", "soon"], "'soon' is no number of minutes above 0"),
+        (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
+    ],
+)
+def test_mistakes_cost_a_line(made, options, line):
+    (made.folder / "results/tiny").mkdir(exist_ok=True)
+    before = made.state()
+    status, said = made.automl(*options)
+    assert status == 2
+    assert line in said
+    assert "Traceback" not in said
+    assert made.state() == before

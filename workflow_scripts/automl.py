@@ -1,0 +1,289 @@
+"""From a table to an ensemble that predicts new rows: search, deliver, report.
+
+    python workflow_scripts/automl.py --data mine.csv --target churn --minutes 10
+
+It writes the study `results/<name>/study.yaml` and runs Snakemake on it. When the time is up, the
+search ends, and the study's budget becomes the number of evaluations: the study is what anybody can
+run again, and finds the same. An interrupted call goes on when it is run again; with more minutes
+a finished one does.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError, run
+from ensemble_search.runtime.files import atomic, read_json, write_json
+from ensemble_search.search.progress import duration
+from ensemble_search.study import model, short
+
+SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
+#: Evaluations that a search has at least, however little time there is.
+LEAST = 10
+#: Seconds between two looks at the search, and between two lines where there is no terminal.
+LOOK, LINE = 1, 30
+
+
+def main() -> None:
+    """Parse the command line; search, deliver, and say where everything is."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--data", required=True, help="CSV, Parquet or ARFF file")
+    parser.add_argument("--target", required=True, help="its column to predict")
+    parser.add_argument("--minutes", type=_minutes, default=10, help="of the search (10)")
+    parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
+    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="to use (all)")
+    parser.add_argument("--name", help="of the results (the file's)")
+    options = parser.parse_args()
+    # make passes on what it was not told as empty text.
+    if not 1 <= options.cores <= 1000:
+        parser.error(f"--cores: {options.cores} is not between 1 and 1000")
+    for name in ("data", "target"):
+        if not getattr(options, name):
+            parser.error(f"--{name} is missing: make ensemble DATA=mine.csv TARGET=churn")
+    found = Search(options)
+    print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
+    found.go_on()
+    found.deliver()
+    found.tell()
+
+
+def _minutes(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 100_000:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of minutes above 0")
+    return number
+
+
+class Search:
+    """The search for an ensemble of one table.
+
+    Attributes
+    ----------
+    folder
+        Its results, with ``study.yaml``.
+    study
+        Content of that file.
+    searched
+        Seconds that it has searched, over all calls.
+    summary
+        A line on the table and what is made of it.
+    """
+
+    def __init__(self, options: argparse.Namespace):
+        self.minutes, self.cores = options.minutes, options.cores
+        name = options.name or short.name_of(options.data)
+        self.folder = Path("results", name)
+        rows, metric, said = short.look_at(options.data, options.target, options.metric or None)
+        self.study = short.content(
+            name, options.data, options.target,
+            rows=rows, metric=metric, minutes=options.minutes, cores=options.cores,
+        )  # fmt: skip
+        model.check(self.study)
+        self.searched = 0.0
+        self._continue()
+        validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
+        self.summary = f"{rows} rows, {said}, {validated}"
+        self.title = plugins.load("metrics", metric).title
+        search = {"dataset": name, "search": "divbo", "repeat": 0}
+        self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
+
+    def _continue(self) -> None:
+        """Take over what an earlier call has found for the same table."""
+        file = self.folder / "automl.json"
+        if not file.is_file():
+            if self.folder.exists():
+                raise UserError(
+                    f"--name: '{self.folder}' holds another study; choose another name, "
+                    "or move that folder"
+                )
+            return
+        earlier = read_json(file, f"remove '{self.folder}' and run again")
+        if earlier["study"]["datasets"] != self.study["datasets"]:
+            raise UserError(
+                f"--name: '{self.folder}' is of another table or target; choose another name, "
+                "or move that folder"
+            )
+        # The limit of an evaluation stays as it was: with another, the search would start again.
+        again = {**self.study, "limits": earlier["study"]["limits"]}
+        if again == earlier["study"]:
+            self.study, self.searched = again, earlier["searched"]
+
+    def _remember(self) -> None:
+        state = {"study": self.study, "searched": round(self.searched, 1)}
+        write_json(self.folder / "automl.json", state)
+
+    def _write(self, evaluations: int) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._remember()
+        content = {**self.study, "budget": {"evaluations": evaluations}}
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        file = self.folder / "study.yaml"
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            with atomic(file) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+
+    # The search ---------------------------------------------------------------------------------
+
+    def go_on(self) -> None:
+        """Search until the time is up, then set the budget to what was evaluated."""
+        before = self.searched
+        if before < 60 * self.minutes:
+            self._write(short.EVALUATIONS)
+            show = Line()
+            with self._snakemake("--until", "search") as process:
+                started = None
+                while process.poll() is None:
+                    state = self.state()
+                    if state and started is None:
+                        started = time.monotonic()
+                    if started is not None:
+                        self.searched = before + time.monotonic() - started
+                        self._remember()
+                    enough = state and state["evaluations"] >= LEAST
+                    if enough and self.searched >= 60 * self.minutes:
+                        process.send_signal(signal.SIGINT)
+                        with suppress(subprocess.TimeoutExpired):
+                            process.wait(60)
+                        break
+                    show(self._progress(state))
+                    time.sleep(LOOK)
+                else:
+                    self._check(process)
+            show.end()
+        state = self.state()
+        if not state or state["best_error"] is None:
+            raise UserError(
+                f"no pipeline could be fitted; 'make status STUDY={self.folder}/study.yaml' and "
+                f"'{self.folder}/logs' say why"
+            )
+        self._write(min(state["evaluations"], short.EVALUATIONS))
+
+    def state(self) -> dict[str, Any] | None:
+        """How far the search is; None if it has not evaluated anything."""
+        if not (self.checkpoints / "progress.json").is_file():
+            return None
+        return readers.progress(self.checkpoints)
+
+    def _progress(self, state: dict[str, Any] | None) -> str:
+        if state is None:
+            return "reading the table and splitting it"
+        best = "none yet" if state["best_error"] is None else f"{state['best_error']:.4f}"
+        failed = f", {state['failed']} failed" if state["failed"] else ""
+        left = max(0.0, 60 * self.minutes - self.searched)
+        return (
+            f"{state['evaluations']} pipelines{failed}, best {self.title} {best}, "
+            f"{duration(left)} of the search left"
+        )
+
+    # The ensemble -------------------------------------------------------------------------------
+
+    def deliver(self) -> None:
+        """Build the ensemble, refit its members on all rows, and write card and report."""
+        name = self.study["study"]
+        log = self.folder / layout.log("deliver", layout.DELIVERED).format(
+            dataset=name, method=short.METHOD
+        )
+        show = Line()
+        with self._snakemake() as process:
+            while process.poll() is None:
+                lines = log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
+                show(f"refitting the ensemble on all rows: {lines[-1]}" if lines else "ensemble")
+                time.sleep(LOOK)
+        self._check(process)
+        show.end()
+
+    def tell(self) -> None:
+        """Print the errors, and where everything is."""
+        name = self.study["study"]
+        delivered = self.folder / "delivered" / name / short.METHOD
+        scores = self._scores(name)
+        print(
+            f"ensemble: {scores['members']:.0f} pipelines, {self.title} "
+            f"{scores['validation_error']:.4f} on validation rows, {scores['test_error']:.4f} on "
+            "test rows\n"
+            f"card:     {delivered / 'card.html'}\n"
+            f"report:   {self.folder / 'report/index.html'}\n"
+            f"use it:   python {delivered / 'predict.py'} --model {delivered} --input new.csv "
+            "--output predictions.csv"
+        )
+
+    def _scores(self, name: str) -> dict[str, float]:
+        import pyarrow.parquet as pq
+
+        run = {"dataset": name, "search": "divbo", "ensemble": "selection", "repeat": 0}
+        file = layout.path(self.folder, layout.ENSEMBLE, **run) / "scores.parquet"
+        return pq.read_table(file).to_pylist()[-1]
+
+    # Snakemake ----------------------------------------------------------------------------------
+
+    def _snakemake(self, *options: str) -> "_Process":
+        log = self.folder / "logs" / "automl.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        command = [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE)),
+            *("--configfile", str(self.folder / "study.yaml"), "--cores", str(self.cores)),
+            *("--quiet", "all", *options),
+        ]
+        return _Process(command, log)
+
+    @staticmethod
+    def _check(process: "_Process") -> None:
+        """Repeat what Snakemake said, and end as it did, if it failed."""
+        if process.returncode:
+            sys.stderr.write(f"\n{process.log.read_text('utf-8', 'replace')}")
+            sys.exit(process.returncode)
+
+
+class _Process(subprocess.Popen):
+    """A process that writes to a log, and is interrupted with this one."""
+
+    def __init__(self, command: list[str], log: Path):
+        self.log = log
+        with log.open("w", encoding="utf-8") as stream:
+            super().__init__(command, stdout=stream, stderr=subprocess.STDOUT)
+
+    def __exit__(self, *error: Any) -> None:
+        if self.poll() is None:
+            self.send_signal(signal.SIGINT)
+        super().__exit__(*error)
+
+
+class Line:
+    """A line on standard error that is written over; without a terminal, one every half minute."""
+
+    def __init__(self, stream: IO[str] = sys.stderr):
+        self.stream, self.said, self.since = stream, "", -LINE
+
+    def __call__(self, text: str) -> None:
+        """Say a text."""
+        now = time.monotonic()
+        if self.stream.isatty():
+            width = os.get_terminal_size(self.stream.fileno()).columns - 1
+            self.stream.write(f"\r\x1b[K{text[:width]}")
+        elif text != self.said and now - self.since >= LINE:
+            self.stream.write(f"{text}\n")
+            self.since = now
+        self.said = text
+        self.stream.flush()
+
+    def end(self) -> None:
+        """Keep what was said last."""
+        if self.stream.isatty() and self.said:
+            self.stream.write("\n")
+
+
+if __name__ == "__main__":
+    run(main)

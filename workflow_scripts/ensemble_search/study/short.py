@@ -1,0 +1,147 @@
+"""The study behind `make ensemble`: from a table and its target to the content of a study file."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ensemble_search.data import sources
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.study.sections.names import NAME
+
+#: The method whose ensemble is delivered.
+METHOD = "DivBO"
+#: With fewer rows, validation is by folds: a fifth of them would say little.
+FEW_ROWS, FOLDS = 2000, 5
+#: An evaluation may take this share of the time of the search, and at least so many seconds.
+SHARE, SECONDS = 1 / 20, 10
+#: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
+EVALUATIONS = 1000
+#: Metrics of the two tasks, unless the user names one.
+METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
+
+
+def name_of(file: str) -> str:
+    """Return the name of a study of this file: its stem, without what names cannot have.
+
+    Raises
+    ------
+    UserError
+        If nothing is left.
+    """
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem).strip("-._")[:64]
+    if not re.match(NAME, name):
+        raise UserError(f"--name: '{file}' gives no name for its results; choose one")
+    return name
+
+
+def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
+    """Read a table and its target.
+
+    Parameters
+    ----------
+    file, target
+        The table, and its column to predict.
+    metric
+        Loss to minimise; None: the error of classes (text, or at most
+        ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
+
+    Returns
+    -------
+    rows
+        Those with a label.
+    metric
+        As given, or found.
+    summary
+        A line on target and metric.
+
+    Raises
+    ------
+    UserError
+        If the table cannot be read, or the target may be classes or amounts and no metric is named.
+    """
+    import pandas as pd
+
+    from ensemble_search.data.normalise import MAX_FRACTIONS, many_numbers
+
+    sources.check_file(file, target)
+    column = sources.from_file(file, target).frame[target].dropna()
+    distinct = column.nunique()
+    numbers = pd.to_numeric(column.astype(object), errors="coerce").notna().all()
+    if metric is None:
+        if distinct <= MAX_FRACTIONS or not numbers:
+            metric = METRICS[CLASSIFICATION]
+        elif many_numbers(column):
+            metric = METRICS[REGRESSION]
+        else:
+            raise UserError(
+                f"--metric: '{target}' has {distinct} distinct whole numbers, which may be classes "
+                f"or amounts; choose {' or '.join(METRICS.values())}"
+            )
+    task = plugins.load("metrics", metric).task
+    if task == REGRESSION and not numbers:
+        raise UserError(f"--metric: {metric} is for numbers, and '{target}' has other values")
+    what = f"{distinct} classes" if task == CLASSIFICATION else "a regression"
+    return len(column), metric, f"'{target}': {what}, minimising the {metric}"
+
+
+def content(
+    name: str,
+    file: str,
+    target: str,
+    *,
+    rows: int,
+    metric: str,
+    minutes: float,
+    cores: int,
+) -> dict[str, Any]:
+    """Write the study: DivBO with the forest kernel, and an ensemble to deliver.
+
+    Classes are decided by probabilities, so that members are selected by their Brier score where
+    the metric counts errors, which makes better ensembles (docs/results.md).
+
+    Parameters
+    ----------
+    name
+        Of the study and its data set.
+    file, target
+        The table, and its column to predict.
+    rows
+        Rows of the table.
+    metric
+        Loss to minimise, a file in metrics/.
+    minutes
+        Of the search.
+    cores
+        Evaluations side by side; twice as many are suggested at a time, so that none waits long
+        for the slowest.
+
+    Raises
+    ------
+    UserError
+        If there is no such metric.
+    """
+    classes = plugins.load("metrics", metric).task == CLASSIFICATION
+    search: dict[str, Any] = {"optimizer": "divbo", "surrogate": "forest-kernel"}
+    ensemble: dict[str, Any] = {"type": "selection", "size": 25}
+    if metric == "error":
+        ensemble["metric"] = "brier"
+    return {
+        "study": name,
+        "datasets": {name: {"file": file, "target": target}},
+        "split": {"folds": FOLDS} if rows < FEW_ROWS else {"train": 0.6, "validation": 0.2},
+        "repeats": 1,
+        "metric": metric,
+        "budget": {"evaluations": EVALUATIONS},
+        "limits": {"seconds": max(SECONDS, round(60 * minutes * SHARE))},
+        "workers": cores,
+        "searches": {"divbo": search | ({"batch": 2 * cores} if cores > 1 else {})},
+        "ensembles": {"best": {"type": "best"}, "selection": ensemble},
+        "methods": {
+            METHOD: {"search": "divbo", "ensemble": "selection"},
+            "best-pipeline": {"search": "divbo", "ensemble": "best"},
+        },
+        "report": {"reference": METHOD},
+        "deliver": {"method": METHOD, **({"calibrate": True} if classes else {})},
+    }
