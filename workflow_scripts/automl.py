@@ -252,8 +252,11 @@ class _Process(subprocess.Popen):
 
     def __init__(self, command: list[str], log: Path):
         self.log = log
+        # A background job of a shell ignores SIGINT, and would pass that on.
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         with log.open("w", encoding="utf-8") as stream:
             super().__init__(command, stdout=stream, stderr=subprocess.STDOUT)
+        signal.signal(signal.SIGINT, before)
 
     def __exit__(self, *error: Any) -> None:
         if self.poll() is None:

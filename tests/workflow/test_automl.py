@@ -29,9 +29,10 @@ class Automl(Checkout):
         )
         frame.to_csv(folder / "my table.csv", index=False)
 
-    def start(self, *options):
+    def start(self, *options, before=()):
         return subprocess.Popen(
             [
+                *before,
                 *("python", "workflow_scripts/automl.py", "--data", "my table.csv"),
                 *("--target", "left", "--cores", "2", *options),
             ],
@@ -44,7 +45,8 @@ class Automl(Checkout):
         )
 
     def automl(self, *options):
-        process = self.start(*options)
+        """Run to the end, as a background job of a shell, which ignores SIGINT."""
+        process = self.start(*options, before=("sh", "-c", 'trap "" INT; exec "$@"', "sh"))
         said, _ = process.communicate(timeout=1500)
         return process.returncode, said
 
