@@ -154,9 +154,7 @@ class Search:
                         self._remember()
                     enough = state and state["evaluations"] >= LEAST
                     if enough and self.searched >= 60 * self.minutes:
-                        process.send_signal(signal.SIGINT)
-                        with suppress(subprocess.TimeoutExpired):
-                            process.wait(60)
+                        process.interrupt()
                         break
                     show(self._progress(state))
                     time.sleep(LOOK)
@@ -258,9 +256,23 @@ class _Process(subprocess.Popen):
             super().__init__(command, stdout=stream, stderr=subprocess.STDOUT)
         signal.signal(signal.SIGINT, before)
 
+    def interrupt(self) -> None:
+        """Send SIGINT to it and all that it started, as a terminal does, and wait for the end.
+
+        Snakemake alone would wait for its jobs.
+        """
+        import psutil
+
+        with suppress(psutil.Error):
+            below = psutil.Process(self.pid).children(recursive=True)
+            for process in (self, *below):
+                with suppress(psutil.Error):
+                    process.send_signal(signal.SIGINT)
+        self.wait()
+
     def __exit__(self, *error: Any) -> None:
         if self.poll() is None:
-            self.send_signal(signal.SIGINT)
+            self.interrupt()
         super().__exit__(*error)
 
 

@@ -11,7 +11,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
+from sklearn.utils.estimator_checks import (
+    check_estimator_repr,
+    check_estimator_tags_renamed,
+    check_valid_tag_types,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from ensemble_search.data.split import load_inputs
@@ -25,7 +33,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import sha256
 from support import SCRIPTS, finished_study
 
-SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False}
+SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
+            "joblib": False}  # fmt: skip
 ABOUT = {"study": "tiny", "dataset": "wine", "method": "<b>RS-ES</b>", "metric": "error",
          "command": "snakemake"}  # fmt: skip
 FRAME = load_wine(as_frame=True).data
@@ -99,6 +108,41 @@ def test_the_forms_of_rows_that_it_takes(delivered):
         model.predict(FRAME.drop(columns="hue"))
     with pytest.raises(UserError, match="cannot be fitted again"):
         model.fit(FRAME)
+
+
+def test_tools_of_scikit_learn_take_it(delivered):
+    model = load_ensemble(delivered)
+    labels = load_wine().target_names[load_wine().target]
+    assert model.score(FRAME, labels) == np.mean(model.predict(FRAME) == labels) > 0.9
+    found = permutation_importance(model, FRAME, labels, n_repeats=1, random_state=0)
+    assert found.importances_mean.max() > 0
+    scaled = CalibratedClassifierCV(FrozenEstimator(model)).fit(FRAME, labels)
+    assert scaled.predict_proba(FRAME).shape == (len(FRAME), 3)
+    for check in (
+        check_estimator_repr,
+        check_estimator_tags_renamed,
+        check_valid_tag_types,
+    ):
+        check(type(model).__name__, model)
+
+
+def test_joblib_writes_a_file_that_only_the_folders_code_loads(root, tmp_path):
+    folder = deliver(root, tmp_path / "pickled", joblib=True)
+    FRAME.to_csv(tmp_path / "new.csv", index=False)
+    script = (
+        "import pathlib, sys, joblib; sys.path.insert(0, sys.argv[1])\n"
+        "from ensemble_search.predictor import rows\n"
+        "model = joblib.load(sys.argv[1] + '/ensemble.joblib')\n"
+        "((columns, _),) = rows.chunks(pathlib.Path(sys.argv[2]), list(model.feature_names_in_))\n"
+        "print(repr(model.predict_proba(columns).tolist()))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script, folder, tmp_path / "new.csv"],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    ).stdout  # fmt: skip
+    np.testing.assert_array_equal(json.loads(said), load_ensemble(folder).predict_proba(FRAME))
+    assert "ensemble.joblib" in json.loads((folder / MANIFEST).read_text())["files"]
 
 
 def predict(folder, blocked, *arguments):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -259,6 +260,8 @@ class Delivery:
         write_json(folder / "parity.json", parity)
         parts = list(card.parts(self, ensemble, manifest, described, parity, about))
         card.write(parts, f"{about['dataset']}: {about['method']}", folder)
+        if self.settings["joblib"]:
+            joblib.dump(ensemble, folder / "ensemble.joblib", compress=3)
         self._write(manifest)
         load_ensemble(folder)
 

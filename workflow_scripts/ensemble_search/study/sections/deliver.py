@@ -42,6 +42,10 @@ class Deliver(Section):
     calibrate: bool = Field(
         False, description="scale probabilities by a temperature fitted on the validation rows"
     )
+    joblib: bool = Field(
+        False,
+        description="also write ensemble.joblib, a pickle: whoever loads it runs what it holds",
+    )
 
 
 def problems(study: "Study") -> Iterator[str]:
