@@ -264,7 +264,7 @@ def time_bars(times: pd.DataFrame) -> Figure:
 
 def _add_legend(figure: Figure, look: dict[str, dict]) -> None:
     """Add a legend below a panel, so that its file can be read alone."""
-    columns = 4
+    columns = 4 if max(map(len, look)) <= 20 else 2
     lines = -(-len(look) // columns)
     with mpl.rc_context(STYLE):
         width, height = figure.get_size_inches()
