@@ -140,7 +140,7 @@ class Search:
     def go_on(self) -> None:
         """Search until the time is up, then set the budget to what was evaluated."""
         before = self.searched
-        if before < 60 * self.minutes:
+        if not self._over(self.state()):
             self._write(short.EVALUATIONS)
             show = Line()
             with self._snakemake("--until", "search") as process:
@@ -152,8 +152,7 @@ class Search:
                     if started is not None:
                         self.searched = before + time.monotonic() - started
                         self._remember()
-                    enough = state and state["evaluations"] >= LEAST
-                    if enough and self.searched >= 60 * self.minutes:
+                    if self._over(state):
                         process.interrupt()
                         break
                     show(self._progress(state))
@@ -168,6 +167,11 @@ class Search:
                 f"'{self.folder}/logs' say why"
             )
         self._write(min(state["evaluations"], short.EVALUATIONS))
+
+    def _over(self, state: dict[str, Any] | None) -> bool:
+        """Whether the time is up, and enough has been evaluated."""
+        enough = state is not None and state["evaluations"] >= LEAST
+        return enough and self.searched >= 60 * self.minutes
 
     def state(self) -> dict[str, Any] | None:
         """How far the search is; None if it has not evaluated anything."""

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -29,10 +30,10 @@ class Automl(Checkout):
         )
         frame.to_csv(folder / "my table.csv", index=False)
 
-    def start(self, *options, before=()):
+    def start(self, *options, interrupts=signal.SIG_DFL):
+        """Start it; a background job of a shell ignores interrupts, and so may these tests."""
         return subprocess.Popen(
             [
-                *before,
                 *("python", "workflow_scripts/automl.py", "--data", "my table.csv"),
                 *("--target", "left", "--cores", "2", *options),
             ],
@@ -42,11 +43,11 @@ class Automl(Checkout):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=partial(signal.signal, signal.SIGINT, interrupts),  # noqa: PLW1509
         )
 
     def automl(self, *options):
-        """Run to the end, as a background job of a shell, which ignores SIGINT."""
-        process = self.start(*options, before=("sh", "-c", 'trap "" INT; exec "$@"', "sh"))
+        process = self.start(*options, interrupts=signal.SIG_IGN)
         said, _ = process.communicate(timeout=1500)
         return process.returncode, said
 
