@@ -51,7 +51,8 @@ test: env schema
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
-	$(RUN) pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+	# A thread each: the tests' processes fill the cores.
+	$(RUN) OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 ensemble: override export DATA := $(value DATA)
 ensemble: override export TARGET := $(value TARGET)
