@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import (
 from sklearn.utils.validation import check_is_fitted
 
 from ensemble_search.data.split import load_inputs
-from ensemble_search.delivery import build, calibration, limits, measures
+from ensemble_search.delivery import build, calibration, limits, measures, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
@@ -34,7 +34,7 @@ from ensemble_search.runtime.files import sha256
 from support import SCRIPTS, finished_study
 
 SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
-            "joblib": False}  # fmt: skip
+            "joblib": False, "onnx": False}  # fmt: skip
 ABOUT = {"study": "tiny", "dataset": "wine", "method": "<b>RS-ES</b>", "metric": "error",
          "command": "snakemake"}  # fmt: skip
 FRAME = load_wine(as_frame=True).data
@@ -124,6 +124,43 @@ def test_tools_of_scikit_learn_take_it(delivered):
         check_valid_tag_types,
     ):
         check(type(model).__name__, model)
+
+
+def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_path, monkeypatch):
+    """The first member of the ensemble: the others predict as the smaller ensemble does."""
+    first = load_ensemble(delivered).manifest["members"][0]["evaluation"]
+    export, refused = onnx_export.export, []
+
+    def without_the_first(*arguments):
+        if not refused:
+            refused.append(first)
+            raise onnx_export.NotConvertible("no counterpart")
+        return export(*arguments)
+
+    monkeypatch.setattr(onnx_export, "export", without_the_first)
+    folder = deliver(root, tmp_path / "onnx", onnx=True)
+    said = f"not in ONNX: evaluation {first} (no counterpart): "
+    assert said in (folder / "card.md").read_text(encoding="utf-8").replace("\\", "")
+    model = load_ensemble(folder)
+    used = [member["evaluation"] for member in model.manifest["members"]]
+    assert used and first not in used
+    parity = json.loads((folder / "parity.json").read_text(encoding="utf-8"))
+    assert list(parity["largest_difference_of_onnx"]) == [str(number) for number in used]
+    features, found = model.prepare(FRAME), 0
+    for member, weight in zip(model.manifest["members"], model.weights_, strict=True):
+        content = (folder / member["folder"] / "pipeline.onnx").read_bytes()
+        found = found + weight * onnx_export.predict(content, features)
+    np.testing.assert_allclose(found, model.predict_proba(FRAME), atol=1e-5)
+
+
+def test_onnx_needs_a_member(root, tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise onnx_export.NotConvertible("no counterpart")
+
+    monkeypatch.setattr(onnx_export, "export", refuse)
+    with pytest.raises(UserError, match=r"deliver.onnx: no member .*\(no counterpart\)"):
+        deliver(root, tmp_path / "none", onnx=True)
+    assert not (tmp_path / "none").exists()
 
 
 def test_joblib_writes_a_file_that_only_the_folders_code_loads(root, tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ensemble_search.data.split import Inputs, checked_inputs
-from ensemble_search.delivery import calibration, card, limits
+from ensemble_search.delivery import calibration, card, limits, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
@@ -110,6 +110,8 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
         delivery = Delivery(source, settings, pool, test_predictions, test_labels, inputs, folder)
         delivery.affordable(made)
         delivery.refit()
+        if settings["onnx"]:
+            delivery.convertible()
         delivery.small_enough()
         delivery.finish(about)
         if output.exists():
@@ -139,6 +141,7 @@ class Delivery:
         self.configurations = tables.configurations(table)
         self.notes: list[str] = []
         self.refitted: dict[int, np.ndarray] = {}
+        self.onnx: dict[int, float] = {}
 
     # The ensemble -----------------------------------------------------------------------------
 
@@ -221,6 +224,23 @@ class Delivery:
         if failed:
             candidates = np.array(sorted(self.refitted))
             self._reselect(candidates, f"could not be refitted: {'; '.join(failed)}")
+
+    def convertible(self) -> None:
+        """Write the members in the format ONNX; leave out those that cannot be, or that differ."""
+        n_classes = len(self.inputs.classes) if self.pool.problem.task == CLASSIFICATION else None
+        X, failed = self.inputs.X_test, []
+        for index in self.members.indices.tolist():
+            place, expected = self._place(index), self.refitted[index]
+            try:
+                model = onnx_export.export(stored.load(place), X.shape[1], n_classes)
+                self.onnx[index] = onnx_export.check(model, X, expected, self.pool.problem)
+                (place / "pipeline.onnx").write_bytes(model)
+            except onnx_export.NotConvertible as error:
+                failed.append(f"evaluation {index + 1} ({error})")
+        if not self.onnx:
+            raise UserError(f"deliver.onnx: no member can be in this format: {'; '.join(failed)}")
+        if failed:
+            self._reselect(np.array(sorted(self.onnx)), f"not in ONNX: {'; '.join(failed)}")
 
     def _place(self, index: int) -> Path:
         return self.folder / "members" / str(index + 1)
@@ -309,6 +329,9 @@ class Delivery:
             parity["largest_difference_from_the_search"] = float(
                 max(np.abs(a - b).max() for a, b in zip(own, then, strict=True))
             )
+        if self.onnx:
+            used = {str(i + 1): self.onnx[i] for i in self.members.indices.tolist()}
+            parity["largest_difference_of_onnx"] = used
         return parity
 
 

@@ -42,6 +42,10 @@ class Deliver(Section):
     calibrate: bool = Field(
         False, description="scale probabilities by a temperature fitted on the validation rows"
     )
+    onnx: bool = Field(
+        False,
+        description="also write every pipeline as pipeline.onnx; those without one are left out",
+    )
     joblib: bool = Field(
         False,
         description="also write ensemble.joblib, a pickle: whoever loads it runs what it holds",

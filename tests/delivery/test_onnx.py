@@ -1,0 +1,142 @@
+"""Members in the format ONNX: they predict as the pipelines do, or are refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import ComplementNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.preprocessing import QuantileTransformer
+from sklearn.tree import DecisionTreeClassifier
+
+from ensemble_search.delivery import onnx_export
+from ensemble_search.learners.fitted import FittedPipeline
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.predictor import members
+from ensemble_search.problems.classification import Classification
+from ensemble_search.runtime import plugins
+
+RNG = np.random.default_rng(0)
+
+
+def pipeline(learner, *transformers) -> FittedPipeline:
+    made = FittedPipeline()
+    made.transformers_, made.learner_ = [("t", t) for t in transformers], learner
+    if hasattr(learner, "classes_"):
+        made.classes_ = learner.classes_
+    return made
+
+
+def predictions(fitted, X) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if hasattr(fitted, "classes_"):
+            return fitted.predict_proba(X)
+        return fitted.predict(X)[:, None]
+
+
+def data(kind):
+    """Rows with two binary columns; the third part is for tests."""
+    X, y = (load_breast_cancer if kind == "two classes" else load_wine)(return_X_y=True)
+    X = np.hstack([X, RNG.integers(0, 2, (len(X), 2))])
+    if kind == "regression":
+        y = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+        X = X[:, 1:]
+    test = np.arange(len(X)) % 3 == 0
+    categorical = np.arange(X.shape[1]) >= X.shape[1] - 2
+    return X[~test], y[~test], X[test], categorical
+
+
+#: Hyperparameters that need other conversions.
+FORMS = ("kernel", "whiten", "output_distribution", "pooling_func", "weights")
+
+
+def every_operator(space):
+    """Configurations that have every operator, and each of its forms, at least once."""
+    seen = set()
+    for configuration in space.sample(400, np.random.default_rng(1)):
+        names = [k for k in configuration if ":" not in k or k.endswith(FORMS)]
+        chosen = {(k, configuration[k]) for k in names}
+        if not chosen <= seen:
+            seen |= chosen
+            yield dict(configuration)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "regression"])
+def test_every_operator_of_divbo_predicts_the_same(kind, tmp_path):
+    X, y, test, categorical = data(kind)
+    task = "regression" if kind == "regression" else "classification"
+    space = plugins.load("spaces", "divbo")().for_task(task)
+    converted = set()
+    for number, values in enumerate(every_operator(space)):
+        quick = {k: 5 for k in values if k.endswith(("n_estimators", "n_components"))}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fitted = space.pipeline(values | quick, categorical, 1).fit(X, y)
+            expected = predictions(fitted, test)
+        except Exception:  # not every pipeline suits these data
+            continue
+        if values["algorithm"] == "lightgbm":  # it is stored in its own format
+            members.save(fitted, tmp_path / str(number))
+            fitted = members.load(tmp_path / str(number))
+        n_classes = len(np.unique(y)) if task == "classification" else None
+        found = onnx_export.predict(onnx_export.export(fitted, X.shape[1], n_classes), test)
+        if values["algorithm"] == "knn" and values["preprocessor"] != "none":
+            assert found.shape == expected.shape  # equally far neighbours may be in another order
+        else:
+            np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=str(values))
+        converted |= {values[stage] for stage in space.stages}
+    operators = {operator.name for stage in space.stages.values() for operator in stage}
+    assert converted == operators
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_neighbours_at_distance_zero_decide_alone(weights):
+    X, y, test, _ = data("three classes")
+    rows = np.vstack([X[:5], test])
+    for kind in (KNeighborsClassifier, KNeighborsRegressor):
+        made = pipeline(kind(7, weights=weights).fit(X, y))
+        classes = 3 if kind is KNeighborsClassifier else None
+        found = onnx_export.predict(onnx_export.export(made, X.shape[1], classes), rows)
+        np.testing.assert_allclose(found, predictions(made, rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("output", ["uniform", "normal"])
+def test_quantiles_with_repeated_values_and_rows_outside(output):
+    X = np.column_stack([RNG.integers(0, 4, 300), RNG.normal(size=300), np.full(300, 2.0)])
+    step = QuantileTransformer(n_quantiles=40, output_distribution=output).fit(X)
+    wide = np.vstack([X, X - 3, X + 3, step.quantiles_, step.quantiles_ + 5e-8])
+    learner = Ridge().fit(wide, wide[:, 0])
+    learner.coef_, learner.intercept_ = np.array([1.0, 10.0, 100.0]), np.zeros(1)
+    made = pipeline(learner, step)
+    found = onnx_export.predict(onnx_export.export(made, 3, None), wide)
+    np.testing.assert_allclose(found[:, 0], step.transform(wide) @ [1, 10, 100], atol=1e-8)
+
+
+def test_what_cannot_be_converted_is_refused():
+    X, y, _, _ = data("three classes")
+    made = pipeline(ComplementNB().fit(np.abs(X), np.minimum(y, 1)))
+    with pytest.raises(onnx_export.NotConvertible, match="has not seen all classes"):
+        onnx_export.export(made, X.shape[1], 3)
+    own = type("Unheard", (DecisionTreeClassifier,), {})
+    with pytest.raises(onnx_export.NotConvertible, match="Unheard"):
+        onnx_export.export(pipeline(own().fit(X, y)), X.shape[1], 3)
+
+
+def test_a_model_that_differs_is_refused():
+    X, y, test, _ = data("three classes")
+    problem, made = Classification(ERROR), pipeline(DecisionTreeClassifier().fit(X, y))
+    model = onnx_export.export(made, X.shape[1], 3)
+    expected = problem.compress(predictions(made, test))
+    assert onnx_export.check(model, test, expected, problem) < 1e-7
+    expected[3, 0] += 2e-5
+    with pytest.raises(onnx_export.NotConvertible, match="differ by up to 2e-05"):
+        onnx_export.check(model, test, expected, problem)
+    expected[3, 0] = np.nan
+    with pytest.raises(onnx_export.NotConvertible, match="nan"):
+        onnx_export.check(model, test, expected, problem)
+    with pytest.raises(onnx_export.NotConvertible):
+        onnx_export.check(b"no model", test, expected, problem)

@@ -1,0 +1,116 @@
+"""Fitted pipelines in the format ONNX, which runs without Python.
+
+skl2onnx converts what it converts rightly in double precision; the rest is in ``onnx_parts``.
+"""
+
+import numpy as np
+
+from ensemble_search.learners.fitted import FittedPipeline
+from ensemble_search.problems.base import Problem
+
+#: Versions of the sets of operators.
+OPERATORS = {"": 18, "ai.onnx.ml": 3}
+INPUT = "features"
+#: Rows at a time: kernels and neighbours have a matrix of these rows and the training rows.
+BATCH = 1000
+#: Largest difference of predictions.
+TOLERANCE = 1e-5
+
+
+class NotConvertible(Exception):
+    """A part of a pipeline has no counterpart in ONNX."""
+
+
+def export(pipeline: FittedPipeline, n_features: int, n_classes: int | None) -> bytes:
+    """Convert a fitted pipeline.
+
+    Parameters
+    ----------
+    pipeline
+        Of a classification or a regression.
+    n_features
+        Columns of its input.
+    n_classes
+        Classes of the ensemble; None in a regression.
+
+    Returns
+    -------
+    model
+        An ONNX model with the input ``features``, double, of shape (n_samples, n_features), and one
+        output, of shape (n_samples, n_classes) or (n_samples, 1): probabilities or values.
+
+    Raises
+    ------
+    NotConvertible
+        If a part has no counterpart, or the learner has not seen all classes.
+    """
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+    from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
+    from sklearn.pipeline import Pipeline
+
+    from ensemble_search.delivery import onnx_parts
+
+    learner = pipeline.learner_
+    if n_classes and list(learner.classes_) != list(range(n_classes)):
+        raise NotConvertible("it has not seen all classes")
+    width, parts = n_features, []
+    try:
+        for _, transformer in pipeline.transformers_:
+            parts.append(onnx_parts.transformer(transformer, width))
+            width = transformer.transform(np.zeros((1, width))).shape[1]
+        parts.append(onnx_parts.learner(learner, width))
+        plain = isinstance(parts[-1], onnx_parts.Part)
+        model = to_onnx(
+            Pipeline([(f"step{i}", part) for i, part in enumerate(parts)]),
+            initial_types=[(INPUT, DoubleTensorType([None, n_features]))],
+            options={id(parts[-1]): {"zipmap": False}} if n_classes and not plain else None,
+            target_opset=OPERATORS,
+        )
+    except Exception as error:  # whatever skl2onnx raises for what it cannot convert
+        raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
+    return select_model_inputs_outputs(model, model.graph.output[-1].name).SerializeToString()
+
+
+def check(model: bytes, X: np.ndarray, expected: np.ndarray, problem: Problem) -> float:
+    """Return the largest difference of a model's predictions from those of its pipeline.
+
+    Parameters
+    ----------
+    model
+        What :func:`export` has made.
+    X
+        Features, float64, of shape (n_samples, n_features).
+    expected
+        Predictions of the pipeline in stored form; see ``Problem``.
+    problem
+        Of the ensemble.
+
+    Raises
+    ------
+    NotConvertible
+        If it is more than 1e-5, or the model does not run.
+    """
+    try:
+        found = problem.compress(predict(model, X))
+    except Exception as error:  # onnxruntime has types of its own
+        raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
+    difference = float(np.abs(found - expected).max())
+    if not difference <= TOLERANCE:
+        raise NotConvertible(f"its predictions of the test rows differ by up to {difference:.2g}")
+    return difference
+
+
+def predict(model: bytes, X: np.ndarray) -> np.ndarray:
+    """Return the output of a model, float64, of shape (n_samples, n_columns)."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # without notes on what it leaves out
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    X = np.asarray(X, dtype=np.float64)
+    found = [
+        session.run(None, {INPUT: X[start : start + BATCH]})[0] for start in range(0, len(X), BATCH)
+    ]
+    return np.concatenate(found).reshape(len(X), -1).astype(np.float64)
