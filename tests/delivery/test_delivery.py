@@ -146,6 +146,7 @@ def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_p
     assert used and first not in used
     parity = json.loads((folder / "parity.json").read_text(encoding="utf-8"))
     assert list(parity["largest_difference_of_onnx"]) == [str(number) for number in used]
+    assert "pipeline.onnx predict them within" in (folder / "card.html").read_text(encoding="utf-8")
     features, found = model.prepare(FRAME), 0
     for member, weight in zip(model.manifest["members"], model.weights_, strict=True):
         content = (folder / member["folder"] / "pipeline.onnx").read_bytes()

@@ -215,6 +215,8 @@ def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
     if (difference := parity.get("largest_difference_from_the_search")) is not None:
         same = "equal to" if difference == 0 else f"within {difference:.3g} of"
         yield f"They are {same} what the search had stored."
+    if differences := parity.get("largest_difference_of_onnx"):
+        yield f"The files pipeline.onnx predict them within {max(differences.values()):.1g}."
 
 
 def write(found: Sequence[Part], title: str, folder: Path) -> None:
