@@ -18,11 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from ensemble_search.runtime.files import write_npy, write_parquet
 from ensemble_search.runtime.names import PARTS
-from ensemble_search.study import schema
+from ensemble_search.study import schema, yaml_file
 from support import ROOT
 from support.checkout import STUDY, Checkout
 
@@ -90,6 +89,7 @@ RUN_BY = {
 #: Studies that are replayed, and those whose tables they name.
 TABLES_OF = {
     "boasf-grid": "boasf-models",
+    "dodge-replay": "dodge-live",
     "quickstart-replay": "quickstart",
     "replay": "search-tables",
 }
@@ -279,7 +279,7 @@ def checkout(tmp_path_factory):
         "tables": {"random": 0, "searches": ["random"]},
     })  # fmt: skip
     for name, made_by in TABLES_OF.items():
-        study = yaml.safe_load((ROOT / f"studies/{name}.yaml").read_text(encoding="utf-8"))
+        study, _ = yaml_file.read(ROOT / f"studies/{name}.yaml")
         for dataset in study["datasets"]:
             write_table(result.folder / f"results/{made_by}/tables/{dataset}/fixed", study)
     (result.folder / "Makefile").write_bytes((ROOT / "Makefile").read_bytes())

@@ -5,7 +5,7 @@ skl2onnx converts what it converts rightly in double precision; the rest is in `
 
 import numpy as np
 
-from ensemble_search.learners.fitted import FittedPipeline
+from ensemble_search.predictor.members import FittedPipeline
 from ensemble_search.problems.base import Problem
 
 #: Versions of the sets of operators.
