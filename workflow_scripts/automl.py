@@ -96,7 +96,7 @@ class Search:
         self._continue()
         validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
         self.summary = f"{rows} rows, {said}, {validated}"
-        self.title = plugins.load("metrics", metric).title
+        self.metric = plugins.load("metrics", metric)
         search = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
 
@@ -182,13 +182,20 @@ class Search:
     def _progress(self, state: dict[str, Any] | None) -> str:
         if state is None:
             return "reading the table and splitting it"
-        best = "none yet" if state["best_error"] is None else f"{state['best_error']:.4f}"
+        best = "none yet" if state["best_error"] is None else self._loss(state["best_error"])
         failed = f", {state['failed']} failed" if state["failed"] else ""
         left = max(0.0, 60 * self.minutes - self.searched)
         return (
-            f"{state['evaluations']} pipelines{failed}, best {self.title} {best}, "
+            f"{state['evaluations']} pipelines{failed}, best {self.metric.title} {best}, "
             f"{duration(left)} of the search left"
         )
+
+    def _loss(self, loss: float) -> str:
+        """Write a loss, in the unit of the target: searches standardise the target."""
+        if self.metric.power:
+            split = next((self.folder / "splits").glob("*/*/split.json"))
+            loss *= read_json(split)["target"]["std"] ** self.metric.power
+        return f"{loss:.4g}"
 
     # The ensemble -------------------------------------------------------------------------------
 
@@ -213,9 +220,9 @@ class Search:
         delivered = self.folder / "delivered" / name / short.METHOD
         scores = self._scores(name)
         print(
-            f"ensemble: {scores['members']:.0f} pipelines, {self.title} "
-            f"{scores['validation_error']:.4f} on validation rows, {scores['test_error']:.4f} on "
-            "test rows\n"
+            f"ensemble: {scores['members']:.0f} pipelines, {self.metric.title} "
+            f"{self._loss(scores['validation_error'])} on validation rows, "
+            f"{self._loss(scores['test_error'])} on test rows\n"
             f"card:     {delivered / 'card.html'}\n"
             f"report:   {self.folder / 'report/index.html'}\n"
             f"use it:   python {delivered / 'predict.py'} --model {delivered} --input new.csv "

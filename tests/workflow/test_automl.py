@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
+import automl
+from ensemble_search.runtime import plugins
 from support.checkout import Checkout
 
 
@@ -141,3 +143,14 @@ def test_mistakes_cost_a_line(made, options, line):
     assert line in said
     assert "Traceback" not in said
     assert made.state() == before
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"), [("squared-error", "4.5"), ("absolute-error", "1.5"), ("error", "0.5")]
+)
+def test_losses_are_told_in_the_unit_of_the_target(metric, told, tmp_path):
+    search = object.__new__(automl.Search)
+    search.folder, search.metric = tmp_path, plugins.load("metrics", metric)
+    (tmp_path / "splits/mine/fixed").mkdir(parents=True)
+    (tmp_path / "splits/mine/fixed/split.json").write_text('{"target": {"mean": 1, "std": 3}}')
+    assert search._loss(0.5) == told

@@ -69,7 +69,7 @@ def parts(
     unseen = manifest["rows"] != "all"
     test = own if unseen else then
     sizes, folds = described["sizes"], described["settings"].get("folds")
-    scale = manifest["std"] ** 2 if metric.title == "squared error" else 1.0
+    scale = manifest["std"] ** metric.power if metric.power else 1.0
 
     yield Part(
         "Data",

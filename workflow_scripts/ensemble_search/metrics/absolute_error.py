@@ -10,6 +10,7 @@ class AbsoluteError(MeanLoss):
     """Mean absolute error of standardised values: in standard deviations of the training rows."""
 
     title = "absolute error"
+    power = 1
     task = REGRESSION
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:

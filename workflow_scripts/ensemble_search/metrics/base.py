@@ -31,6 +31,8 @@ class Metric(ABC):
     #: Highest loss, or, if there is none, that of a useless model: the loss of a search without a
     #: model.
     worst: ClassVar[float] = 1.0
+    #: Of a regression: the power of the target's unit that the loss has.
+    power: ClassVar[int] = 0
     #: ``classification`` or ``regression``; it decides the task of a study.
     task: ClassVar[str] = CLASSIFICATION
 

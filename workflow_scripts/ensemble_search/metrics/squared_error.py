@@ -14,6 +14,7 @@ class SquaredError(SquaredDistance):
     """
 
     title = "squared error"
+    power = 2
     task = REGRESSION
 
     def targets(self, labels: np.ndarray, n_columns: int) -> tuple[np.ndarray, float]:
