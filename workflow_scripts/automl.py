@@ -26,6 +26,7 @@ from ensemble_search.runtime.errors import UserError, run
 from ensemble_search.runtime.files import atomic, read_json, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
+from ensemble_search.study.yaml_file import read_yaml
 
 SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 #: Evaluations that a search has at least, however little time there is.
@@ -84,7 +85,7 @@ class Search:
 
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
-        name = options.name or short.name_of(options.data)
+        name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)
         rows, metric, said = short.look_at(options.data, options.target, options.metric or None)
         self.study = short.content(
@@ -92,7 +93,7 @@ class Search:
             rows=rows, metric=metric, minutes=options.minutes, cores=options.cores,
         )  # fmt: skip
         model.check(self.study)
-        self.searched = 0.0
+        self.searched, self.again = 0.0, False
         self._continue()
         validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
         self.summary = f"{rows} rows, {said}, {validated}"
@@ -119,7 +120,7 @@ class Search:
         # The limit of an evaluation stays as it was: with another, the search would start again.
         again = {**self.study, "limits": earlier["study"]["limits"]}
         if again == earlier["study"]:
-            self.study, self.searched = again, earlier["searched"]
+            self.study, self.searched, self.again = again, earlier["searched"], True
 
     def _remember(self) -> None:
         state = {"study": self.study, "searched": round(self.searched, 1)}
@@ -128,10 +129,13 @@ class Search:
     def _write(self, evaluations: int) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._remember()
-        content = {**self.study, "budget": {"evaluations": evaluations}}
-        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
         file = self.folder / "study.yaml"
-        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+        known = read_yaml(file) if file.is_file() else None
+        # What was changed there by hand stays, but for the budget.
+        content = known if known and self.again else self.study
+        content = {**content, "budget": {"evaluations": evaluations}}
+        if content != known:
+            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
             with atomic(file) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
@@ -186,9 +190,13 @@ class Search:
         failed = f", {state['failed']} failed" if state["failed"] else ""
         left = max(0.0, 60 * self.minutes - self.searched)
         return (
-            f"{state['evaluations']} pipelines{failed}, best {self.metric.title} {best}, "
+            f"{self._pipelines(state['evaluations'])}{failed}, best {self.metric.title} {best}, "
             f"{duration(left)} of the search left"
         )
+
+    @staticmethod
+    def _pipelines(count: float) -> str:
+        return f"{count:.0f} pipeline{'' if count == 1 else 's'}"
 
     def _loss(self, loss: float) -> str:
         """Write a loss, in the unit of the target: searches standardise the target."""
@@ -220,7 +228,7 @@ class Search:
         delivered = self.folder / "delivered" / name / short.METHOD
         scores = self._scores(name)
         print(
-            f"ensemble: {scores['members']:.0f} pipelines, {self.metric.title} "
+            f"ensemble: {self._pipelines(scores['members'])}, {self.metric.title} "
             f"{self._loss(scores['validation_error'])} on validation rows, "
             f"{self._loss(scores['test_error'])} on test rows\n"
             f"card:     {delivered / 'card.html'}\n"

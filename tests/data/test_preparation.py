@@ -119,6 +119,8 @@ ROW = {"x": "1", "c": "1,5", "t": "2020-12-31 06:30", "d": "02.03.2020", "e": "2
     [
         ("x", ["1", " -2e1 ", "", "?", "inf", "1,5", "abc", None], [1, -20, *[2.5] * 6]),
         ("x", [1, True, 10**400, float("nan"), np.float32(0.5)], [1, 1, 2.5, 2.5, 0.5]),
+        ("x", ["1e38", "1e39", "-1e39"], [1e38, 2.5, 2.5]),
+        ("x", np.array([1e38, -1e39]), [1e38, 2.5]),
         ("x", np.array([1, 2], dtype=np.int8), [1, 2]),
         ("x", np.array([1.0, np.inf]), [1, 2.5]),
         ("x", np.array([60, "NaT"], dtype="m8[s]"), [60, 2.5]),
@@ -131,6 +133,21 @@ ROW = {"x": "1", "c": "1,5", "t": "2020-12-31 06:30", "d": "02.03.2020", "e": "2
 def test_numbers_and_booleans_by_hand(column, values, expected):
     found, _ = PREPARED.transform({n: [v] * len(values) for n, v in ROW.items()} | {column: values})
     np.testing.assert_array_equal(found[:, PREPARED.places()[column][0]], expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "count", "examples"),
+    [
+        (["1", "inf", "abc", "", "?", "1e39"], 3, "'inf', 'abc', '1e39'"),
+        (np.array([1, np.inf, 1e39, np.nan]), 2, "'1e+39', 'inf'"),
+        ([float("-inf"), 10**5000], 2, "'-inf', 'a huge number'"),
+    ],
+)
+def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
+    columns = {n: [v] * len(values) for n, v in ROW.items()} | {"x": values}
+    (note,) = PREPARED.transform(columns)[1]
+    expected = f"column 'x': {count} values that cannot be read, taken for missing: {examples}"
+    assert note.startswith(expected)
 
 
 def test_dates_by_hand():

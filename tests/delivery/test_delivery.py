@@ -110,6 +110,18 @@ def test_the_forms_of_rows_that_it_takes(delivered):
         model.fit(FRAME)
 
 
+def test_a_member_that_cannot_predict_is_named(delivered):
+    model = load_ensemble(delivered)
+    evaluation = model.manifest["members"][1]["evaluation"]
+
+    def fail(X):
+        raise ValueError("input contains infinity")
+
+    model.members_[1].predict_proba = fail
+    with pytest.raises(UserError, match=f"evaluation {evaluation} cannot predict .* infinity"):
+        model.predict(FRAME)
+
+
 def test_tools_of_scikit_learn_take_it(delivered):
     model = load_ensemble(delivered)
     labels = load_wine().target_names[load_wine().target]
@@ -218,6 +230,7 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
     short.write_text(fine.read_text(encoding="utf-8") + "1,2\n", encoding="utf-8")
     FRAME[:3].rename(columns={"hue": "Hue"}).to_csv(tmp_path / "other.csv", index=False)
     FRAME[:3].to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
+    FRAME[:3].drop(columns=["hue", "proline"]).to_csv(tmp_path / "fewer.csv", index=False)
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "latin.csv").write_bytes(fine.read_bytes() + b"\xe4\n")
     # In one process: each start takes seconds.
@@ -233,6 +246,7 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
         ("no", fine): "'no' is no delivered ensemble: it has no file 'ensemble.json'",
         (copied, "missing.csv"): "'missing.csv' cannot be read: No such file or directory",
         (copied, tmp_path / "other.csv"): "has no column 'hue'; did you mean 'Hue'?",
+        (copied, tmp_path / "fewer.csv"): "has no columns 'hue', 'proline'; ",
         (copied, tmp_path / "semicolons.csv"): "fields must be separated by commas",
         (copied, tmp_path / "empty.csv"): "line 1 of",
         (copied, tmp_path / "latin.csv"): "is no UTF-8 text",
@@ -283,6 +297,10 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m.update(temperature=0), "temperature"),
         (lambda m: m.update(task="shell"), "KeyError"),
         (lambda m: m.pop("classes"), "KeyError"),
+        (lambda m: m.update(classes=["a", "b", "c", "d"]), "not those of the members"),
+        (lambda m: m.update(classes=["a", "b", "a"]), "not those of the members"),
+        (lambda m: m.update(combination="product"), "is none of mean, votes"),
+        (lambda m: m.update(target=None), "the target is no text"),
         (lambda m: m["files"].pop("preparation.json"), "was changed"),
         (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
     ],

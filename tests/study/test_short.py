@@ -66,9 +66,24 @@ def test_an_evaluation_may_take_a_part_of_the_time():
     [("/a/my table.csv", "my-table"), ("x.csv", "x"), ("_a.b_.csv", "a.b"), ("é-1.csv", "1")],
 )
 def test_the_name_is_the_stem_of_the_file(file, name):
-    assert short.name_of(file) == name
+    assert short.name_of(file, None) == name
+    assert short.name_of(file, "mine.2") == "mine.2"
 
 
 def test_a_file_without_a_name_needs_one():
     with pytest.raises(UserError, match=r"--name: 'é.csv' gives no name"):
-        short.name_of("é.csv")
+        short.name_of("é.csv", None)
+
+
+@pytest.mark.parametrize("name", ["../up", "my bool", ".hidden", "a" * 65])
+def test_a_name_that_is_no_folder_is_refused(name):
+    with pytest.raises(UserError, match=r"--name: .* is not possible; take up to 64"):
+        short.name_of("a.csv", name)
+
+
+@pytest.mark.parametrize(("values", "said"), [("aaa", "the single value 'a'"), ("", "no values")])
+def test_a_constant_target_is_refused(values, said, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in values))
+    with pytest.raises(UserError, match=f"--target: 'y' has {said}; two are needed"):
+        short.look_at(str(file), "y", None)

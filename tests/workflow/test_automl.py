@@ -128,7 +128,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
     [
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
         (["--data", "none.csv"], "file: there is no file 'none.csv'"),
-        (["--name", "../up"], "'../up' is no name for a folder"),
+        (["--name", "../up"], "--name: '../up' is not possible"),
         (["--name", "tiny"], "--name: 'results/tiny' holds another study"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is no number of minutes above 0"),
@@ -143,6 +143,21 @@ def test_mistakes_cost_a_line(made, options, line):
     assert line in said
     assert "Traceback" not in said
     assert made.state() == before
+
+
+def test_changes_of_the_study_file_are_kept(tmp_path):
+    search = object.__new__(automl.Search)
+    search.folder, search.searched, search.again = tmp_path, 3.0, False
+    search.study = {"study": "mine", "budget": {"evaluations": 1000}, "deliver": {"method": "A"}}
+    search._write(1000)
+    file = tmp_path / "study.yaml"
+    changed = {**search.study, "deliver": {"method": "A", "onnx": True}}
+    file.write_text(f"# mine\n{yaml.safe_dump(changed)}")
+    search.again = True
+    search._write(1000)
+    assert file.read_text().startswith("# mine")
+    search._write(12)
+    assert yaml.safe_load(file.read_text()) == {**changed, "budget": {"evaluations": 12}}
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ READ = {
 _WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 #: Examples of a kind in a note.
 EXAMPLES = 3
+#: Larger numbers in new rows are taken for missing: scikit-learn's trees, which work in single
+#: precision, refuse them.
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def days(dates: np.ndarray) -> np.ndarray:
@@ -345,7 +348,11 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         array = array / np.timedelta64(1, "s")
     if array is not None and column.kind == "numeric" and array.dtype.kind in "fiu":
         own = array.astype(float)
-        return np.where(np.isfinite(own), own, np.nan)
+        usable = np.abs(own) <= LARGEST
+        odd = np.flatnonzero(~usable & ~np.isnan(own))
+        if len(odd):
+            notes.append(_unreadable(column.name, len(odd), [str(v) for v in np.unique(own[odd])]))
+        return np.where(usable, own, np.nan)
     if array is not None and column.kind == "date" and array.dtype.kind == "M":
         return array.astype("M8[us]")
     cells = array.tolist() if array is not None and array.dtype.kind in "OUT" else list(values)
@@ -358,26 +365,39 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         # A word such as NA may be a category of data that are no CSV file.
         missing = _is_missing(cell) and not (known and isinstance(cell, str) and cell in known)
         value = None if missing else column.typed(cell)
+        if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
+            value = None
         unknown = known is not None and value is not None and value not in known
         if unknown or (value is None and not missing):
-            odd[place] = str(cell)
+            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may refuse to write it
+            odd[place] = "a huge number" if huge else str(cell)
         found.append(column.missing if value is None else value)
     if odd:
-        count = sum(row in odd for row in rows)
-        some = ", ".join(map(short, list(odd.values())[:EXAMPLES]))
-        more = ", ..." if len(odd) > EXAMPLES else ""
-        what = (
-            "values that cannot be read, taken for missing"
-            if known is None
-            else "values that the training rows do not have, taken for none of theirs"
-        )
-        notes.append(f"column '{column.name}': {count} {what}: {some}{more}")
+        count, examples = sum(row in odd for row in rows), list(odd.values())
+        if known is None:
+            notes.append(_unreadable(column.name, count, examples))
+        else:
+            notes.append(
+                f"column '{column.name}': {count} values that the training rows do not have, taken "
+                f"for none of theirs: {_some(examples)}"
+            )
     if known is not None:
         made = np.empty(len(found), dtype=object)
         made[:] = found
     else:
         made = np.array(found, dtype="M8[us]" if column.kind == "date" else float)
     return made[np.array(rows, dtype=int)]
+
+
+def _unreadable(name: str, count: int, examples: Sequence[str]) -> str:
+    return (
+        f"column '{name}': {count} values that cannot be read, taken for missing: {_some(examples)}"
+    )
+
+
+def _some(values: Sequence[str]) -> str:
+    more = ", ..." if len(values) > EXAMPLES else ""
+    return ", ".join(map(short, values[:EXAMPLES])) + more
 
 
 def _is_missing(cell: Any) -> bool:

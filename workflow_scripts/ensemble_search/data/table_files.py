@@ -321,8 +321,9 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
 def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
     if target in names:
         return
-    separators = [s for s in (";", "\t", "|") if len(names) == 1 and s in names[0]]
-    hint = "; fields must be separated by commas" if separators else ""
+    line = ",".join(names)
+    separated = any(line.count(s) >= len(names) for s in ";\t|")
+    hint = "; fields must be separated by commas" if separated else ""
     raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}{hint}")
 
 

@@ -84,6 +84,10 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
     weights = [float(member["weight"]) for member in listed]
     if not weights or min(weights) <= 0 or abs(sum(weights) - 1) > 1e-9:
         raise ValueError("the weights of the members are not positive with sum 1")
+    if manifest["combination"] not in COMBINATIONS:
+        raise ValueError(f"the combination is none of {', '.join(COMBINATIONS)}")
+    if not isinstance(manifest["target"], str):
+        raise TypeError("the target is no text")
     preparation = Preparation.from_json(read_json(folder / PREPARATION, REMEDY))
     return kind(manifest, preparation, loaded, weights)
 
@@ -242,10 +246,16 @@ class _Delivered(BaseEstimator):
         if not len(features):
             return [np.empty((0, problem.columns(outputs)), np.float32) for _ in self.members_]
         predictions = []
-        for member in self.members_:
+        for member, listed in zip(self.members_, self.manifest["members"], strict=True):
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                predictions.append(problem.predict(member, features.copy(), outputs))
+                try:
+                    predictions.append(problem.predict(member, features.copy(), outputs))
+                except ValueError as error:
+                    raise UserError(
+                        f"the member of evaluation {listed['evaluation']} cannot predict these "
+                        f"rows, perhaps because of a number far from the training rows': {error}"
+                    ) from error
         return [problem.compress(p) for p in predictions]
 
     def combine(self, predictions: Sequence[np.ndarray]) -> np.ndarray:
@@ -270,8 +280,11 @@ class DeliveredClassifier(ClassifierMixin, _Delivered):
         self.classes_ = np.array(manifest["classes"], dtype=str)
         self._n_outputs = len(self.classes_)
         self._temperature = float(manifest["temperature"])
-        if not self._temperature > 0 or self._n_outputs < 2:
-            raise ValueError("a temperature or the classes are not possible")
+        if not self._temperature > 0:
+            raise ValueError("the temperature is not above 0")
+        seen = max(int(np.max(member.classes_)) for member in pipelines)
+        if len(set(manifest["classes"])) < self._n_outputs or self._n_outputs != seen + 1:
+            raise ValueError("the classes are not those of the members")
 
     def predict_both(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return labels and probabilities, as :meth:`predict` and :meth:`predict_proba` do."""

@@ -68,19 +68,23 @@ def chunks(
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UserError(f"--input: '{path}' is no UTF-8 text; save it as UTF-8") from None
+        raise UserError(f"--input: '{path}' is no UTF-8 text; save it as CSV in UTF-8") from None
     except csv.Error as error:
         raise UserError(f"--input: line {rows.line_num} of '{path}': {error}") from None
 
 
 def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
+    missing = [name for name in names if name not in header]
+    if missing:
+        line = ",".join(header)
+        separated = any(line.count(s) >= len(header) for s in ";\t|")
+        hint = "; fields must be separated by commas" if separated else ""
+        columns = "column" if len(missing) == 1 else "columns"
+        quoted = ", ".join(f"'{name}'" for name in missing)
+        raise UserError(
+            f"--input: '{path}' has no {columns} {quoted}; {nearest(missing[0], header)}{hint}"
+        )
     for name in names:
-        if name not in header:
-            separated = len(header) == 1 and any(s in header[0] for s in ";\t|")
-            hint = "; fields must be separated by commas" if separated else ""
-            raise UserError(
-                f"--input: '{path}' has no column '{name}'; {nearest(name, header)}{hint}"
-            )
         if header.count(name) > 1:
             raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")
     return [header.index(name) for name in names]

@@ -22,15 +22,20 @@ EVALUATIONS = 1000
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 
 
-def name_of(file: str) -> str:
-    """Return the name of a study of this file: its stem, without what names cannot have.
+def name_of(file: str, name: str | None) -> str:
+    """Return the name of a study of this file: as given, or its stem, without odd characters.
 
     Raises
     ------
     UserError
-        If nothing is left.
+        If the name is not possible, or nothing is left of the stem.
     """
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem).strip("-._")[:64]
+    if name and not re.match(NAME, name):
+        raise UserError(
+            f"--name: '{name}' is not possible; take up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', "
+            "a letter or digit first"
+        )
+    name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem).strip("-._")[:64]
     if not re.match(NAME, name):
         raise UserError(f"--name: '{file}' gives no name for its results; choose one")
     return name
@@ -59,7 +64,8 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
     Raises
     ------
     UserError
-        If the table cannot be read, or the target may be classes or amounts and no metric is named.
+        If the table cannot be read, the target is constant, or it may be classes or amounts and no
+        metric is named.
     """
     import pandas as pd
 
@@ -68,6 +74,9 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
     sources.check_file(file, target)
     column = sources.from_file(file, target).frame[target].dropna()
     distinct = column.nunique()
+    if distinct < 2:
+        found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
+        raise UserError(f"--target: '{target}' has {found}; two are needed")
     numbers = pd.to_numeric(column.astype(object), errors="coerce").notna().all()
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:
