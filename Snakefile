@@ -53,4 +53,5 @@ onerror:
         print("\nFailed:", *job_logs.table(failed), sep="\n")
     print("\nStopped, or something failed; what is finished stays.")
     print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
-    print("Run the same command again: it continues where it stopped.")
+    first = "When the reasons above are mended, run" if failed else "Run"
+    print(f"{first} the same command again: it continues where it stopped.")
