@@ -38,14 +38,14 @@ class DeterminantalDesign(Optimizer):
     def _scale(cls, sigma: float | str) -> float | str:
         if sigma == "auto" or (not isinstance(sigma, str) and sigma > 0):
             return sigma
-        raise ValueError(f"must be a positive number, or 'auto'; found {sigma!r}")
+        raise ValueError("must be a positive number, or 'auto'")
 
     @field_validator("steps")
     @classmethod
     def _length(cls, steps: int | str | None) -> int | str | None:
         if steps in (None, "paper") or (not isinstance(steps, str) and 0 <= steps <= 10**8):
             return steps
-        raise ValueError(f"must be an integer from 0 to 10^8, 'paper' or null; found {steps!r}")
+        raise ValueError("must be an integer from 0 to 10^8, 'paper' or null")
 
     def planned(self, evaluations: int | None) -> "DeterminantalDesign":
         """Set ``batch`` to the study's budget if it is null."""
