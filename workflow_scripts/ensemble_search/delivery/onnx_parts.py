@@ -1,8 +1,8 @@
 """Parts of pipelines that skl2onnx does not convert, or not rightly in double precision.
 
 With doubles as input, skl2onnx 1.20 makes models of trees that do not load, and wrong probabilities
-of neighbours weighted by distance and of a linear discriminant analysis of two classes. With single
-precision, rows cross thresholds.
+of a linear discriminant analysis of two classes, and of neighbours weighted by distance for rows at
+distance 0. With single precision, rows cross thresholds.
 """
 
 import itertools
