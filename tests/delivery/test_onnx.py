@@ -18,8 +18,6 @@ from ensemble_search.predictor import members
 from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import plugins
 
-RNG = np.random.default_rng(0)
-
 
 def pipeline(learner, *transformers) -> FittedPipeline:
     made = FittedPipeline()
@@ -40,7 +38,7 @@ def predictions(fitted, X) -> np.ndarray:
 def data(kind):
     """Rows with two binary columns; the third part is for tests."""
     X, y = (load_breast_cancer if kind == "two classes" else load_wine)(return_X_y=True)
-    X = np.hstack([X, RNG.integers(0, 2, (len(X), 2))])
+    X = np.hstack([X, np.random.default_rng(0).integers(0, 2, (len(X), 2))])
     if kind == "regression":
         y = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
         X = X[:, 1:]
@@ -106,7 +104,8 @@ def test_neighbours_at_distance_zero_decide_alone(weights):
 
 @pytest.mark.parametrize("output", ["uniform", "normal"])
 def test_quantiles_with_repeated_values_and_rows_outside(output):
-    X = np.column_stack([RNG.integers(0, 4, 300), RNG.normal(size=300), np.full(300, 2.0)])
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 4, 300), rng.normal(size=300), np.full(300, 2.0)])
     step = QuantileTransformer(n_quantiles=40, output_distribution=output).fit(X)
     wide = np.vstack([X, X - 3, X + 3, step.quantiles_, step.quantiles_ + 5e-8])
     learner = Ridge().fit(wide, wide[:, 0])
