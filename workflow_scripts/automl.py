@@ -31,6 +31,8 @@ from ensemble_search.study.yaml_file import read_yaml
 SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 #: Evaluations that a search has at least, however little time there is.
 LEAST = 10
+#: Fewer test rows, a fifth of all, get a caution.
+FEW_TEST_ROWS = 50
 #: Seconds between two looks at the search, and between two lines where there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -97,6 +99,8 @@ class Search:
         self._continue()
         validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
         self.summary = f"{rows} rows, {said}, {validated}"
+        if (test := rows // 5) < FEW_TEST_ROWS:
+            self.summary += f"; with {test} test rows, the errors that are told will be uncertain"
         self.metric = plugins.load("metrics", metric)
         search = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)

@@ -142,19 +142,22 @@ def test_a_split_with_a_part_of_its_training_rows():
         ({"share": 0.005, "by": "uniform"}, "share: 0.005 of the training rows, 1, leave class"),
         (
             k_dpp(kernel="cells", share=0.6, balanced=True),
-            "60 cells for class 'rare', which has 40",
+            "60 cells for class 'rare', which has 40 rows; lower share or take balanced: false$",
         ),
-        (k_dpp(kernel="cells", share=0.005), "0 cells for class 'rare'"),
+        (
+            k_dpp(kernel="cells", share=0.005),
+            "kernel: 0 cells for class 'rare', which has 40 rows; raise share$",
+        ),
         (
             k_dpp(kernel="labels", alpha=1.0),
-            "k is 40, must be at least 1 and at most 2, the number",
+            "alpha: with 1 and kernel 'labels', k is 40, must be at least 1 and at most 2, the num",
         ),
-        (k_dpp(kernel="features", alpha=1.0, share=0.9), "k is 180, .*rank"),
+        (k_dpp(kernel="features", alpha=1.0, share=0.9), "k is 180, .*rank.* lower alpha or share"),
     ],
 )
 def test_parts_that_cannot_be(settings, message):
     X, labels = data()
-    with pytest.raises(UserError, match=rf"^split\.train_rows.*{message}") as caught:
+    with pytest.raises(UserError, match=rf"^train_rows.*{message}") as caught:
         choose(X, labels, CLASSES, settings, 1)
     assert "\n" not in str(caught.value)
 
@@ -182,11 +185,20 @@ def test_a_regression_has_features_only():
         ),
         ({"share": 0.5, "by": "diverse"}, r"train_rows\.by"),
         ({"share": 0.5, "alpha": 0.5}, "'alpha' is a setting of by: k-dpp; remove it"),
+        (
+            {**k_dpp(kernel="cells"), "metric": "squared-error"},
+            r"study: split\.train_rows\.kernel: 'cells' needs classes, .* take features",
+        ),
+        (
+            {**k_dpp(balanced=True), "metric": "squared-error"},
+            r"split\.train_rows\.balanced: a regression has no classes; remove it",
+        ),
     ],
 )
 def test_bad_settings(settings, message):
     content = {
         "study": "s",
+        "metric": settings.pop("metric", "error"),
         "split": {"train_rows": settings},
         "datasets": {"iris": {"sklearn": "iris"}},
         "searches": {"a": {"optimizer": "random"}},

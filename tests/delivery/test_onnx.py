@@ -12,27 +12,11 @@ from sklearn.preprocessing import QuantileTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from ensemble_search.delivery import onnx_export
-from ensemble_search.learners.fitted import FittedPipeline
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.predictor import members
 from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import plugins
-
-
-def pipeline(learner, *transformers) -> FittedPipeline:
-    made = FittedPipeline()
-    made.transformers_, made.learner_ = [("t", t) for t in transformers], learner
-    if hasattr(learner, "classes_"):
-        made.classes_ = learner.classes_
-    return made
-
-
-def predictions(fitted, X) -> np.ndarray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if hasattr(fitted, "classes_"):
-            return fitted.predict_proba(X)
-        return fitted.predict(X)[:, None]
+from support.fitted_pipelines import pipeline, predictions
 
 
 def data(kind):

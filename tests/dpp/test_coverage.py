@@ -15,6 +15,7 @@ from ensemble_search.dpp import coverage
 from ensemble_search.dpp.elementary import heads
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.posterior_variance import unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
@@ -135,6 +136,17 @@ def test_counts_of_a_dpp_vary_in_proportion_to_their_number():
 def test_no_points_and_more_than_cells(sampler, k):
     with pytest.raises(UserError, match=f"k is {k}, must be at least 1 and at most 120, "):
         coverage.designs(sampler, k, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("points", [[], [0.5, np.nan], [-0.1], [1.1], [[0.5]]])
+def test_no_points_from_0_to_1(points):
+    with pytest.raises(UserError, match="one point or more from 0 to 1"):
+        coverage.star_discrepancy(points)
+
+
+def test_a_grid_of_nothing():
+    with pytest.raises(UserError, match="a grid of 10000 points in 0 dimensions"):
+        unit_grid(0)
 
 
 def test_unknown_sampler():

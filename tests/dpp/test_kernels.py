@@ -69,6 +69,14 @@ def test_where_a_k_dpp_is_uniform():
     assert length_scale(cube(2), 1, np.random.default_rng(0)).spread == 0
 
 
+@pytest.mark.parametrize("sigma", [1e-200, 1e200])
+def test_the_ends_of_what_a_given_sigma_can_be(sigma):
+    scale = length_scale(cube(2), 3, np.random.default_rng(0), sigma)
+    assert scale.sigma == sigma
+    assert scale.median_similarity == (sigma > 1)
+    assert scale.log_det == pytest.approx(0 if sigma < 1 else -np.inf)
+
+
 def test_few_distinct_points():
     levels = np.linspace(0, 1, 8)[:, None]
     auto = length_scale(lambda rng: levels[rng.integers(8)], 8, np.random.default_rng(0))
@@ -77,6 +85,8 @@ def test_few_distinct_points():
         length_scale(lambda rng: levels[rng.integers(8)], 9, np.random.default_rng(0))
     with pytest.raises(UserError, match="all the same point"):
         length_scale(lambda rng: levels[:1], 2, np.random.default_rng(0))
+    with pytest.raises(UserError, match="k is 0, must be at least 1"):
+        length_scale(cube(2), 0, np.random.default_rng(0))
     close = np.array([[0.0], [1e-12], [1.0]])
     with pytest.raises(UserError, match="too close to tell apart"):
         length_scale(lambda rng: close[rng.integers(3)], 3, np.random.default_rng(0))

@@ -125,3 +125,36 @@ def test_limits():
         swap_features(FEATURES, 2, 0.5, rng, np.zeros(7))
     with pytest.raises(UserError, match="finite"):
         swap_features(FEATURES * np.nan, 2, 0.5, rng)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": -5}, "steps is -5, must be a whole number from 0 on"),
+        ({"steps": 2.5}, "steps is 2.5"),
+        ({"k": 2.5}, "k is 2.5, must be a whole number"),
+        ({"features": FEATURES[0]}, "features must be a matrix"),
+        ({"groups": np.zeros(6, dtype=int)}, "groups must be 7 integers from 0 on"),
+        ({"groups": np.full(7, -1)}, "groups must be 7 integers from 0 on"),
+        ({"given": np.array([7])}, "given items must be from 0 to 6"),
+        ({"given": np.array([-1])}, "given items must be from 0 to 6"),
+    ],
+)
+def test_bad_arguments_of_the_chain(changes, message):
+    call = {"features": FEATURES, "k": 2, "alpha": 0.5, "rng": np.random.default_rng(0)}
+    with pytest.raises(UserError, match=message):
+        swap_features(**{**call, **changes})
+
+
+@pytest.mark.parametrize(
+    ("strata", "quality", "message"),
+    [
+        ([0, 0, 2], None, "strata must be without gaps; none is 1"),
+        ([0, -1, 1], None, "strata must be 3 integers from 0 on"),
+        ([0, 0.5, 1], None, "strata must be 3 integers from 0 on"),
+        ([0, 0, 1], [0.0, 1.0], "qualities must be positive"),
+    ],
+)
+def test_bad_strata(strata, quality, message):
+    with pytest.raises(UserError, match=message):
+        sample_strata(np.array(strata), 2, 0.5, np.random.default_rng(0), quality)

@@ -211,7 +211,7 @@ def test_rounding_decides_from_scratch(monkeypatch):
     [
         (draw_of_line, KERNEL, 7, None, "7 points are asked for; .* found only 6 distinct"),
         (draw_of_line, KERNEL, 0, None, "k is 0"),
-        (lambda rng: rng.random(1), KERNEL, 30, None, "smaller sigma .larger gamma. or fewer"),
+        (lambda rng: rng.random(1), KERNEL, 30, None, "smaller sigma or fewer"),
         (draw_of_line, partial(rbf, sigma=0), 3, None, "sigma of the RBF kernel is 0"),
         (draw_of_line, partial(rbf, sigma=-1), 3, None, "sigma"),
         (draw_of_line, partial(rbf, sigma=np.nan), 3, None, "sigma"),
@@ -236,3 +236,8 @@ def test_indefinite_kernels():
         swap_items(similarity, 3, np.random.default_rng(0))
     with pytest.raises(UserError, match="steps is -1"):
         swap_items(np.eye(3), 2, np.random.default_rng(0), steps=-1)
+    with pytest.raises(UserError, match="of real numbers"):
+        swap_items(np.eye(3) + 0j, 2, np.random.default_rng(0))
+    draw, kernel = (lambda rng: rng.random((9, 2))), partial(rbf, sigma=0.1)
+    with pytest.raises(UserError, match=r"given points have the shape \(1, 3\), and draws 2 feat"):
+        swap_points(draw, kernel, 2, np.random.default_rng(0), given=np.zeros((1, 3)))

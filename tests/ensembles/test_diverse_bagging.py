@@ -9,10 +9,12 @@ from ensemble_search.data.subsets import diverse_bags, fourier_features
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.ensembles.base import Members
 from ensemble_search.ensembles.diverse_bagging import DiverseBagging
+from ensemble_search.results import readers
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.scoring import ensemble_scores
 from ensemble_search.study import model
 from support import subsets
-from support.hostile_refits import EVALUATOR, Here, enabled, hostile
+from support.hostile_refits import EVALUATOR, LIMITS, Here, enabled, hostile
 from support.hostile_space import HostileSpace
 from support.searches_of_refits import CONFIGURATIONS, ERRORS, make
 
@@ -111,6 +113,31 @@ def test_a_pipeline_that_cannot_be_refitted_stands_alone(tmp_path, evaluated):
     trace = DiverseBagging(bags=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert type(trace[1]) is Members and trace[1].indices.tolist() == [1]
     assert trace[1].cost(np.array([1.0, 7.0])) == 7.0
+    assert [members.unfitted for members in trace] == [(), (1,)]
+
+
+def test_the_manifest_names_what_could_not_be_refitted(tmp_path, evaluated):
+    bad = {"algorithm": "euclid", "sharpness": 1.0, "behaviour": "raises"}
+    for last, expected in ((bad, [2]), (CONFIGURATIONS[1], [])):
+        folder = tmp_path / str(len(expected))
+        folder.mkdir()
+        made = make(folder, configurations=[CONFIGURATIONS[0], last])
+        given = {"space": "divbo-small", "limits": LIMITS, "threads": 1, "folder": tmp_path / "f"}
+        settings = {"type": "diverse-bagging", "bags": 2}
+        output = tmp_path / "out"
+        ensemble_scores.write(*made[:2], settings, 4, output, given | EVALUATOR)
+        assert readers.ensemble(output)["failed_refits"] == expected
+    ensemble_scores.write(*made[:2], {"type": "best"}, 4, output)
+    assert "failed_refits" not in readers.ensemble(output)
+
+
+def test_more_bags_than_rows():
+    X, labels = data(9)
+    assert len(diverse_bags(X, labels, 9, 0.01, "separate", 0.9, 0)) == 9
+    for by in ("k-dpp", "separate"):
+        message = "ensemble.bags: 10 disjoint bags need as many training rows, and there are 9; "
+        with pytest.raises(UserError, match=message):
+            diverse_bags(X, labels, 10, 0.01, by, 0.9, 0)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +147,7 @@ def test_a_pipeline_that_cannot_be_refitted_stands_alone(tmp_path, evaluated):
         ({"share": 0.6, "by": "markov"}, "share: at most 0.5 with by: markov"),
         ({"bags": 1}, r"bags: input should be greater than or equal to 2"),
         ({"alpha": 1.0}, "alpha: input should be less than 1"),
+        ({"by": "uniform", "alpha": 0.5}, "'alpha' is a setting of k-DPPs; remove it, or take"),
         ({"split": {"folds": 3}}, r"type: 'diverse-bagging' needs validation rows of their own"),
     ],
 )

@@ -165,16 +165,20 @@ def test_a_killed_job_goes_on_after_its_last_fit(tmp_path, evaluated):
         assert mine.validation.tobytes() == its.validation.tobytes()
 
 
-def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path, evaluated):
+def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path, evaluated, capsys):
     bad = {"algorithm": "euclid", "sharpness": 1.0, "behaviour": "raises"}  # now, not before
     made = make(tmp_path, configurations=[CONFIGURATIONS[0], bad, CONFIGURATIONS[2], bad])
     trace = Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert [m.indices.tolist() for m in trace] == [[0], [0], [0], [3]]
-    assert trace[1] is trace[0] and isinstance(trace[0], _Stack)
+    assert trace[2] is trace[1] and isinstance(trace[0], _Stack)
+    assert [m.unfitted for m in trace] == [(), (1,), (1,), (1, 3)]
     assert type(trace[3]) is not _Stack  # 1 and 3 fail: the better one of them, as it is stored
     assert evaluated.count(bad) == 1
     Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert evaluated.count(bad) == 1  # a failure is kept, too
+    told = [line for line in capsys.readouterr().err.splitlines() if "crash" in line]
+    assert len(told) == 2 and all("fold-0: crash of {" in line for line in told)
+    assert all(line.endswith('"raises", "sharpness": 1.0}: bad') for line in told)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Float, Integer
 from ConfigSpace import OrdinalHyperparameter as Ordinal
+from pydantic import ValidationError
 from scipy.stats.qmc import Sobol
 
 from ensemble_search.dpp.kernels import rbf
@@ -148,11 +149,22 @@ def test_a_long_chain_and_a_long_scale():
     space = Square()
     paper = DeterminantalDesign(batch=4, steps="paper")
     assert len(plan(paper, empty(space), 4)) == 4
-    with pytest.raises(UserError, match="a smaller sigma"):
+    with pytest.raises(UserError, match=r"^sigma: 50 is too large; .* a smaller sigma"):
         plan(DeterminantalDesign(batch=20, sigma=50.0), empty(space), 20)
-    for sigma in (0.0, -1.0):
-        with pytest.raises(ValueError, match="must be a positive number"):
+    for sigma in (1e-6, 1, 1e6):
+        assert DeterminantalDesign(batch=2, sigma=sigma).sigma == sigma
+    for sigma in (0.0, -1.0, 1e-200, 1e200, np.nan, np.inf, True, [0.1], None):
+        with pytest.raises(ValidationError) as caught:
             DeterminantalDesign(batch=2, sigma=sigma)
+        assert [e["msg"] for e in caught.value.errors()] == [
+            "Value error, must be a number from 0.000001 to 1000000, or 'auto'"
+        ]
+    for steps in (-1, 2.5, True, "long"):
+        with pytest.raises(ValidationError) as caught:
+            DeterminantalDesign(batch=2, steps=steps)
+        assert [e["msg"] for e in caught.value.errors()] == [
+            "Value error, must be an integer from 0 to 10^8, 'paper' or null"
+        ]
 
 
 def test_sobol_is_the_sequence_with_one_shift():

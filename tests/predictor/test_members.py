@@ -13,29 +13,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from ensemble_search.learners.fitted import FittedPipeline
 from ensemble_search.predictor import members
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from support.fitted_pipelines import pipeline, predictions
 
 X, Y = load_iris(return_X_y=True)
 X = np.hstack([X, Y[:, None] > 0])
 CATEGORICAL = np.array([False] * 4 + [True])
 TARGET = X[:, 3] + np.random.default_rng(0).normal(size=len(X)) / 9
-
-
-def pipeline(learner, *transformers) -> FittedPipeline:
-    made = FittedPipeline()
-    made.transformers_, made.learner_ = [("t", t) for t in transformers], learner
-    if hasattr(learner, "classes_"):
-        made.classes_ = learner.classes_
-    return made
-
-
-def predictions(fitted, rows) -> np.ndarray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return (fitted.predict_proba if hasattr(fitted, "classes_") else fitted.predict)(rows)
 
 
 def every_operator(space):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ensemble_search.analysis import learning_curves as analysis
 from ensemble_search.analysis import load
 from ensemble_search.report import write
 from ensemble_search.report.pages import learning_curves
@@ -61,6 +62,21 @@ def test_the_table_and_the_figures(study):
     assert "−6.00 ± 1.00" in text
     figures = {path.name for path in (results / "report/figures").glob("learning-curves-*.svg")}
     assert figures == {"learning-curves-quake-RS.svg", "learning-curves-quake-RS-ES.svg"}
+
+
+def test_points_of_a_single_share_stand_side_by_side(study):
+    content, results = study
+    names = [name for name in NAMES if "0.1" in name]
+    content = {**content, "train_rows": {n: content["train_rows"][n] for n in names}}
+    found = analysis.summary(analysis.curves(load.load(content, results)))
+    found = found[found["method"] == "RS"]
+    look = {name: {} for name in found["chosen"].unique() if name != analysis.ALL}
+    losses = load.load(content, results).losses
+    (axes,) = learning_curves._lines(found, look, losses).axes
+    points = [container.lines[0].get_xydata()[0] for container in axes.containers]
+    assert [y for _, y in points] == pytest.approx([40.5, 34.5])
+    rows = found.loc[found["chosen"] != analysis.ALL, "rows"].unique()
+    assert points[0][0] < rows[0] < points[1][0]
 
 
 def test_studies_without_parts_have_no_such_page(study):

@@ -1,10 +1,13 @@
-"""Failed evaluations by cause."""
+"""Failed evaluations by cause, and ensembles that lack refits."""
 
 import re
 
 import pandas as pd
 
+from ensemble_search.analysis.load import Results
 from ensemble_search.evaluation.status import OK, STATUSES
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime.files import Missing
 
 FAILED = tuple(s for s in STATUSES if s != OK)
 #: Addresses and numbers, with their unit of memory; not digits that end a name, as in float64.
@@ -88,3 +91,31 @@ def without_model(scores: pd.DataFrame) -> pd.DataFrame:
     last = scores[scores["iteration"] == scores["iteration"].max()]
     lost = last.loc[last["test_error"].isna() | last["validation_error"].isna(), keys]
     return lost.reset_index(drop=True)
+
+
+def refits(results: Results) -> pd.DataFrame:
+    """Count the runs whose last ensemble lacks pipelines, because they could not be refitted.
+
+    Returns
+    -------
+    table
+        Columns ``method``, ``dataset``, ``runs`` (finished ones), ``failed``: such runs; rows only
+        where there are some.
+    """
+    keys = ["method", "dataset"]
+    runs = results.scores[[*keys, "repeat"]].drop_duplicates()
+    runs = runs.assign(
+        failed=[bool(_unfitted(results, *run)) for run in runs.itertuples(index=False)]
+    )
+    table = runs.groupby(keys, observed=True).agg(runs=("repeat", "size"), failed=("failed", "sum"))
+    return table[table["failed"] > 0].reset_index()
+
+
+def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> list[int]:
+    parts = results.study["methods"][method]
+    run = {"dataset": dataset, "search": parts["search"], "repeat": repeat}
+    folder = layout.path(results.folder, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
+    try:
+        return results.once(readers.ensemble, folder).get("failed_refits", [])
+    except Missing:
+        return []

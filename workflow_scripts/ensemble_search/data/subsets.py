@@ -63,7 +63,7 @@ def choose(
     missing = np.setdiff1d(np.arange(len(classes)), labels[rows])
     if len(missing):
         raise UserError(
-            f"split.train_rows.share: {settings['share']:g} of the training rows, {k}, leave class "
+            f"train_rows.share: {settings['share']:g} of the training rows, {k}, leave class "
             f"'{classes[missing[0]]}' without any; raise it, or take by: stratified"
         )
     return rows
@@ -99,9 +99,19 @@ def diverse_bags(
     -------
     rows
         One array a bag, of max(1, floor(share * n)) different rows.
+
+    Raises
+    ------
+    UserError
+        If disjoint bags are more than the rows.
     """
     rng = np.random.default_rng(seed)
     everything, size = np.arange(len(labels)), max(1, int(share * len(labels)))
+    if by in ("k-dpp", "separate") and bags > len(labels):
+        raise UserError(
+            f"ensemble.bags: {bags} disjoint bags need as many training rows, and there are "
+            f"{len(labels)}; lower bags"
+        )
     if by == "uniform":
         return [rng.permutation(len(labels))[:size] for _ in range(bags)]
     features = fourier_features(X, rng)
@@ -126,19 +136,18 @@ def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np
     kernel = settings.get("kernel") or ("product" if len(classes) else "features")
     if kernel != "features" and not len(classes):
         raise UserError(
-            f"split.train_rows.kernel: '{kernel}' needs classes, and this is a regression; "
-            "take features"
+            f"train_rows.kernel: '{kernel}' needs classes, and this is a regression; take features"
         )
     alpha, balanced = settings["alpha"], settings["balanced"]
     if balanced and not len(classes):
-        raise UserError("split.train_rows.balanced: a regression has no classes to balance")
+        raise UserError("train_rows.balanced: a regression has no classes to balance")
     sizes = np.bincount(labels) if len(classes) else None
     weights = 1 / np.sqrt(sizes) if balanced else None
+    if kernel == "cells":
+        return sample_strata(_cells(labels, classes, k, balanced, rng), k, alpha, rng)
     try:
         if kernel == "labels":
             return sample_strata(labels, k, alpha, rng, weights)
-        if kernel == "cells":
-            return sample_strata(_cells(labels, classes, k, balanced, rng), k, alpha, rng)
         groups = labels if kernel == "product" else None
         quality = None if weights is None else weights[labels]
         features = fourier_features(X, rng)
@@ -148,8 +157,10 @@ def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np
             own = np.eye(len(classes))[labels]
             features = (own[:, :, None] * features[:, None]).reshape(len(X), -1)
         return LEnsemble.from_features(features, quality).sample(rng, k)
-    except UserError as error:
-        raise UserError(f"split.train_rows: {error}; change share or alpha") from None
+    except UserError as error:  # only with alpha 1: more rows than the rank
+        raise UserError(
+            f"train_rows.alpha: with 1 and kernel '{kernel}', {error}; take a lower alpha or share"
+        ) from None
 
 
 def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) -> np.ndarray:
@@ -161,7 +172,12 @@ def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) ->
     counts[most] += 1
     for count, size, name in zip(counts, sizes, classes, strict=True):
         if not 1 <= count <= size:
-            raise UserError(f"{count} cells for class '{name}', which has {size} rows")
+            advice = "raise share" if count < 1 else "lower share"
+            raise UserError(
+                f"train_rows.kernel: {count} cells for class '{name}', which has {size} rows; "
+                + advice
+                + (" or take balanced: false" if balanced else "")
+            )
     cells = np.empty(len(labels), dtype=int)
     for code, (count, first) in enumerate(zip(counts, np.cumsum(counts) - counts, strict=True)):
         members = rng.permutation(np.flatnonzero(labels == code))

@@ -106,8 +106,16 @@ def star_discrepancy(points: np.ndarray) -> float:
     -------
     float
         From 1 / (2 k) to 1.
+
+    Raises
+    ------
+    UserError
+        If there are no points, or some are not from 0 to 1.
     """
+    points = np.asarray(points, float)
     k = len(points)
+    if points.ndim != 1 or not k or not ((points >= 0) & (points <= 1)).all():
+        raise UserError("the star discrepancy is of one point or more from 0 to 1")
     middles = (np.arange(k) + 0.5) / k
     return float(0.5 / k + np.abs(np.sort(points) - middles).max())
 

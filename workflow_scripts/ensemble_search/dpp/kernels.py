@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -61,6 +62,8 @@ def check_similarity(similarity: np.ndarray) -> np.ndarray:
     UserError
         If the matrix is not square, finite and, up to rounding, symmetric.
     """
+    if np.iscomplexobj(similarity):
+        raise UserError("a kernel matrix must be of real numbers")
     matrix = np.asarray(similarity, float)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise UserError(f"a kernel matrix must be square, has the shape {matrix.shape}")
@@ -94,6 +97,8 @@ def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
 
 def check_size(k: int, most: int, what: str) -> None:
     """Check that a set of k items can be drawn from ``most``, described by ``what``."""
+    if not isinstance(k, Integral):
+        raise UserError(f"k is {k!r}, must be a whole number")
     if not 1 <= k <= most:
         raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
 
@@ -160,11 +165,12 @@ def length_scale(
     Raises
     ------
     UserError
-        If ``sigma`` is not positive, the space has fewer than k distinct points, or some too close
-        to tell apart.
+        If k or ``sigma`` is not positive, the space has fewer than k distinct points, or some too
+        close to tell apart.
     """
     from scipy.spatial.distance import pdist
 
+    check_size(k, 10**6, "a million points")
     draws = Draws(draw, rng)
     distances = pdist(np.array([draws.next()[1] for _ in range(600)]), "sqeuclidean")
     if not distances.any():
@@ -181,11 +187,12 @@ def length_scale(
         if gamma * median > 1e12:
             raise UserError(f"uniform sets of {k} points hold points too close to tell apart")
         gamma *= 1.5
-    gamma = 0.5 / scale**2
+    gamma = 0.5 / scale / scale
     log_dets = np.array([np.linalg.slogdet(matrix)[1] for matrix in matrices])
     log_det = float(log_dets.mean())
     spread = float(log_dets.std(ddof=1)) if np.isfinite(log_dets).all() else np.inf
-    similarity = float(np.median(np.exp(-gamma * distances)))
+    with np.errstate(over="ignore"):
+        similarity = float(np.median(np.exp(distances * (-0.5 / scale) / scale)))
     return LengthScale(scale, gamma, median, similarity, condition, log_det, spread)
 
 

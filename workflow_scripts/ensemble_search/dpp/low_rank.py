@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ensemble_search.dpp.kernels import check_quality, check_size
-from ensemble_search.dpp.mcmc import Chain, default_steps
-from ensemble_search.dpp.strata import check_alpha
+from ensemble_search.dpp.mcmc import Chain, check_steps
+from ensemble_search.dpp.strata import check_alpha, check_strata
 from ensemble_search.runtime.errors import UserError
 
 #: Accepted swaps after which an inverse is computed from scratch.
@@ -57,10 +57,15 @@ def swap_features(
     Raises
     ------
     UserError
-        If k is not from 1 to N - g, alpha outside [0, 1), or anything not finite or positive.
+        If k is not from 1 to N - g, alpha outside [0, 1), steps are negative, shapes differ, or
+        anything is not finite or positive.
     """
     features = np.ascontiguousarray(features, dtype=float)
-    given = np.empty(0, dtype=int) if given is None else given
+    if features.ndim != 2:
+        raise UserError(f"features must be a matrix, have the shape {features.shape}")
+    given = np.empty(0, dtype=int) if given is None else np.asarray(given)
+    if not np.isin(given, np.arange(len(features))).all():
+        raise UserError(f"given items must be from 0 to {len(features) - 1}")
     possible = np.setdiff1d(np.arange(len(features)), given)
     check_size(k, len(possible), "the number of items")
     check_alpha(alpha)
@@ -68,13 +73,14 @@ def swap_features(
         raise UserError("alpha is 1, must be below 1 for a chain")
     if not np.isfinite(features).all():
         raise UserError("features must be finite")
+    steps = check_steps(steps, k)
     if k == len(possible) or (alpha == 0 and quality is None):
         steps = 0  # the start is the draw
     quality = check_quality(quality, len(features))
     if not quality.all():
         raise UserError("qualities must be positive")
     groups = np.zeros(len(features), dtype=int) if groups is None else groups
-    steps = default_steps(k) if steps is None else steps
+    check_strata(groups, len(features), "groups")
     factor = alpha / (1 - alpha)
     items = rng.permutation(possible)
     members, outside = items[:k].copy(), items[k:].copy()

@@ -10,6 +10,7 @@ chain algorithms for sampling strongly Rayleigh distributions and determinantal 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -59,6 +60,14 @@ class Chain:
 def default_steps(k: int) -> int:
     """Return the default number of steps, max(1000, 100 k)."""
     return max(1000, 100 * k)
+
+
+def check_steps(steps: int | None, k: int) -> int:
+    """Return the number of steps, by default :func:`default_steps`; UserError if negative."""
+    steps = default_steps(k) if steps is None else steps
+    if not isinstance(steps, Integral) or steps < 0:
+        raise UserError(f"steps is {steps!r}, must be a whole number from 0 on")
+    return int(steps)
 
 
 def swap_items(
@@ -221,6 +230,11 @@ class _Space:
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for _ in range(TRIES):
             numbers, points = draws.distinct(k, given)
+            if given is not None and np.shape(given)[1:] != points.shape[1:]:
+                raise UserError(
+                    f"given points have the shape {np.shape(given)}, and draws {points.shape[1]} "
+                    "features"
+                )
             yield numbers, points if given is None else np.concatenate([points, given])
 
     def log_quality(self, points: np.ndarray) -> np.ndarray:
@@ -255,7 +269,7 @@ def _start(
             return numbers, points
     raise UserError(
         f"no start set of {len(points)} points has a condition number below {WORST_CONDITION:.0e} "
-        f"(best: {best:.1e}); a smaller sigma (larger gamma) or fewer points are needed"
+        f"(best: {best:.1e}); a smaller sigma or fewer points are needed"
     )
 
 
@@ -323,9 +337,7 @@ class Determinant:
 
 
 def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int | None) -> Chain:
-    steps = default_steps(k) if steps is None else steps
-    if steps < 0:
-        raise UserError(f"steps is {steps}, must not be negative")
+    steps = check_steps(steps, k)
     numbers = ground.numbers.copy()
     # The last row is for the proposed point; those between the k and it stay.
     points = np.concatenate([ground.points, ground.points[:1]])

@@ -103,7 +103,14 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     -------
     np.ndarray
         (at most ``points``, dimensions).
+
+    Raises
+    ------
+    UserError
+        If there are no dimensions or no points.
     """
+    if dimensions < 1 or points < 1:
+        raise UserError(f"a grid of {points} points in {dimensions} dimensions: needs 1 or more")
     side = int((points + 0.5) ** (1 / dimensions))
     axes = np.meshgrid(*[np.linspace(0, 1, side)] * dimensions, indexing="ij")
     return np.stack(axes, axis=-1).reshape(-1, dimensions)

@@ -43,14 +43,20 @@ def sample_strata(
     Raises
     ------
     UserError
-        If k is not from 1 to N, with alpha 1 to the number of strata, or alpha is outside [0, 1].
+        If k is not from 1 to N, with alpha 1 to the number of strata, alpha is outside [0, 1], a
+        quality is not positive, or strata are not as above.
     """
     check_alpha(alpha)
+    check_strata(strata, len(strata), "strata")
     sizes = np.bincount(strata)
+    if not sizes.all():
+        raise UserError(f"strata must be without gaps; none is {sizes.argmin()}")
     check_size(k, len(strata), "the number of items")
     if alpha == 1:
         check_size(k, len(sizes), "the number of strata")
     quality = check_quality(quality, len(sizes))
+    if not quality.all():
+        raise UserError("qualities must be positive")
     counts = _draw_counts(sizes, k, alpha, 2 * np.log(quality), rng)
     members = (rng.permutation(np.flatnonzero(strata == c)) for c in range(len(sizes)))
     return rng.permutation(
@@ -62,6 +68,13 @@ def check_alpha(alpha: float) -> None:
     """Raise UserError unless alpha is from 0 to 1."""
     if not 0 <= alpha <= 1:
         raise UserError(f"alpha is {alpha}, must be from 0 to 1")
+
+
+def check_strata(strata: np.ndarray, n_items: int, what: str) -> None:
+    """Raise UserError unless ``strata``, called ``what``, are integers from 0 on, (n_items,)."""
+    strata = np.asarray(strata)
+    if strata.shape != (n_items,) or strata.dtype.kind not in "iu" or strata.min(initial=0) < 0:
+        raise UserError(f"{what} must be {n_items} integers from 0 on")
 
 
 def _draw_counts(

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -100,6 +100,8 @@ class Members:
         Members' positions in the pool, int, unique, ascending, of shape (n_members,).
     weights
         Of shape (n_members,), positive, sum 1.
+    unfitted
+        Positions of evaluations that were to be refitted for this ensemble and could not be.
     """
 
     #: How predictions are combined, one of ``combination.COMBINATIONS``; None if not by weights
@@ -107,6 +109,7 @@ class Members:
     combination: ClassVar[str | None] = "mean"
     indices: np.ndarray
     weights: np.ndarray
+    unfitted: tuple[int, ...] = field(default=(), kw_only=True)
 
     def predict(self, predictions: np.ndarray) -> np.ndarray:
         """Combine the members' predictions.
@@ -135,11 +138,12 @@ class Members:
         return self.predict(validation), self.predict(test)
 
     def same(self, other: "Members | None") -> bool:
-        """Whether another ensemble has the same members with the same weights."""
+        """Whether another ensemble has the same members and weights, and lacks the same refits."""
         return (
             type(other) is type(self)
             and np.array_equal(self.indices, other.indices)
             and np.array_equal(self.weights, other.weights)
+            and self.unfitted == other.unfitted
         )
 
     def cost(self, predict_seconds: np.ndarray) -> float:

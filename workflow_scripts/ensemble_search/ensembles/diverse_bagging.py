@@ -40,7 +40,9 @@ class DiverseBagging(Ensemble):
     alpha: float = Field(0.99, ge=0, lt=1)
 
     @model_validator(mode="after")
-    def _rows_enough(self) -> "DiverseBagging":
+    def _consistent(self) -> "DiverseBagging":
+        if self.by == "uniform" and self.alpha != type(self).model_fields["alpha"].default:
+            raise ValueError("'alpha' is a setting of k-DPPs; remove it, or take another 'by'")
         if self.by in ("k-dpp", "separate") and self.bags * self.share > 1:
             raise ValueError(
                 f"{self.bags} disjoint bags with a share of {self.share:g} each are more than all "
@@ -73,7 +75,7 @@ class DiverseBagging(Ensemble):
         members = {
             i: _Bags(np.array([i]), np.ones(1), refit)
             if refit
-            else Members(np.array([i]), np.ones(1))
+            else Members(np.array([i]), np.ones(1), unfitted=(i,))
             for i, refit in zip(needed, pool.refit(needed, held), strict=True)
         }
         return [None if i is None else members[i] for i in best]

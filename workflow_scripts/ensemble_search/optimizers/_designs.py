@@ -117,8 +117,10 @@ def k_dpp(
         try:
             chain = swap_points(source, kernel, size, rng, steps=steps, given=known)
             break
-        except UserError:
-            if sigma is not None or scale.sigma < 1e-3:
+        except UserError as error:
+            if sigma is not None:
+                raise UserError(f"sigma: {sigma:g} is too large; {error}") from None
+            if scale.sigma < 1e-3:
                 raise
             scale = _scale(space, len(known) + size, scale.sigma / 1.5**0.5)
     why = {

@@ -1,6 +1,7 @@
 """Configurations drawn by a k-DPP instead of independently (Dodge et al., 2017)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -33,17 +34,18 @@ class DeterminantalDesign(Optimizer):
         "number of features.",
     )
 
-    @field_validator("sigma")
+    # Before the types are checked: one line, instead of one for every type.
+    @field_validator("sigma", mode="before")
     @classmethod
-    def _scale(cls, sigma: float | str) -> float | str:
-        if sigma == "auto" or (not isinstance(sigma, str) and sigma > 0):
+    def _scale(cls, sigma: Any) -> Any:
+        if sigma == "auto" or (type(sigma) in (int, float) and 1e-6 <= sigma <= 1e6):
             return sigma
-        raise ValueError("must be a positive number, or 'auto'")
+        raise ValueError("must be a number from 0.000001 to 1000000, or 'auto'")
 
-    @field_validator("steps")
+    @field_validator("steps", mode="before")
     @classmethod
-    def _length(cls, steps: int | str | None) -> int | str | None:
-        if steps in (None, "paper") or (not isinstance(steps, str) and 0 <= steps <= 10**8):
+    def _length(cls, steps: Any) -> Any:
+        if steps in (None, "paper") or (type(steps) is int and 0 <= steps <= 10**8):
             return steps
         raise ValueError("must be an integer from 0 to 10^8, 'paper' or null")
 

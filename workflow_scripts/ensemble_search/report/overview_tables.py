@@ -162,6 +162,13 @@ def cause_table(observations: pd.DataFrame) -> Table:
     return Table("failures-by-cause", "Failures by cause", columns, rows, table, notes, wide=True)
 
 
+def refit_table(refits: pd.DataFrame) -> Table:
+    """Runs whose last ensemble lacks refits: methods and data sets."""
+    rows = [cells(*row) for row in refits.itertuples(index=False)]
+    columns = ["method", "data set", "finished runs", "with a failed refit"]
+    return Table("failed-refits", "Ensembles with failed refits", columns, rows, refits)
+
+
 def missing_table(missing: pd.DataFrame) -> Table:
     """Missing results, with the repeats that have the same reason in one row."""
     keys = ["stage", "dataset", "search", "ensemble", "reason"]

@@ -126,6 +126,8 @@ class _Report:
             found["causes"] = overview_tables.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
                 found[column] = overview_tables.failure_table(observations, column, heading)
+            if len(refits := failures.refits(results)):
+                found["refits"] = overview_tables.refit_table(refits)
             if observations["algorithm"].notna().any():
                 found["algorithm"] = overview_tables.failure_table(
                     observations.sort_values("algorithm", kind="stable"), "algorithm", "algorithm"

@@ -158,7 +158,9 @@ class Ensemble(Stored):
 
     settings: dict[str, Any]
     search: dict[str, str]
-    diversity: Diversity | None = None  # older versions of the project did not write it
+    # Older versions of the project did not write these.
+    diversity: Diversity | None = None
+    failed_refits: list[Count] = Field(default_factory=list)
 
 
 class AutoGluon(Stored):

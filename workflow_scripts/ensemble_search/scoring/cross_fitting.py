@@ -115,6 +115,9 @@ class Refitting:
             for key, record in records.items():
                 if record.status == OK:
                     found[key].append(record)
+                else:
+                    reason = record.message or record.error_type
+                    print(f"fold-{number}: {record.status} of {key}: {reason}", file=sys.stderr)
         return {
             key: _merged(records, rows, inputs) if len(records) == len(rows) else None
             for key, records in found.items()

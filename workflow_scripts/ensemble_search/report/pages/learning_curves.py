@@ -73,6 +73,10 @@ def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure
             rows, mean = mine["rows"].to_numpy()[order], mean[order]
             error = (losses.scale * mine["std"] / np.sqrt(mine["repeats"])).fillna(0).to_numpy()
             error = error[order]
+            if len(rows) == 1:  # points side by side instead of a line
+                place = list(look).index(name) - (len(look) - 1) / 2
+                axes.errorbar(rows * 1.03**place, mean, error, **look[name])
+                continue
             axes.fill_between(
                 rows, mean - error, mean + error, color=look[name]["color"], alpha=0.15, linewidth=0
             )

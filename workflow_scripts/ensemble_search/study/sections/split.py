@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ensemble_search.data.rows import check_settings
+from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.study.sections.base import SEED, Section, mistakes
 
 if TYPE_CHECKING:
@@ -112,6 +113,17 @@ def split_name(resample: str | int, repeat: int | str) -> str:
 def problems(study: "Study") -> Iterator[str]:
     """Check that the shares add up, and that every split is used."""
     yield from mistakes(check_settings, {**study.split.settings, "seed": study.split.seed})
+    if study.task == REGRESSION:
+        parts = {"split": study.split.train_rows}
+        parts |= {f"datasets.{name}": d.train_rows for name, d in study.datasets.items()}
+        for where, part in parts.items():
+            if part and part.kernel not in (None, "features"):
+                yield (
+                    f"{where}.train_rows.kernel: '{part.kernel}' needs classes, and this is a "
+                    "regression; take features"
+                )
+            if part and part.balanced:
+                yield f"{where}.train_rows.balanced: a regression has no classes; remove it"
     splits = study.split.resample
     if isinstance(splits, int) and splits > study.repeats:
         yield (
