@@ -15,6 +15,7 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.divbo import DivBO
 from ensemble_search.optimizers.k_dpp import DeterminantalDesign
 from ensemble_search.optimizers.sobol import SobolSequence
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions, features
 from ensemble_search.spaces._table import TableSpace
@@ -203,6 +204,28 @@ def test_searches_begin_with_a_design(design, kind):
     assert [s.why["origin"] in ("local", "random") for s in plan(optimizer, past, 9)] == [True]
     past = history(space, 6, failed=set(range(6)))
     assert optimizer.suggest(past, rng()).why["origin"] == "initial"
+
+
+@pytest.mark.parametrize("kind", [BayesianOptimization, DivBO])
+def test_defaults_come_first(kind):
+    """One of every algorithm, then random ones; a space of one learner has one default."""
+    space = ToySpace()
+    names = space.algorithms
+    optimizer = kind(initial=len(names) + 2, design="defaults", interleave=0)
+    first = plan(optimizer, empty(space), 99)
+    assert [s.why["origin"] for s in first] == ["initial"] * (len(names) + 2)
+    assert [s.configuration["algorithm"] for s in first[: len(names)]] == names
+    for suggestion in first[: len(names)]:
+        for name, value in suggestion.configuration.items():
+            assert name == "algorithm" or value == space.configspace[name].default_value
+    assert len(set(configurations(first))) == len(first)
+    # One that was interrupted within the design goes on with it.
+    rest = plan(optimizer, evaluated(empty(space), first[:2]), 99)
+    assert configurations(rest)[: len(names) - 2] == configurations(first)[2 : len(names)]
+    space = plugins.load("spaces", "svm")()
+    first, second = plan(kind(initial=2, design="defaults"), empty(space), 2)
+    assert dict(first.configuration) == {n: c.default_value for n, c in space.configspace.items()}
+    assert second.configuration != first.configuration
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ensemble_search.optimizers._model_based.per_algorithm import algorithms, part
+from ensemble_search.optimizers._model_based.per_algorithm import part
 from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.k_bo import EqualShares
@@ -104,7 +104,7 @@ def test_a_long_initial_design_is_planned_up_to_the_first_elimination():
 
 
 def test_equal_shares():
-    names = algorithms(plugins.load("spaces", "divbo")())
+    names = plugins.load("spaces", "divbo")().algorithms
     shares = Counter(names[t % 11] for t in range(250))
     assert [shares[n] for n in names] == [23] * 8 + [22] * 3
     past, suggestions = search(EqualShares(initial=2, candidates=50), ToySpace(), 8)

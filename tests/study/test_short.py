@@ -1,5 +1,6 @@
 import pytest
 
+import automl
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model, short
 
@@ -51,6 +52,10 @@ def test_it_is_a_study(tmp_path, metric, rows):
     assert study.ensembles["selection"]["metric"] == ("brier" if metric == "error" else None)
     assert study.deliver.calibrate is (metric != "squared-error")
     assert study.searches["divbo"]["batch"] == 4
+    # A default of each algorithm, and whatever the time at least one suggestion.
+    assert study.searches["divbo"]["design"] == "defaults"
+    assert study.searches["divbo"]["initial"] == (10 if metric == "squared-error" else 11)
+    assert study.searches["divbo"]["initial"] < automl.LEAST
 
 
 def test_an_evaluation_may_take_a_part_of_the_time():

@@ -13,10 +13,10 @@ from ensemble_search.dpp.mcmc import swap_points
 from ensemble_search.optimizers.base import History, Suggestion, random_new
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import features
-from ensemble_search.spaces.base import Configuration, Space
+from ensemble_search.spaces.base import ALGORITHM, Configuration, Space
 
 #: Initial designs of model-based searches.
-Design = Literal["random", "k-dpp", "sobol"]
+Design = Literal["random", "k-dpp", "sobol", "defaults"]
 #: Points drawn at a time.
 BLOCK = 256
 
@@ -40,9 +40,34 @@ def initial(
     design: Design, history: History, size: int, rng: np.random.Generator
 ) -> Iterator[Suggestion]:
     """Suggest ``size`` configurations of a design (not ``random``), to follow ``history``."""
-    drawn = k_dpp(history, size, rng) if design == "k-dpp" else sobol(history, rng)
+    if design == "k-dpp":
+        drawn = k_dpp(history, size, rng)
+    else:
+        drawn = (sobol if design == "sobol" else defaults)(history, rng)
     for suggestion in islice(drawn, size):
         yield replace(suggestion, why={**suggestion.why, "origin": "initial"})
+
+
+def defaults(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
+    """Suggest the default of every algorithm in turn, then uniform draws, without end.
+
+    Of a space of one learner there is one default. In a table, the nearest entry takes the place of
+    a default. A default that is forbidden or was evaluated is replaced by a uniform draw.
+    """
+    space = history.space
+    parts: list[dict[str, str]] = [{ALGORITHM: name} for name in space.algorithms] or [{}]
+    while True:
+        found = None
+        if len(history) < len(parts):
+            part = space.restricted(parts[len(history)])
+            point = part.compose(lambda i: space.columns[i].default)
+            found = None if point is None else part.nearest_new(point, history.seen)
+        if found is None:
+            suggestion = Suggestion(random_new(history, rng), {"origin": "random"})
+        else:
+            suggestion = Suggestion(found, {"origin": "default"})
+        yield suggestion
+        history = history.pending(suggestion)
 
 
 def sobol(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:

@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from ensemble_search.optimizers import _designs
 from ensemble_search.optimizers._model_based import per_algorithm
-from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion
 from ensemble_search.spaces.base import Space
 
 
 class BestOfDefaults(Optimizer):
     """The default configuration of every algorithm, then uniform draws without duplicates.
 
-    In a table, the nearest entry takes the place of a default. A default that is forbidden or was
-    evaluated is replaced by a uniform draw.
+    As the design ``defaults`` of other searches, but for the whole budget.
     """
 
     def check_space(self, space: Space) -> None:
@@ -24,11 +24,4 @@ class BestOfDefaults(Optimizer):
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the default of the algorithm whose turn it is, or a uniform draw."""
-        space, names = history.space, per_algorithm.algorithms(history.space)
-        if len(history) < len(names):
-            part = space.restricted({per_algorithm.ALGORITHM: names[len(history)]})
-            point = part.compose(lambda i: space.columns[i].default)
-            found = None if point is None else part.nearest_new(point, history.seen)
-            if found is not None:
-                return Suggestion(found, {"origin": "default"})
-        return Suggestion(random_new(history, rng), {"origin": "random"})
+        return next(_designs.defaults(history, rng))

@@ -13,7 +13,7 @@ from ensemble_search.optimizers.base import History, Suggestion, random_new
 from ensemble_search.optimizers.tpe import TreeParzenEstimator
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces import _pieces
-from ensemble_search.spaces.base import Space
+from ensemble_search.spaces.base import ALGORITHM, Space
 
 #: Evaluations of an arm in the first round, at least: fewer have no standard deviation.
 LEAST = 2
@@ -71,7 +71,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             raise UserError("algorithm: must be left out: the arms compete; take tpe for one")
         if self.arms == "algorithm":
             per_algorithm.check_algorithms(space, "take tpe, or arms: {pieces: 2}")
-            self._check_budget(len(per_algorithm.algorithms(space)))
+            self._check_budget(len(space.algorithms))
             return
         number = self.arms["pieces"]
         try:
@@ -91,8 +91,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     def parts(self, space: Space) -> dict[str, Space]:
         """Return the parts of the space that belong to the arms, by name."""
         if self.arms == "algorithm":
-            names = per_algorithm.algorithms(space)
-            return {name: space.restricted({per_algorithm.ALGORITHM: name}) for name in names}
+            return {name: space.restricted({ALGORITHM: name}) for name in space.algorithms}
         return _pieces.cut(space, self.arms["pieces"])
 
     def spans(self) -> Iterator[tuple[int, int]]:

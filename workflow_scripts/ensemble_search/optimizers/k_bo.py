@@ -16,5 +16,5 @@ class EqualShares(per_algorithm.ArmwiseBO):
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the next configuration of the algorithm whose turn it is."""
-        names = per_algorithm.algorithms(history.space)
+        names = history.space.algorithms
         return self.within(history, names[len(history) % len(names)], rng)

@@ -6,6 +6,7 @@ from pydantic import Field
 from ensemble_search.optimizers._model_based import per_algorithm
 from ensemble_search.optimizers.base import History, Suggestion
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces.base import ALGORITHM
 
 
 class RisingBandit(per_algorithm.ArmwiseBO):
@@ -41,7 +42,7 @@ class RisingBandit(per_algorithm.ArmwiseBO):
         """Suggest the next configuration of the pulled algorithm."""
         if self.budget is None:
             raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
-        names = per_algorithm.algorithms(history.space)
+        names = history.space.algorithms
         worst = history.problem.metric.worst
         rewards = {
             name: running_best([_reward(o, name, worst) for o in history.observations])
@@ -109,5 +110,5 @@ def running_best(values: list[float]) -> np.ndarray:
 
 def _reward(observation, algorithm: str, worst: float) -> float:
     """Worst loss - loss of an evaluation; 0 if it failed or is another algorithm's."""
-    own = observation.configuration[per_algorithm.ALGORITHM] == algorithm
+    own = observation.configuration[ALGORITHM] == algorithm
     return worst - observation.error if own and observation.prediction is not None else 0.0

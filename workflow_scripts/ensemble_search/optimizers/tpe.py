@@ -43,7 +43,7 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     def check_space(self, space: Space) -> None:
         """Refuse an algorithm that the space lacks."""
         if self.algorithm is not None:
-            known = per_algorithm.algorithms(space) if space.has_algorithms else []
+            known = space.algorithms
             if self.algorithm not in known:
                 raise UserError(
                     f"algorithm: '{self.algorithm}' is not in the space '{space.name}'; it has "

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Configuration", "Space"]
 
+ALGORITHM = "algorithm"  # name of the hyperparameter that chooses the learner
 NEIGHBOURS = 4  # Gaussian neighbours of a numeric hyperparameter
 SPREAD = 0.2  # their standard deviation in unit scale
 
@@ -185,6 +186,21 @@ class Space(ABC):
         for row in np.flatnonzero(self._forbidden(points))[:1]:
             raise UserError(f"the space forbids this combination: {dict(many[row])}")
         return self.at(points)
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Values of the hyperparameter ``algorithm``, in order; none in a space of one learner.
+
+        Raises
+        ------
+        UserError
+            If it is missing in a space that is said to have it.
+        """
+        if not self.has_algorithms:
+            return []
+        if ALGORITHM not in self.index:
+            raise UserError(f"the space has no categorical hyperparameter '{ALGORITHM}'")
+        return list(self.columns[self.index[ALGORITHM]].choices)
 
     def restricted(self, fixed: Mapping[str, Any]) -> "Space":
         """Return the subspace with these values, such as ``{"algorithm": "knn"}``.

@@ -12,6 +12,8 @@ from ensemble_search.study.sections.names import NAME
 
 #: The method whose ensemble is delivered.
 METHOD = "DivBO"
+#: The space that is searched, the default of studies.
+SPACE = "divbo"
 #: With fewer rows, validation is by folds: a fifth of them would say little.
 FEW_ROWS, FOLDS = 2000, 5
 #: An evaluation may take this share of the time of the search, and at least so many seconds.
@@ -131,8 +133,11 @@ def content(
     UserError
         If there is no such metric.
     """
-    classes = plugins.load("metrics", metric).task == CLASSIFICATION
+    task = plugins.load("metrics", metric).task
+    # Each algorithm gets a chance: five random configurations leave most of them out.
+    algorithms = plugins.load("spaces", SPACE)().for_task(task).algorithms
     search: dict[str, Any] = {"optimizer": "divbo", "surrogate": "forest-kernel"}
+    search |= {"design": "defaults", "initial": len(algorithms)}
     ensemble: dict[str, Any] = {"type": "selection", "size": 25}
     if metric == "error":
         ensemble["metric"] = "brier"
@@ -142,6 +147,7 @@ def content(
         "split": {"folds": FOLDS} if rows < FEW_ROWS else {"train": 0.6, "validation": 0.2},
         "repeats": 1,
         "metric": metric,
+        "space": SPACE,
         "budget": {"evaluations": EVALUATIONS},
         "limits": {"seconds": max(SECONDS, round(60 * minutes * SHARE))},
         "workers": cores,
@@ -152,5 +158,5 @@ def content(
             "best-pipeline": {"search": "divbo", "ensemble": "best"},
         },
         "report": {"reference": METHOD},
-        "deliver": {"method": METHOD, **({"calibrate": True} if classes else {})},
+        "deliver": {"method": METHOD, **({"calibrate": True} if task == CLASSIFICATION else {})},
     }

@@ -15,7 +15,9 @@ class BatchOptimizer(Optimizer):
 
     initial: int = Field(5, ge=1, description="Evaluations before the first model.")
     design: _designs.Design = Field(
-        "random", description="How these are chosen: uniformly, by a k-DPP, or a Sobol sequence."
+        "random",
+        description="How these are chosen: uniformly, by a k-DPP, a Sobol sequence, or the default "
+        "configuration of every algorithm first.",
     )
     batch: int = Field(
         1, ge=1, le=1000, description="Configurations suggested at a time, for several workers."

@@ -8,9 +8,8 @@ import numpy as np
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.spaces.base import Space
+from ensemble_search.spaces.base import ALGORITHM, Space
 
-ALGORITHM = "algorithm"
 Divider = TypeVar("Divider", bound=Optimizer)
 
 
@@ -60,20 +59,6 @@ def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
             "about how many evaluations a search will make"
         )
     return optimizer.model_copy(update={"budget": evaluations})
-
-
-def algorithms(space: Space) -> list[str]:
-    """List the values of the hyperparameter ``algorithm``, in the order of the space.
-
-    Raises
-    ------
-    UserError
-        If the space has no such categorical hyperparameter.
-    """
-    for column in space.columns:
-        if column.name == ALGORITHM and column.categorical:
-            return list(column.choices)
-    raise UserError(f"the space has no categorical hyperparameter '{ALGORITHM}' to divide it by")
 
 
 def part(history: History, algorithm: str) -> History:
