@@ -22,6 +22,7 @@ from ensemble_search.report import tables, write
 from ensemble_search.report.pages.significance import counts_table
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.results import layout
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from support import SCRIPTS
@@ -231,6 +232,22 @@ def test_every_evaluation_failed(tmp_path):
     assert "2 finished runs never had a model" in text
     data = pd.read_csv(tmp_path / "report/tables/test-error.csv").set_index("method")
     assert data["mean"].to_dict() == {"RS": 1.0, "DivBO": 0.2}
+
+
+def test_ensembles_without_their_refits_are_counted(tmp_path):
+    study = made.study(("RS", "DivBO"), ("quake", "wind"), repeats=2)
+    made.write(tmp_path, study, errors)
+    parts = study["methods"]["RS"]
+    for repeat, failed in ((0, [3]), (1, [])):
+        run = {"dataset": "wind", "search": parts["search"], "repeat": repeat}
+        folder = layout.path(tmp_path, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
+        manifest = json.loads((folder / "ensemble.json").read_text(encoding="utf-8"))
+        files.write_json(folder / "ensemble.json", {**manifest, "failed_refits": failed})
+    write.write(study, tmp_path, tmp_path / "report")
+    text = squeezed(read(tmp_path / "report"))
+    assert "Some of these ensembles lack pipelines that could not be refitted" in text
+    data = pd.read_csv(tmp_path / "report/tables/failed-refits.csv")
+    assert data.to_dict("records") == [{"method": "RS", "dataset": "wind", "runs": 2, "failed": 1}]
 
 
 def test_the_reference_without_results_is_replaced_openly(tmp_path):
