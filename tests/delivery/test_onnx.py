@@ -67,7 +67,9 @@ def test_every_operator_of_divbo_predicts_the_same(kind, tmp_path):
         n_classes = len(np.unique(y)) if task == "classification" else None
         found = onnx_export.predict(onnx_export.export(fitted, X.shape[1], n_classes), test)
         if values["algorithm"] == "knn" and values["preprocessor"] != "none":
-            assert found.shape == expected.shape  # equally far neighbours may be in another order
+            # Equally far neighbours may be in another order, of some rows.
+            same = np.isclose(found, expected, atol=1e-5).all(axis=1)
+            assert same.mean() > 0.9, values
         else:
             np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=str(values))
         converted |= {values[stage] for stage in space.stages}
