@@ -170,9 +170,11 @@ def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path,
     made = make(tmp_path, configurations=[CONFIGURATIONS[0], bad, CONFIGURATIONS[2], bad])
     trace = Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert [m.indices.tolist() for m in trace] == [[0], [0], [0], [3]]
-    assert trace[2] is trace[1] and isinstance(trace[0], _Stack)
-    assert [m.unfitted for m in trace] == [(), (1,), (1,), (1, 3)]
+    assert trace[1] is trace[0] and isinstance(trace[0], _Stack)
     assert type(trace[3]) is not _Stack  # 1 and 3 fail: the better one of them, as it is stored
+    stack, pool = Stacking(size=2, folds=2), enabled(tmp_path / "kept", made)
+    lacks = [stack.unfitted(m, pool.first(n)).tolist() for n, m in enumerate(trace, start=1)]
+    assert lacks == [[], [1], [1], [1, 3]]
     assert evaluated.count(bad) == 1
     Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert evaluated.count(bad) == 1  # a failure is kept, too

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -100,8 +100,6 @@ class Members:
         Members' positions in the pool, int, unique, ascending, of shape (n_members,).
     weights
         Of shape (n_members,), positive, sum 1.
-    unfitted
-        Positions of evaluations that were to be refitted for this ensemble and could not be.
     """
 
     #: How predictions are combined, one of ``combination.COMBINATIONS``; None if not by weights
@@ -109,7 +107,6 @@ class Members:
     combination: ClassVar[str | None] = "mean"
     indices: np.ndarray
     weights: np.ndarray
-    unfitted: tuple[int, ...] = field(default=(), kw_only=True)
 
     def predict(self, predictions: np.ndarray) -> np.ndarray:
         """Combine the members' predictions.
@@ -138,12 +135,11 @@ class Members:
         return self.predict(validation), self.predict(test)
 
     def same(self, other: "Members | None") -> bool:
-        """Whether another ensemble has the same members and weights, and lacks the same refits."""
+        """Whether another ensemble has the same members with the same weights."""
         return (
             type(other) is type(self)
             and np.array_equal(self.indices, other.indices)
             and np.array_equal(self.weights, other.weights)
-            and self.unfitted == other.unfitted
         )
 
     def cost(self, predict_seconds: np.ndarray) -> float:
@@ -184,6 +180,16 @@ class Ensemble(BaseModel, ABC):
     @abstractmethod
     def build(self, pool: Pool) -> Members | None:
         """Build the ensemble of a pool; None if no evaluation has succeeded."""
+
+    def unfitted(self, members: Members, pool: Pool) -> np.ndarray:
+        """Return what the ensemble of a pool lacks, because it could not be refitted.
+
+        Returns
+        -------
+        unfitted
+            Positions in the pool, int, ascending; only of an ensemble with :attr:`refits`.
+        """
+        return np.empty(0, dtype=int)
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """Build the ensemble of every prefix of a pool; override it if there is a faster way.

@@ -56,6 +56,10 @@ class DiverseBagging(Ensemble):
         """See :meth:`Ensemble.build`."""
         return self.build_prefixes(pool)[-1]
 
+    def unfitted(self, members: Members, pool: Pool) -> np.ndarray:
+        """See :meth:`Ensemble.unfitted`."""
+        return members.indices[:0] if isinstance(members, _Bags) else members.indices
+
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.build_prefixes`; refits what is ever the best."""
         best: list[int | None] = []
@@ -75,7 +79,7 @@ class DiverseBagging(Ensemble):
         members = {
             i: _Bags(np.array([i]), np.ones(1), refit)
             if refit
-            else Members(np.array([i]), np.ones(1), unfitted=(i,))
+            else Members(np.array([i]), np.ones(1))
             for i, refit in zip(needed, pool.refit(needed, held), strict=True)
         }
         return [None if i is None else members[i] for i in best]

@@ -48,16 +48,18 @@ class Stacking(Ensemble):
             return None
         refits = dict(zip(top, pool.refit(top.tolist(), self._held(pool)), strict=True))
         kept = [i for i in top if refits[i] is not None]
-        unfitted = tuple(i for i in top.tolist() if refits[i] is None)
         if not kept:
-            best = top[[pool.errors[top].argmin()]]
-            return Members(best, np.ones(1), unfitted=unfitted)
+            return Members(top[[pool.errors[top].argmin()]], np.ones(1))
         weights = np.full(len(kept), 1 / len(kept))
         fitted = tuple(refits[i] for i in kept)
         return _Stack(
-            np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.problem, pool.folds,
-            unfitted=unfitted,
-        )  # fmt: skip
+            np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.problem, pool.folds
+        )
+
+    def unfitted(self, members: Members, pool: Pool) -> np.ndarray:
+        """See :meth:`Ensemble.unfitted`."""
+        top = lowest(pool.errors, self.size)
+        return np.setdiff1d(top, members.indices) if isinstance(members, _Stack) else top
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.build_prefixes`; refits every evaluation that is ever a member

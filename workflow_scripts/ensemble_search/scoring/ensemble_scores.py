@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.ensembles.base import Ensemble, Members, Pool
+from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.problems import member_diversity, tasks
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
@@ -191,14 +191,6 @@ def diversity(
     return found
 
 
-def _failed_refits(ensemble: Ensemble, built: Sequence[Members | None]) -> dict[str, list[int]]:
-    """Evaluations, from 1, that the last ensemble wanted to refit and could not."""
-    if not ensemble.refits:
-        return {}
-    last = built[-1] if built else None
-    return {"failed_refits": [i + 1 for i in last.unfitted] if last else []}
-
-
 def write_losses(path: Path, iterations: np.ndarray, losses: np.ndarray) -> None:
     """Write the losses of single test samples (``losses.npz``): right or wrong costs one bit.
 
@@ -272,8 +264,9 @@ def write(
         "settings": made_with,
         "seed": seed,
         "diversity": diversity(built, pool, test_predictions, test_labels),
-        **_failed_refits(ensemble, built),
         "search": checksums(search, made_from),
         "files": checksums(output, ("losses.npz", "members.parquet", "scores.parquet")),
     }
+    if ensemble.refits and built and built[-1]:
+        manifest["failed_refits"] = (ensemble.unfitted(built[-1], pool) + 1).tolist()
     write_json(output / "ensemble.json", manifest)
