@@ -23,6 +23,18 @@ sys.stdin.read()
 """
 
 
+#: Killed while a child of it still has its lock.
+ORPHAN = """
+import os, signal, sys, time
+from ensemble_search.runtime.locks import lock
+held = lock(sys.argv[1], "it")
+if os.fork():
+    os.kill(os.getpid(), signal.SIGKILL)
+time.sleep(0.5)
+os._exit(0)
+"""
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "lock"
@@ -53,6 +65,13 @@ def refused(path) -> str:
         lock(path, "the study in 'results/a'")
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def test_a_child_that_a_killed_process_was_starting_is_waited_for(path, monkeypatch):
+    monkeypatch.setattr(locks, "ORPHANED", 300)
+    subprocess.run([sys.executable, "-c", ORPHAN, path], check=False)
+    with lock(path, "it"):
+        assert holder(path).process == os.getpid()
 
 
 def test_a_second_process_is_refused_with_the_first_until_that_is_killed(path):

@@ -58,6 +58,10 @@ class Holder:
         return f"process {self.process} on {self.host}{since}"
 
 
+#: Seconds for which a lock may outlive its process.
+ORPHANED = 5
+
+
 class Lock:
     """A lock that is held; a context manager. Ends with :meth:`close` or with the process."""
 
@@ -197,7 +201,10 @@ def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
 
 def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
     """Take the kernel's lock; False where the file system has none."""
+    end = time.monotonic() + ORPHANED
     try:
+        while _left_by_a_child(file, path) and time.monotonic() < end:
+            time.sleep(0.02)
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         name = holder(path) or "another process"
@@ -212,6 +219,21 @@ def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
             raise
         return False
     return True
+
+
+def _left_by_a_child(file: int, path: Path) -> bool:
+    """Whether the lock is held though its process has ended on this host; take it if it is free.
+
+    A child that a killed process was starting holds its lock until it begins its own program.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        found = holder(path)
+        if found is None or found.host != socket.gethostname():
+            return False
+        return not runs(found, path.stat().st_mtime)
+    return False
 
 
 def _refuse_unless_dead(found: Holder, path: Path, what: str) -> None:
