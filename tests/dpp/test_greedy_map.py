@@ -50,6 +50,13 @@ def test_as_plain_greedy(seed, k):
         assert np.linalg.slogdet(3 * kernel[np.ix_(longer, longer)])[1] <= dets[len(free)] + 1e-9
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_the_scale_of_the_qualities(scale):
+    quality = np.array([3.0, 1.0, 2.0])
+    assert greedy_map(np.eye(3), 3, scale * quality).tolist() == [0, 2, 1]
+    assert len(greedy_map(np.eye(3), None, scale * quality)) == (3 if scale > 1 else 0)
+
+
 def test_dependent_items_are_left_out():
     labels = np.array([0, 1, 0, 2, 1, 2, 2])
     similarity = (labels[:, None] == labels).astype(float)

@@ -109,6 +109,21 @@ def test_k_dpp_draws_sets_by_their_determinants():
     assert distance(found, dict.fromkeys(weights, 1.0) | {(4, 5): 0}) > 0.12
 
 
+@pytest.mark.parametrize("choice", ["map", "k-dpp"])
+@pytest.mark.parametrize("power", [50.0, 1000.0])
+def test_a_large_power_leaves_no_one_out(choice, power):
+    """The most accurate ones, of which 1000 leaves only the first two above the least quality."""
+    labels = np.repeat([0, 1], 50)
+    wrong = np.arange(100) // 16  # the first 16 rows are wrong in model 0, the next in model 1, ...
+    predicted = [np.where((wrong == i) | (wrong < i), 1 - labels, labels) for i in range(5)]
+    pool = pool_of(predicted, labels)
+    for size in range(1, 6):
+        found = chosen(pool, choice=choice, size=size, power=power)
+        assert len(found) == size
+        certain = size if power == 50 else min(size, 2)
+        assert found[:certain] == tuple(range(certain))
+
+
 def test_dpp_draws_sets_of_an_expected_size():
     matrix = kernel(pool_of(SIX, LABELS))
     values = np.linalg.eigvalsh(matrix)

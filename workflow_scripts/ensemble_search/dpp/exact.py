@@ -21,6 +21,10 @@ from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
 
+#: Qualities below this part of the largest one need singular values with relative accuracy.
+GRADED = 1e-3
+
+
 @dataclass(frozen=True, eq=False)
 class LEnsemble:
     """An L-ensemble by its eigenvalues and eigenvectors.
@@ -53,8 +57,9 @@ class LEnsemble:
     ) -> "LEnsemble":
         """Decompose L = diag(q) S diag(q); O(N^3).
 
-        Eigenvalues that are not above rounding (N times the machine precision times the largest
-        one) or above the size of the most negative one count as 0: the rank is a numerical one.
+        Eigenvalues of S that are not above rounding (N times the machine precision times the
+        largest one) or above the size of the most negative one count as 0: the rank is a numerical
+        one. Items of quality 0 are left out; other qualities do not change the rank, however small.
 
         Parameters
         ----------
@@ -66,27 +71,28 @@ class LEnsemble:
         Raises
         ------
         UserError
-            If S is not symmetric, or L not positive semidefinite, beyond rounding (1e-6 of the
-            largest entry or eigenvalue), if anything is not finite, or a quality is negative.
+            If S is not symmetric or positive semidefinite beyond rounding (1e-6 of the largest
+            entry or eigenvalue), anything is not finite, or a quality is negative.
         """
         similarity = check_similarity(similarity)
         quality = check_quality(quality, len(similarity))
-        with np.errstate(over="ignore", invalid="ignore"):
-            kernel = check_similarity(quality[:, None] * similarity * quality)
-        values, vectors = np.linalg.eigh(kernel)
+        items = np.flatnonzero(quality)
+        if not len(items):
+            return cls(np.empty(0), np.empty((len(quality), 0)))
+        values, vectors = np.linalg.eigh(similarity[np.ix_(items, items)])
         values, vectors = values[::-1], vectors[:, ::-1]
         if values[-1] < -ROUNDING * np.abs(values).max():
             raise not_semidefinite(values[-1])
         noise = len(values) * np.finfo(float).eps * max(values[0], 0)
         keep = values > max(noise, -values[-1])
-        return cls(np.log(values[keep]), vectors[:, keep])
+        return cls._weighted(vectors[:, keep], np.sqrt(values[keep]), quality, items)
 
     @classmethod
     def from_features(cls, features: np.ndarray, quality: np.ndarray | None = None) -> "LEnsemble":
         """Decompose L = diag(q) B B^T diag(q) of low rank without forming it; O(N D^2).
 
         This is the dual form. The singular values of B rather than the eigenvalues of B^T B are
-        computed, so that eigenvalues of L down to 1e-24 of the largest one count at N = 3000.
+        computed, so that eigenvalues of B B^T down to 1e-24 of the largest one count at N = 3000.
 
         Parameters
         ----------
@@ -103,13 +109,34 @@ class LEnsemble:
         features = np.asarray(features, float)
         if features.ndim != 2 or not features.size:
             raise UserError(f"features must be a matrix, have the shape {features.shape}")
-        with np.errstate(over="ignore", invalid="ignore"):
-            features = check_quality(quality, len(features))[:, None] * features
         if not np.isfinite(features).all():
-            raise UserError("features, and their products with qualities, must be finite")
-        vectors, values, _ = np.linalg.svd(features, full_matrices=False)
+            raise UserError("features must be finite")
+        quality = check_quality(quality, len(features))
+        items = np.flatnonzero(quality)
+        if not len(items):
+            return cls(np.empty(0), np.empty((len(quality), 0)))
+        vectors, values, _ = np.linalg.svd(features[items], full_matrices=False)
         keep = values > max(features.shape) * np.finfo(float).eps * values[0]
-        return cls(2 * np.log(values[keep]), vectors[:, keep])
+        return cls._weighted(vectors[:, keep], values[keep], quality, items)
+
+    @classmethod
+    def _weighted(
+        cls, vectors: np.ndarray, values: np.ndarray, quality: np.ndarray, items: np.ndarray
+    ) -> "LEnsemble":
+        """Weigh items whose similarity has these eigenvectors and roots of its eigenvalues."""
+        most = quality.max()
+        weights = quality[items] / most
+        if weights.min() == 1:
+            pass
+        elif weights.min() > GRADED:
+            vectors, values, _ = np.linalg.svd(
+                weights[:, None] * (vectors * values), full_matrices=False
+            )
+        else:
+            vectors, values = _graded(weights[:, None] * (vectors * values))
+        whole = np.zeros((len(quality), len(values)))
+        whole[items] = vectors
+        return cls(2 * (np.log(values) + np.log(most)), whole)
 
     @property
     def rank(self) -> int:
@@ -160,3 +187,18 @@ class LEnsemble:
             items.append(residuals.draw(rng))
             residuals.choose(items[-1])
         return np.array(items, dtype=int)
+
+
+def _graded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Left singular vectors and values, each accurate to many digits whatever the rows' scales.
+
+    One-sided Jacobi rotations (Drmač and Veselić, "New fast and accurate Jacobi SVD algorithm",
+    2008); the usual algorithms lose what is below the machine precision times the largest value.
+    """
+    from scipy.linalg.lapack import dgejsv
+
+    # Scaling of rows and columns allowed for; left vectors; tiny values are not set to 0.
+    values, vectors, _, scales, _, info = dgejsv(matrix, joba=2, jobu=0, jobv=3, jobr=0, jobp=1)
+    if info:
+        raise UserError("the kernel cannot be decomposed; take a smaller range of qualities")
+    return vectors, values * (scales[0] / scales[1])

@@ -42,11 +42,13 @@ def greedy_map(
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
     check_size(len(similarity) if k is None else k, len(similarity), "the number of items")
+    most = float(quality.max()) or 1.0
+    quality = quality / most  # whose square is finite; the scale decides nothing but when to stop
     return maximise(
         similarity.diagonal() * quality**2,
         lambda item: quality * similarity[item] * quality[item],
         len(similarity) if k is None else k,
-        least=1.0 if k is None else 0.0,
+        least=1 / most / most if k is None else 0.0,
     )
 
 

@@ -13,8 +13,9 @@ from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
-#: An accuracy counts as at least this, so that no evaluation is excluded for it.
-LEAST = 1e-3
+#: An accuracy counts as at least this, and its power over that of the best as at least LEAST_POWER,
+#: whose square is not 0 in float64: no evaluation is excluded for them.
+LEAST, LEAST_POWER = 1e-3, 1e-150
 
 
 class Dpp(Ensemble):
@@ -28,7 +29,7 @@ class Dpp(Ensemble):
     ----------
     size
         Members; with ``choice: dpp`` their expected number. Default 25. Fewer if fewer have
-        succeeded, or if L has a lower rank, as with duplicates.
+        succeeded, or if S has a lower rank, as with duplicates.
     choice
         ``map`` (default): greedily, the evaluation that increases the determinant most. ``k-dpp``:
         a random set of this size with probability proportional to the determinant. ``dpp``: the
@@ -105,7 +106,7 @@ class Dpp(Ensemble):
                 similarity = projected(similarity)
             accuracies = np.maximum(1 - pool.errors[ok] / pool.problem.metric.worst, LEAST)
             # The scale of L has no influence.
-            quality = (accuracies / accuracies.max()) ** self.power
+            quality = np.maximum((accuracies / accuracies.max()) ** self.power, LEAST_POWER)
             if self.choice == "map":
                 chosen = greedy_map(similarity, size, quality)
             else:
