@@ -19,7 +19,7 @@ def test_rbf_by_hand():
     assert rbf(a, a, 1e200).tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("sigma", [0, -1, np.nan, np.inf])
+@pytest.mark.parametrize("sigma", [0, -1, np.nan, np.inf, True, None])
 def test_bad_sigma(sigma):
     with pytest.raises(UserError, match=f"sigma of the RBF kernel is {sigma}"):
         rbf(np.ones((1, 1)), np.ones((1, 1)), sigma)

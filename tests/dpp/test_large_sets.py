@@ -108,8 +108,16 @@ def test_limits():
     rng = np.random.default_rng(0)
     assert sorted(swap_features(FEATURES, 7, 0.5, rng).items) == list(range(7))
     assert sorted(sample_strata(STRATA, 7, 0.5, rng)) == list(range(7))
-    for alpha in (-0.1, 1.1, np.nan):
-        with pytest.raises(UserError, match=f"alpha is {alpha}, must be from 0 to 1"):
+    strata = STRATA.tolist()
+    for draw in (
+        lambda rng, strata: sample_strata(strata, 3, 0.5, rng).tolist(),
+        lambda rng, strata: swap_features(FEATURES, 3, 0.5, rng, groups=strata).items.tolist(),
+    ):  # lists are taken, too
+        assert draw(np.random.default_rng(1), strata) == draw(np.random.default_rng(1), STRATA)
+    with pytest.raises(UserError, match="k is True, must be a whole number"):
+        sample_strata(STRATA, True, 0.5, rng)
+    for alpha in (-0.1, 1.1, np.nan, None, True):
+        with pytest.raises(UserError, match=f"alpha is {alpha}, must be a number from 0 to 1"):
             sample_strata(STRATA, 2, alpha, rng)
         with pytest.raises(UserError, match=f"alpha is {alpha}"):
             swap_features(FEATURES, 2, alpha, rng)
@@ -157,4 +165,4 @@ def test_bad_arguments_of_the_chain(changes, message):
 )
 def test_bad_strata(strata, quality, message):
     with pytest.raises(UserError, match=message):
-        sample_strata(np.array(strata), 2, 0.5, np.random.default_rng(0), quality)
+        sample_strata(strata, 2, 0.5, np.random.default_rng(0), quality)

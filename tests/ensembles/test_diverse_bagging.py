@@ -126,6 +126,7 @@ def test_the_manifest_names_what_could_not_be_refitted(tmp_path, evaluated):
         output = tmp_path / "out"
         ensemble_scores.write(*made[:2], settings, 4, output, given | EVALUATOR)
         assert readers.ensemble(output)["failed_refits"] == expected
+        assert readers.ensemble(output)["iterations_with_failed_refits"] == len(expected)
     ensemble_scores.write(*made[:2], {"type": "best"}, 4, output)
     assert "failed_refits" not in readers.ensemble(output)
 
@@ -133,6 +134,7 @@ def test_the_manifest_names_what_could_not_be_refitted(tmp_path, evaluated):
 def test_more_bags_than_rows():
     X, labels = data(9)
     assert len(diverse_bags(X, labels, 9, 0.01, "separate", 0.9, 0)) == 9
+    assert len(diverse_bags(*data(100), 1, 0.29, "uniform", 0.9, 0)[0]) == 29
     for by in ("k-dpp", "separate"):
         message = "ensemble.bags: 10 disjoint bags need as many training rows, and there are 9; "
         with pytest.raises(UserError, match=message):

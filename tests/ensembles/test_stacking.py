@@ -55,6 +55,8 @@ def test_folds_are_those_of_scikit_learn_and_no_row_is_seen_by_its_own_model():
     assert sorted(np.concatenate(rows)) == list(range(57))
     with pytest.raises(UserError, match=r"ensemble.folds: 41 folds need .* the largest has 40"):
         held_out(labels, 41, 0)
+    with pytest.raises(UserError, match="folds: 9 folds need as many training rows; there are 8;"):
+        held_out(np.linspace(0, 1, 8), 9, 0)
 
 
 def test_a_worker_gets_the_other_folds_to_fit_and_no_other_label(tmp_path):
@@ -178,8 +180,10 @@ def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path,
     assert evaluated.count(bad) == 1
     Stacking(size=2, folds=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert evaluated.count(bad) == 1  # a failure is kept, too
-    told = [line for line in capsys.readouterr().err.splitlines() if "crash" in line]
-    assert len(told) == 2 and all("fold-0: crash of {" in line for line in told)
+    lines = capsys.readouterr().err.splitlines()
+    told = [line for line in lines if "crash" in line]
+    assert len(told) == 2 and all("refit 1 of 2: crash of {" in line for line in told)
+    assert any(line.startswith("not refitted: evaluations 2, 4. A stack is") for line in lines)
     assert all(line.endswith('"raises", "sharpness": 1.0}: bad') for line in told)
 
 

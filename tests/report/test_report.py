@@ -238,16 +238,18 @@ def test_ensembles_without_their_refits_are_counted(tmp_path):
     study = made.study(("RS", "DivBO"), ("quake", "wind"), repeats=2)
     made.write(tmp_path, study, errors)
     parts = study["methods"]["RS"]
-    for repeat, failed in ((0, [3]), (1, [])):
+    for repeat, failed, iterations in ((0, [3], 1), (1, [], 2)):
         run = {"dataset": "wind", "search": parts["search"], "repeat": repeat}
         folder = layout.path(tmp_path, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
         manifest = json.loads((folder / "ensemble.json").read_text(encoding="utf-8"))
-        files.write_json(folder / "ensemble.json", {**manifest, "failed_refits": failed})
+        files.write_json(folder / "ensemble.json", {**manifest, "failed_refits": failed,
+            "iterations_with_failed_refits": iterations})  # fmt: skip
     write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
-    assert "Some of these ensembles lack pipelines that could not be refitted" in text
+    assert "Some of these ensembles are not what their method asks for, as pipelines" in text
     data = pd.read_csv(tmp_path / "report/tables/failed-refits.csv")
-    assert data.to_dict("records") == [{"method": "RS", "dataset": "wind", "runs": 2, "failed": 1}]
+    expected = {"method": "RS", "dataset": "wind", "runs": 2, "failed": 1, "ever": 2}
+    assert data.to_dict("records") == [expected]
 
 
 def test_the_reference_without_results_is_replaced_openly(tmp_path):

@@ -96,9 +96,13 @@ class Jobs:
         """Say how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
         split = self.study.split
         seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
-        part = self.study.datasets[dataset].train_rows
-        own = {"train_rows": part.settings} if part else {}
-        return _json({**split.settings, **own, "seed": seed})
+        part = self._train_rows(dataset)
+        return _json({**split.settings, **({"train_rows": part} if part else {}), "seed": seed})
+
+    def _train_rows(self, dataset: str) -> dict[str, Any] | None:
+        """Return which part of a data set's training rows is used; None for all."""
+        part = self.study.datasets[dataset].train_rows or self.study.split.train_rows
+        return part.settings if part else None
 
     def search(self, dataset: str, search: str, repeat: int) -> str:
         """Say what a search does."""
@@ -241,9 +245,9 @@ class Jobs:
         content["datasets"] = list(self.study.datasets)
         content["file"] = self.file
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
-        parts = {n: d.train_rows.settings for n, d in self.study.datasets.items() if d.train_rows}
-        if parts:
-            content["train_rows"] = parts
+        parts = {name: self._train_rows(name) for name in self.study.datasets}
+        if any(parts.values()):
+            content["train_rows"] = {name: part for name, part in parts.items() if part}
         if self.shared:
             content["homes"] = self._homes()
         return _json(content)

@@ -94,28 +94,33 @@ def without_model(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def refits(results: Results) -> pd.DataFrame:
-    """Count the runs whose last ensemble lacks pipelines, because they could not be refitted.
+    """Count the runs whose ensembles lack pipelines, because they could not be refitted.
 
     Returns
     -------
     table
-        Columns ``method``, ``dataset``, ``runs`` (finished ones), ``failed``: such runs; rows only
-        where there are some.
+        Columns ``method``, ``dataset``, ``runs`` (finished ones), ``failed``: runs whose last
+        ensemble is such a one, ``ever``: runs in which that of any iteration is; rows only where
+        there are some.
     """
     keys = ["method", "dataset"]
     runs = results.scores[[*keys, "repeat"]].drop_duplicates()
-    runs = runs.assign(
-        failed=[bool(_unfitted(results, *run)) for run in runs.itertuples(index=False)]
+    found = [_unfitted(results, *run) for run in runs.itertuples(index=False)]
+    runs = runs.assign(failed=[last for last, _ in found], ever=[any_ for _, any_ in found])
+    table = runs.groupby(keys, observed=True).agg(
+        runs=("repeat", "size"), failed=("failed", "sum"), ever=("ever", "sum")
     )
-    table = runs.groupby(keys, observed=True).agg(runs=("repeat", "size"), failed=("failed", "sum"))
-    return table[table["failed"] > 0].reset_index()
+    return table[table["ever"] > 0].reset_index()
 
 
-def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> list[int]:
+def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> tuple[bool, bool]:
+    """Whether the last ensemble of a run lacks refits, and whether that of any iteration does."""
     parts = results.study["methods"][method]
     run = {"dataset": dataset, "search": parts["search"], "repeat": repeat}
     folder = layout.path(results.folder, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
     try:
-        return results.once(readers.ensemble, folder).get("failed_refits", [])
+        manifest = results.once(readers.ensemble, folder)
     except Missing:
-        return []
+        return False, False
+    last = bool(manifest.get("failed_refits"))
+    return last, last or manifest.get("iterations_with_failed_refits", 0) > 0

@@ -44,7 +44,7 @@ def choose(
     -------
     rows
         round(share * n) positions, at least 1, in random order; as many as classes if they are more
-        and ``by`` is ``stratified``.
+        and ``by`` is ``stratified``, which in regression is ``uniform``.
 
     Raises
     ------
@@ -54,9 +54,9 @@ def choose(
     """
     k = max(1, round(settings["share"] * len(labels)))
     rng = np.random.default_rng([*np.atleast_1d(seed).tolist(), k])
-    if settings["by"] == "stratified":
+    if settings["by"] == "stratified" and len(classes):
         rows = rng.permutation(share_of_rows(labels, settings["share"]))
-    elif settings["by"] == "uniform":
+    elif settings["by"] != "k-dpp":
         rows = rng.permutation(len(labels))[:k]
     else:
         rows = _k_dpp(X, labels, classes, settings, k, rng)
@@ -98,7 +98,7 @@ def diverse_bags(
     Returns
     -------
     rows
-        One array a bag, of max(1, floor(share * n)) different rows.
+        One array a bag, of max(1, floor(share * n)) different rows; 0.29 * 100 is 29 here.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def diverse_bags(
         If disjoint bags are more than the rows.
     """
     rng = np.random.default_rng(seed)
-    everything, size = np.arange(len(labels)), max(1, int(share * len(labels)))
+    everything, size = np.arange(len(labels)), max(1, int(share * len(labels) + 1e-9))
     if by in ("k-dpp", "separate") and bags > len(labels):
         raise UserError(
             f"ensemble.bags: {bags} disjoint bags need as many training rows, and there are "
@@ -145,22 +145,28 @@ def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np
     weights = 1 / np.sqrt(sizes) if balanced else None
     if kernel == "cells":
         return sample_strata(_cells(labels, classes, k, balanced, rng), k, alpha, rng)
-    try:
-        if kernel == "labels":
-            return sample_strata(labels, k, alpha, rng, weights)
-        groups = labels if kernel == "product" else None
-        quality = None if weights is None else weights[labels]
-        features = fourier_features(X, rng)
-        if alpha < 1:
-            return swap_features(features, k, alpha, rng, quality, groups).items
-        if groups is not None:  # blocks of columns, one a class
-            own = np.eye(len(classes))[labels]
-            features = (own[:, :, None] * features[:, None]).reshape(len(X), -1)
-        return LEnsemble.from_features(features, quality).sample(rng, k)
-    except UserError as error:  # only with alpha 1: more rows than the rank
+    if kernel == "labels":
+        _check_rank(k, len(classes) if alpha == 1 else k, kernel)
+        return sample_strata(labels, k, alpha, rng, weights)
+    groups = labels if kernel == "product" else None
+    quality = None if weights is None else weights[labels]
+    features = fourier_features(X, rng)
+    if alpha < 1:
+        return swap_features(features, k, alpha, rng, quality, groups).items
+    if groups is not None:  # blocks of columns, one a class
+        own = np.eye(len(classes))[labels]
+        features = (own[:, :, None] * features[:, None]).reshape(len(X), -1)
+    ensemble = LEnsemble.from_features(features, quality)
+    _check_rank(k, ensemble.rank, kernel)
+    return ensemble.sample(rng, k)
+
+
+def _check_rank(k: int, rank: int, kernel: str) -> None:
+    if k > rank:
         raise UserError(
-            f"train_rows.alpha: with 1 and kernel '{kernel}', {error}; take a lower alpha or share"
-        ) from None
+            f"train_rows.alpha: 1 with kernel '{kernel}' can draw {rank} of these rows, and share "
+            f"asks for {k}; lower alpha or share"
+        )
 
 
 def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) -> np.ndarray:

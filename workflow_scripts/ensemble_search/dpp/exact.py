@@ -20,7 +20,6 @@ from ensemble_search.dpp.kernels import (
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
-
 #: Qualities below this part of the largest one need singular values with relative accuracy.
 GRADED = 1e-3
 

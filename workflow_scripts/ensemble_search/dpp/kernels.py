@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -37,8 +37,8 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     """
     from scipy.spatial.distance import cdist
 
-    if not 0 < sigma < np.inf:
-        raise UserError(f"sigma of the RBF kernel is {sigma}, must be positive")
+    if not (is_number(sigma) and 0 < sigma < np.inf):
+        raise UserError(f"sigma of the RBF kernel is {sigma!r}, must be a positive number")
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise UserError(f"feature vectors have the shapes {a.shape} and {b.shape}")
@@ -97,10 +97,15 @@ def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
 
 def check_size(k: int, most: int, what: str) -> None:
     """Check that a set of k items can be drawn from ``most``, described by ``what``."""
-    if not isinstance(k, Integral):
+    if not isinstance(k, Integral) or isinstance(k, bool):
         raise UserError(f"k is {k!r}, must be a whole number")
     if not 1 <= k <= most:
         raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number; truth values are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def not_semidefinite(value: float) -> UserError:

@@ -80,7 +80,7 @@ def swap_features(
     if not quality.all():
         raise UserError("qualities must be positive")
     groups = np.zeros(len(features), dtype=int) if groups is None else groups
-    check_strata(groups, len(features), "groups")
+    groups = check_strata(groups, len(features), "groups")
     factor = alpha / (1 - alpha)
     items = rng.permutation(possible)
     members, outside = items[:k].copy(), items[k:].copy()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensemble_search.dpp.kernels import check_quality, check_size
+from ensemble_search.dpp.kernels import check_quality, check_size, is_number
 from ensemble_search.runtime.errors import UserError
 
 
@@ -47,7 +47,7 @@ def sample_strata(
         quality is not positive, or strata are not as above.
     """
     check_alpha(alpha)
-    check_strata(strata, len(strata), "strata")
+    strata = check_strata(strata, len(strata), "strata")
     sizes = np.bincount(strata)
     if not sizes.all():
         raise UserError(f"strata must be without gaps; none is {sizes.argmin()}")
@@ -65,16 +65,17 @@ def sample_strata(
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise UserError unless alpha is from 0 to 1."""
-    if not 0 <= alpha <= 1:
-        raise UserError(f"alpha is {alpha}, must be from 0 to 1")
+    """Raise UserError unless alpha is a number from 0 to 1."""
+    if not (is_number(alpha) and 0 <= alpha <= 1):
+        raise UserError(f"alpha is {alpha!r}, must be a number from 0 to 1")
 
 
-def check_strata(strata: np.ndarray, n_items: int, what: str) -> None:
-    """Raise UserError unless ``strata``, called ``what``, are integers from 0 on, (n_items,)."""
+def check_strata(strata: np.ndarray, n_items: int, what: str) -> np.ndarray:
+    """Return ``strata``, called ``what``; UserError unless they are integers from 0, (n_items,)."""
     strata = np.asarray(strata)
     if strata.shape != (n_items,) or strata.dtype.kind not in "iu" or strata.min(initial=0) < 0:
         raise UserError(f"{what} must be {n_items} integers from 0 on")
+    return strata
 
 
 def _draw_counts(

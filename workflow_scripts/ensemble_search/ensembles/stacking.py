@@ -92,11 +92,13 @@ def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     """
     from sklearn.model_selection import StratifiedKFold
 
+    classes = labels.dtype.kind == "i"
+    need, there = ("a class with ", "the largest has") if classes else ("", "there are")
     labels = strata(labels)
     if (largest := np.bincount(labels).max()) < folds:
         raise UserError(
-            f"ensemble.folds: {folds} folds need a class with as many training rows; "
-            f"the largest has {largest}"
+            f"ensemble.folds: {folds} folds need {need}as many training rows; "
+            f"{there} {largest}; lower folds"
         )
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():

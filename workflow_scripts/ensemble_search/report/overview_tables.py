@@ -163,9 +163,9 @@ def cause_table(observations: pd.DataFrame) -> Table:
 
 
 def refit_table(refits: pd.DataFrame) -> Table:
-    """Runs whose last ensemble lacks refits: methods and data sets."""
+    """Runs whose ensembles lack refits: methods and data sets."""
     rows = [cells(*row) for row in refits.itertuples(index=False)]
-    columns = ["method", "data set", "finished runs", "with a failed refit"]
+    columns = ["method", "data set", "finished runs", "last ensemble", "any iteration"]
     return Table("failed-refits", "Ensembles with failed refits", columns, rows, refits)
 
 

@@ -161,6 +161,7 @@ class Ensemble(Stored):
     # Older versions of the project did not write these.
     diversity: Diversity | None = None
     failed_refits: list[Count] = Field(default_factory=list)
+    iterations_with_failed_refits: int = Field(0, ge=0)
 
 
 class AutoGluon(Stored):

@@ -79,7 +79,14 @@ class Refitting:
         def refit(indices: Sequence[int], held: Sequence[np.ndarray]) -> list[Refit | None]:
             wanted = {_key(configurations[i]): configurations[i] for i in indices}
             fitted = self.fit(wanted, inputs, held)
-            return [fitted[_key(configurations[i])] for i in indices]
+            found = [fitted[_key(configurations[i])] for i in indices]
+            if failed := [str(i + 1) for i, own in zip(indices, found, strict=True) if own is None]:
+                print(
+                    f"not refitted: evaluations {', '.join(failed)}. A stack is without them; in "
+                    "the place of bags, there is the pipeline itself",
+                    file=sys.stderr,
+                )
+            return found
 
         return replace(pool, refit=refit, train_inputs=inputs.X_train, train_labels=inputs.y_train)
 
@@ -111,13 +118,14 @@ class Refitting:
             left = {k: wanted[k] for k, records in found.items() if len(records) == number}
             fold = fold_inputs(inputs, held)
             labels = inputs.y_train[held]
-            records = self._fit_fold(f"fold-{number}", fold, labels, left, guard.check)
+            title = f"refit {number + 1} of {len(rows)}"
+            records = self._fit_fold(number, title, fold, labels, left, guard.check)
             for key, record in records.items():
                 if record.status == OK:
                     found[key].append(record)
                 else:
                     reason = record.message or record.error_type
-                    print(f"fold-{number}: {record.status} of {key}: {reason}", file=sys.stderr)
+                    print(f"{title}: {record.status} of {key}: {reason}", file=sys.stderr)
         return {
             key: _merged(records, rows, inputs) if len(records) == len(rows) else None
             for key, records in found.items()
@@ -125,7 +133,8 @@ class Refitting:
 
     def _fit_fold(
         self,
-        name: str,
+        number: int,
+        title: str,
         inputs: Inputs,
         labels: np.ndarray,
         wanted: Mapping[str, dict[str, Any]],
@@ -139,13 +148,13 @@ class Refitting:
             plugins.load("spaces", self.space).libraries,
         )
         identity = {**conditions, "code": code_version(*self.modules)}
-        folder = self.folder / f"{name}-{fingerprint.short(identity)}"
+        folder = self.folder / f"fold-{number}-{fingerprint.short(identity)}"
         columns = PROBLEMS[inputs.task].columns(inputs.n_outputs)
         shapes = (len(inputs.X_validation), columns), (len(inputs.X_test), columns)
         with Journal(folder, identity, shapes, locks.WAIT in os.environ) as journal:
             known = {_key(record.configuration) for record in journal.records}
             if missing := [values for key, values in wanted.items() if key not in known]:
-                print(f"{name}: {len(missing)} of {len(wanted)} pipelines to fit", file=sys.stderr)
+                print(f"{title}: {len(missing)} of {len(wanted)} pipelines to fit", file=sys.stderr)
                 for record in self._evaluated(missing, inputs, labels, folder / "inputs.npz"):
                     check()
                     journal.append(record)

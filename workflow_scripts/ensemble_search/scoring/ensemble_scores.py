@@ -269,4 +269,8 @@ def write(
     }
     if ensemble.refits and built and built[-1]:
         manifest["failed_refits"] = (ensemble.unfitted(built[-1], pool) + 1).tolist()
+        manifest["iterations_with_failed_refits"] = sum(
+            members is not None and ensemble.unfitted(members, pool.first(n)).size > 0
+            for n, members in enumerate(built, start=1)
+        )
     write_json(output / "ensemble.json", manifest)

@@ -21,7 +21,7 @@ WHAT = {
         "Diversity (Eq. 3 of the paper, on the validation rows) of the learner that is suggested "
         "at an iteration from the most similar member of the ensemble that was built at the "
         "iteration before; mean over repeats, without evaluations that failed. Near 0: the search "
-        "repeats what its ensemble has.",
+        "repeats what its ensemble has. Of bags, the member is the pipeline that was refitted.",
         "minimum diversity",
     ),
     "average": (
