@@ -33,10 +33,12 @@ def build(results: Results, publish) -> list[Section] | str:
     loss = seen.losses
     text = (
         "Data sets of one source, each with a part of its training rows, are the points of a "
-        f"curve; validation and test rows are the same for all. The final test {loss.title} is the "
-        "mean over repeats, shaded by its standard error. The dotted line is for all training "
-        "rows. Random search draws the same configurations for all parts, so only the rows differ."
+        f"curve; test rows are the same for all. The final test {loss.title} is the mean over "
+        "repeats, shaded by its standard error. Random search draws the same configurations for "
+        "all parts, so only the rows differ."
     )
+    if ALL in set(found["chosen"]):
+        text += " The dotted line is for all training rows."
     return [
         Section("Test loss over training rows", [text, _panels(found, loss, publish)]),
         Section("At the same number of rows", [_table(found, loss)]),
