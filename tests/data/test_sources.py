@@ -334,7 +334,7 @@ TYPES = {
     "codes of bytes": (pa.array([b"a", b"b"] * 3).dictionary_encode(), None, None),
     "uuid": (pa.array([b"a" * 16] * 6, pa.uuid()), None, None),
     "json": (pa.array(["1", "2"] * 3, pa.json_()), None, None),
-    "decimal": (pa.array([decimal.Decimal(1), decimal.Decimal(2)] * 3), "used", None),
+    "decimal": (pa.array([decimal.Decimal(1), decimal.Decimal(2)] * 3), "used", "used"),
     "date32": (pa.array(DAYS), "used", None),
     "date64": (pa.array(DAYS, pa.date64()), "used", None),
     "timestamp": (pa.array(DAYS).cast(pa.timestamp("us")), "used", None),
@@ -359,7 +359,7 @@ def test_types_of_parquet_columns(tmp_path, name):
     path = str(tmp_path / "a.parquet")
     for table, use, message in (
         ({"x": x, "f\x1b": values, "y": y}, feature, r"column 'f\\x1b' of '.*' holds .*; only num"),
-        ({"x": x, "y": values}, target, r"^target: column 'y' of '.*' holds .*; classes must be"),
+        ({"x": x, "y": values}, target, r"^target: column 'y' of '.*' holds .*; a target must be"),
     ):
         pq.write_table(pa.table(table), path)
         if use:

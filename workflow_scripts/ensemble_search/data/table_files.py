@@ -138,7 +138,7 @@ def parquet_header(path: Path, target: str) -> list[str]:
         if column.name == target and (kind := _no_label(column)):
             raise UserError(
                 f"target: column '{target}' of '{path}' holds {kind}; "
-                "classes must be text, whole numbers or booleans: convert it"
+                "a target must be text, numbers or booleans: convert it"
             )
         if kind := _no_feature(column):
             raise UserError(
@@ -171,7 +171,7 @@ def _no_label(column: "pa.Field") -> str | None:
     if _extension(column) in ("pandas.period", "pandas.interval"):
         return _extension(column)
     # A date of any type is a point in time: as a class it is treated as a mistake.
-    if types.is_temporal(values) or types.is_decimal(values):
+    if types.is_temporal(values):
         return str(values)
     return "no values" if types.is_null(values) else _no_feature(column)
 
@@ -204,6 +204,7 @@ def _extension(column: "pa.Field") -> str:
 
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
     """Read a Parquet file; its ``attrs`` name the columns of an index that pandas stored."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     names = parquet_header(path, target)
@@ -218,6 +219,8 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 raise Unreadable(f"column '{column}' is damaged: {error}") from None
         # Their names are text, whatever their type in pandas.
         frame = table.to_pandas(ignore_metadata=True)
+        if pa.types.is_decimal(_values(table.schema.field(target))):
+            frame[target] = frame[target].astype(float)
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
         return frame
 
