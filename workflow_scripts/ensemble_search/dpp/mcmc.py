@@ -65,7 +65,7 @@ def default_steps(k: int) -> int:
 def check_steps(steps: int | None, k: int) -> int:
     """Return the number of steps, by default :func:`default_steps`; UserError if negative."""
     steps = default_steps(k) if steps is None else steps
-    if not isinstance(steps, Integral) or steps < 0:
+    if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < 0:
         raise UserError(f"steps is {steps!r}, must be a whole number from 0 on")
     return int(steps)
 
