@@ -49,7 +49,7 @@ def export(pipeline: FittedPipeline, n_features: int, n_classes: int | None) -> 
     from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
     from sklearn.pipeline import Pipeline
 
-    from ensemble_search.delivery import onnx_parts
+    from ensemble_search.delivery.onnx_parts import graph, learners, transformers
 
     learner = pipeline.learner_
     if n_classes and list(learner.classes_) != list(range(n_classes)):
@@ -57,10 +57,10 @@ def export(pipeline: FittedPipeline, n_features: int, n_classes: int | None) -> 
     width, parts = n_features, []
     try:
         for _, transformer in pipeline.transformers_:
-            parts.append(onnx_parts.transformer(transformer, width))
+            parts.append(transformers.transformer(transformer, width))
             width = transformer.transform(np.zeros((1, width))).shape[1]
-        parts.append(onnx_parts.learner(learner, width))
-        plain = isinstance(parts[-1], onnx_parts.Part)
+        parts.append(learners.learner(learner, width))
+        plain = isinstance(parts[-1], graph.Part)
         model = to_onnx(
             Pipeline([(f"step{i}", part) for i, part in enumerate(parts)]),
             initial_types=[(INPUT, DoubleTensorType([None, n_features]))],

@@ -1,0 +1,119 @@
+"""Pieces of a graph in ONNX, and arithmetic with its nodes; rows of an input X are samples."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from skl2onnx import update_registered_converter
+from skl2onnx.algebra import onnx_ops as op
+from skl2onnx.common.data_types import DoubleTensorType
+from sklearn.base import BaseEstimator, TransformerMixin
+
+#: Version of ONNX's operators that the parts are written in, and its codes of types.
+VERSION, FLOAT, INTEGER, BOOL, DOUBLE = 18, 1, 7, 9, 11
+
+
+class Part(TransformerMixin, BaseEstimator):
+    """A piece of a graph in the place of a transformer or a learner.
+
+    Parameters
+    ----------
+    graph
+        Maps the input, of shape (n_samples, p), to the output; both are nodes.
+    width
+        Columns of the output.
+    """
+
+    def __init__(self, graph: Callable[[Any], Any], width: int):
+        self.graph = graph
+        self.width = width
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def _shape(operator: Any) -> None:
+    operator.outputs[0].type = DoubleTensorType([None, operator.raw_operator.width])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    made = operator.raw_operator.graph(operator.inputs[0])
+    last = op.OnnxIdentity(made, op_version=VERSION, output_names=operator.outputs[:1])
+    last.add_to(scope, container)
+
+
+update_registered_converter(Part, "EnsembleSearchPart", _shape, _convert)
+
+
+def apply(name: str, *inputs: Any, **attributes: Any) -> Any:
+    """Make the node of an operator of ONNX, such as ``Add``; inputs are nodes or arrays."""
+    return getattr(op, f"Onnx{name}")(*inputs, op_version=VERSION, **attributes)
+
+
+def affine(X: Any, matrix: np.ndarray, offset: Any = 0.0) -> Any:
+    """X @ matrix + offset."""
+    return apply("Add", apply("MatMul", X, np.asarray(matrix, float)), np.asarray(offset, float))
+
+
+def times(X: Any, factor: Any) -> Any:
+    """X * factor."""
+    return apply("Mul", X, np.asarray(factor, float))
+
+
+def take(X: Any, columns: np.ndarray) -> Any:
+    """Columns of X."""
+    return apply("Gather", X, np.asarray(columns, np.int64), axis=1)
+
+
+def squared_distances(X: Any, rows: np.ndarray) -> Any:
+    """Squared Euclidean distances of rows of X to other rows."""
+    own = apply("ReduceSumSquare", X, np.array([1], np.int64), keepdims=1)
+    products = affine(X, -2 * rows.T, (rows**2).sum(axis=1))
+    return apply("Max", apply("Add", products, own), np.array([0.0]))
+
+
+def kernel_values(
+    X: Any, rows: np.ndarray, name: str, gamma: float, degree: int, coef0: float
+) -> Any:
+    """Values of a kernel between rows of X and other rows."""
+    if name == "rbf":
+        return apply("Exp", times(squared_distances(X, rows), -gamma))
+    if name == "cosine":
+        length = apply("Sqrt", apply("ReduceSumSquare", X, np.array([1], np.int64), keepdims=1))
+        none = apply("Equal", length, np.array([0.0]))
+        unit = apply("Div", X, apply("Where", none, np.array([1.0]), length))
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return affine(unit, (rows / np.where(lengths == 0, 1, lengths)).T)
+    if name == "chi2":
+        return apply("Exp", times(_chi_squares(X, rows), -gamma))
+    products = affine(X, gamma * rows.T, coef0)
+    if name == "poly":
+        return apply("Pow", products, np.array([float(degree)]))
+    if name == "sigmoid":
+        return apply("Tanh", products)
+    raise ValueError(f"there is no conversion of the kernel {name}")
+
+
+def _chi_squares(X: Any, rows: np.ndarray) -> Any:
+    """Sums of (x - y)^2 / (x + y) over columns, one at a time: all at once would need much room."""
+    terms = []
+    for column in range(rows.shape[1]):
+        own, other = take(X, [column]), rows[:, column]
+        both = apply("Add", own, other)
+        none = apply("Equal", both, np.array([0.0]))
+        gap = apply("Sub", own, other)
+        safe = apply("Where", none, np.array([1.0]), both)
+        terms.append(apply("Div", apply("Mul", gap, gap), safe))
+    return apply("Sum", *terms)
+
+
+def as_probabilities(scores: Any, n_classes: int) -> Any:
+    """Logistic function of one column of scores, softmax of more."""
+    if n_classes > 2:
+        return apply("Softmax", scores, axis=1)
+    return both_classes(apply("Sigmoid", scores))
+
+
+def both_classes(positive: Any) -> Any:
+    """Probabilities of two classes from those of the second."""
+    return apply("Concat", apply("Sub", np.array([1.0]), positive), positive, axis=1)
