@@ -1,6 +1,7 @@
 """BOASF: shares, bounds and probabilities by hand, the filter's draws, and searches as a whole."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,35 @@ def test_the_rewards_of_all_rounds_count():
     second = [0.25] * 4 + [0.27] * 4
     past = evaluated("aaabbbccaaaabbbb", first + second)
     assert turn(optimizer, past) == (3, "b", {"b": 8})  # 0.2186 against 0.23
+
+
+def test_turns_by_seconds_by_hand():
+    """24 s in 3 rounds: 8/3 s an arm at first, and two evaluations in any case."""
+    optimizer = AdaptiveSuccessiveFiltering(seconds=24.0, initial=2)
+    arms = "aabbbcc"
+    costs = [1.0, 2.0, 0.5, 0.5, 2.0, 4.0, 1.0]  # 3 s, 3 s, 5 s
+
+    def past(extra="", more=(), error=0.25):
+        whole = evaluated(arms + extra, [error] * (7 + len(extra)))
+        timed = zip(whole.observations, [*costs, *more], strict=True)
+        return replace(whole, observations=tuple(replace(o, seconds=s) for o, s in timed))
+
+    for n in range(7):
+        begun = past()
+        begun = replace(begun, observations=begun.observations[:n])
+        assert turn(optimizer, begun) == (1, arms[n], dict.fromkeys("abc", pytest.approx(8 / 3)))
+    # Equal arms all survive, and divide half of the 13 s that are left.
+    assert turn(optimizer, past()) == (2, "a", dict.fromkeys("abc", pytest.approx(13 / 6)))
+    assert turn(optimizer, past("a", [2.0]))[:2] == (2, "a")
+    assert turn(optimizer, past("a", [2.2]))[:2] == (2, "b")
+    # 9 s are left for the last round, or nothing: then a third of the 24 s, as in later rounds.
+    assert turn(optimizer, past("abc", [2.2, 2.2, 2.6])) == (3, "a", dict.fromkeys("abc", 2.0))
+    late = dict.fromkeys("abc", pytest.approx(8 / 3))
+    assert turn(optimizer, past("abc", [2.2, 2.2, 50.0])) == (3, "a", late)
+    assert turn(optimizer, past("abcabc", [2.2, 2.2, 2.6, 3, 3, 3])) == (4, "a", late)
+    assert optimizer.needs_results(0)
+    suggestion = optimizer.suggest(past("a", [2.2]), np.random.default_rng(0))
+    assert (suggestion.configuration["algorithm"], suggestion.why["arm"]) == ("b", "b")
 
 
 def test_the_filter_has_the_probabilities_of_the_bounds():
@@ -240,12 +270,13 @@ def made_study(
         (99, "divbo", {"temperature": 0.0}, "temperature: "),
         (99, "divbo", {"design": "k-dpp"}, "design: must be random"),
         (99, "divbo", {"algorithm": "knn"}, "algorithm: must be left out"),
-        (None, "divbo", {}, "budget: must be written out"),
+        (99, "divbo", {"budget": 99, "seconds": 9.0}, " takes 'budget' or 'seconds', not both"),
+        (99, "divbo", {"seconds": 0.0}, "seconds: "),
     ],
 )
 def test_mistakes_are_found_when_the_study_is_read(evaluations, space, settings, message):
-    amount = {"evaluations": evaluations} if evaluations else {"seconds": 9.0}
-    with pytest.raises(UserError, match=rf"^study: searches\.s\.{message}") as error:
+    amount = {"evaluations": evaluations}
+    with pytest.raises(UserError, match=rf"^study: searches\.s(\.|:){message}") as error:
         made_study(amount, space, **settings)
     assert "\n" not in str(error.value)
 
@@ -261,6 +292,8 @@ def test_arms_are_those_of_the_task():
 def test_the_budget_comes_from_the_study():
     assert made_study({"evaluations": 66}).searches["s"]["budget"] == 66
     assert made_study({"seconds": 9.0}, budget=70).searches["s"]["budget"] == 70
+    divided = made_study({"seconds": 9.0}).searches["s"]
+    assert (divided["budget"], divided["seconds"]) == (None, 9.0)
     assert made_study({"evaluations": 24}, "svm", arms={"pieces": 2}).searches["s"]["budget"] == 24
     past = History(ToySpace(), LABELS)
     with pytest.raises(UserError, match="setting 'budget'"):

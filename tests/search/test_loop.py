@@ -267,11 +267,17 @@ def test_an_optimizer_that_plans_nothing_is_named(tmp_path):
     assert asked.calls == len(journal.records) == 2
 
 
-def test_fidelity_is_asked_for_and_stored(tmp_path):
+def test_fidelity_is_asked_for_and_stored_and_seconds_are_told(tmp_path):
+    told = []
+
     class Half(RandomSearch):
         def suggest(self, history, rng):
             assert all(o.fidelity == 0.5 for o in history.observations)
+            told.append([o.seconds for o in history.observations])
             return replace(super().suggest(history, rng), fidelity=0.5)
+
+        def needs_results(self, evaluations):
+            return True
 
     asked = []
 
@@ -288,6 +294,8 @@ def test_fidelity_is_asked_for_and_stored(tmp_path):
                 budget=Budget(evaluations=budget), seed=(0, 0),
             )  # fmt: skip
     assert asked == [r.fidelity for r in records] == [0.5] * 4
+    # The second run is told what the first one has stored; its own clock begins again.
+    assert told[-1] == [r.fit_seconds for r in records[:3]] == [1.0, 2.0, 1.0]
 
 
 @pytest.mark.parametrize("share", [0.0, -0.5, 1.5, float("nan")])

@@ -36,6 +36,9 @@ class Observation:
         classification probabilities, one column per class; None unless the status is ``ok``.
     fidelity
         Share of the training rows it was fitted on, in (0, 1].
+    seconds
+        What fitting and predicting took, by the clock; 0 while the result is not known. It differs
+        from run to run, and so does every suggestion that depends on it.
     """
 
     configuration: Configuration
@@ -43,6 +46,7 @@ class Observation:
     error: float
     prediction: np.ndarray | None
     fidelity: float = 1.0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,12 +172,12 @@ class Optimizer(BaseModel, ABC):
         """The smallest budget that makes sense, such as the size of the initial design."""
         return 1
 
-    def planned(self, evaluations: int | None) -> "Optimizer":
-        """Return this optimizer for a study's budget of evaluations (None: it is in seconds).
+    def planned(self, evaluations: int | None, seconds: float | None = None) -> "Optimizer":
+        """Return this optimizer for a study's budget, in evaluations or in seconds.
 
         Called when a study is read. An optimizer whose suggestions depend on the budget stores it
-        in a setting, and refuses None with a :class:`UserError` that begins with the setting's
-        name.
+        in a setting, and refuses what it cannot use, None, with a :class:`UserError` that begins
+        with the setting's name.
         """
         return self
 

@@ -1,11 +1,11 @@
 """Bayesian optimization via adaptive successive filtering (Zhu, Yan, Gao et al., 2020)."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain, islice, pairwise, repeat
+from itertools import accumulate, chain, count, islice, pairwise, repeat
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from ensemble_search.optimizers._model_based import per_algorithm
 from ensemble_search.optimizers._model_based.acquisition import settled
@@ -31,6 +31,10 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
 
     A share is spent by the TPE of the arm, which sees what the arm has evaluated in all rounds. The
     other settings are those of every TPE. Random numbers of the filter are seeded by the errors.
+
+    Shares are of evaluations, or of seconds, as in the paper. An arm then goes on until its
+    evaluations of the round have taken its share, with two at least in the first round. What the
+    last one takes beyond it is taken from the rounds that follow, all alike.
     """
 
     initial: int = Field(10, ge=1, description="Random evaluations of an arm, before its model.")
@@ -50,6 +54,17 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     budget: int | None = Field(
         None, ge=1, description="Evaluations in all rounds (default: the study's budget)."
     )
+    seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Instead of budget: seconds of fitting in all rounds (default: the study's).",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "AdaptiveSuccessiveFiltering":
+        if self.budget is not None and self.seconds is not None:
+            raise ValueError("takes 'budget' or 'seconds', not both; remove one")
+        return self
 
     @field_validator("arms", mode="wrap")
     @classmethod
@@ -59,9 +74,13 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             return check(arms)
         raise ValueError("must be 'algorithm', or {pieces: k} with an integer k from 2 to 10")
 
-    def planned(self, evaluations: int | None) -> "AdaptiveSuccessiveFiltering":
-        """Set ``budget`` to the study's if it is null."""
-        return per_algorithm.with_budget(self, evaluations)
+    def planned(
+        self, evaluations: int | None, seconds: float | None = None
+    ) -> "AdaptiveSuccessiveFiltering":
+        """Set ``budget`` or ``seconds`` to the study's if both are null."""
+        if self.budget is not None or self.seconds is not None:
+            return self
+        return self.model_copy(update={"budget": evaluations, "seconds": seconds})
 
     def check_space(self, space: Space) -> None:
         """Refuse designs, spaces without the arms, and budgets too small for them."""
@@ -95,27 +114,40 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         return _pieces.cut(space, self.arms["pieces"])
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of every round, without end: after the last one, more of its size come."""
-        if self.budget is None:
-            raise UserError("boasf needs the setting 'budget', the evaluations in all")
+        """Begin and end of every round, without end: after the last one, more of its size come.
+
+        Only with a budget of evaluations.
+        """
         self._check_budget(1)
         sizes = allocate(np.ones(self.rounds), self.budget).tolist()
         ends = accumulate(chain(sizes, repeat(sizes[-1])), initial=0)
         return pairwise(ends)
 
     def needs_results(self, evaluations: int) -> bool:
-        """Whether the first arm's random evaluations, or the first round, are over."""
+        """Whether the first arm's random evaluations, or the first round, are over.
+
+        With shares of seconds always: how long evaluations have taken decides whose turn it is.
+        """
+        if self.seconds is not None:
+            return True
         return evaluations >= min(self.initial, next(self.spans())[1])
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Plan as TPE does, at most to the end of the round."""
+        """Plan as TPE does, at most to the end of the round, where that is known."""
+        if self.seconds is not None:
+            yield from super().plan(history, generators)
+            return
         end = next(end for _, end in self.spans() if end > len(history))
         yield from islice(super().plan(history, generators), end - len(history))
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest what the TPE of the arm whose turn it is would evaluate next."""
+        if self.budget is None and self.seconds is None:
+            raise UserError(
+                "boasf needs the setting 'budget', the evaluations in all, or 'seconds'"
+            )
         parts = self.parts(history.space)
         self._check_budget(len(parts))
         number, arm, shares = self.turn(history, list(parts.values()))
@@ -132,7 +164,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             suggestion = Suggestion(random_new(history, rng), {"origin": "fallback"})
         return Suggestion(suggestion.configuration, {**suggestion.why, **why})
 
-    def turn(self, history: History, parts: Sequence[Space]) -> tuple[int, int, dict[int, int]]:
+    def turn(self, history: History, parts: Sequence[Space]) -> tuple[int, int, dict[int, float]]:
         """Replay the rounds.
 
         Parameters
@@ -147,7 +179,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         arm
             The index of the arm whose turn it is.
         shares
-            Evaluations of the round, by the index of the surviving arm, in order.
+            Evaluations or seconds of the round, by the index of the surviving arm, in order.
         """
         points = history.space.points([o.configuration for o in history.observations])
         worst = history.problem.metric.worst
@@ -155,19 +187,45 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         errors[history.ok] = [min(history.observations[i].error, worst) for i in history.ok]
         ok = np.isin(np.arange(len(history)), history.ok)
         owned = [part.holds(points) & ok for part in parts]
+        costs = [1.0 if self.seconds is None else o.seconds for o in history.observations]
         surviving, weights = np.arange(len(parts)), np.ones(len(parts))
-        for number, (begin, end) in enumerate(self.spans(), start=1):
-            shares = allocate(weights, end - begin)
-            if len(history) < end:
-                spent = np.cumsum(shares)
-                arm = surviving[np.searchsorted(spent, len(history) - begin, side="right")]
+        end = 0
+        for number in count(1):
+            shares = self.shares(weights, number, sum(costs[:end]))
+            least = LEAST if number == 1 and self.seconds is not None else 0
+            place, end = spend(costs, end, shares, least)
+            if place is not None:
                 found = dict(zip(surviving.tolist(), shares.tolist(), strict=True))
-                return number, int(arm), found
+                return number, int(surviving[place]), found
             rewards = 1 - errors[:end] / worst
             bounds = settled([self.bound(rewards[owned[arm][:end]]) for arm in surviving])
             kept = drawn(errors[:end], len(bounds)) < survival(bounds)
             surviving, weights = surviving[kept], softmax(bounds[kept] / self.temperature)
         raise AssertionError("rounds have no end")
+
+    def shares(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
+        """Divide a round between its arms.
+
+        Parameters
+        ----------
+        weights
+            Of the arms, of shape (n,).
+        number
+            Of the round, from 1.
+        spent
+            Seconds that the rounds before took.
+
+        Returns
+        -------
+        shares
+            Evaluations (int) or seconds, of shape (n,).
+        """
+        if self.seconds is None:
+            begin, end = next(islice(self.spans(), number - 1, None))
+            return allocate(weights, end - begin)
+        rounds, left = self.rounds - number + 1, self.seconds - spent
+        whole = left / rounds if rounds > 0 and left > 0 else self.seconds / self.rounds
+        return weights / weights.sum() * whole
 
     def bound(self, rewards: np.ndarray) -> float:
         """Return the upper bound of an arm with these rewards; -inf if there is none."""
@@ -175,6 +233,36 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             return -np.inf
         divisor = np.sqrt(len(rewards)) if self.bonus == "sqrt" else np.log2(len(rewards) + 2)
         return float(rewards.mean() + self.exploration * rewards.std() / divisor)
+
+
+def spend(
+    costs: Sequence[float], begin: int, shares: np.ndarray, least: int
+) -> tuple[int | None, int]:
+    """Let arms spend their shares of a round in turn.
+
+    Parameters
+    ----------
+    costs
+        Of all evaluations so far, of which those from ``begin`` on belong to the round.
+    shares
+        What each arm may spend. The evaluation that reaches it is its last one.
+    least
+        Evaluations that an arm makes in any case.
+
+    Returns
+    -------
+    place
+        Of the arm whose turn it is; None if all have spent their shares.
+    end
+        Number of evaluations before the next round, or of all so far.
+    """
+    for place, share in enumerate(shares.tolist()):
+        used, made = 0.0, 0
+        while used < share or made < least:
+            if begin == len(costs):
+                return place, begin
+            used, made, begin = used + costs[begin], made + 1, begin + 1
+    return None, begin
 
 
 def allocate(weights: np.ndarray, total: int) -> np.ndarray:

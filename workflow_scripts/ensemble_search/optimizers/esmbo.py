@@ -30,7 +30,9 @@ class EnsembleSequentialOptimization(BayesianOptimization):
         1.0, gt=0, le=1, description="Size of a bootstrap over the number of validation rows."
     )
 
-    def planned(self, evaluations: int | None) -> "EnsembleSequentialOptimization":
+    def planned(
+        self, evaluations: int | None, seconds: float | None = None
+    ) -> "EnsembleSequentialOptimization":
         """See :meth:`Optimizer.planned`."""
         return self.model_copy(
             update={"bootstraps": self.bootstraps or _bootstraps.number(evaluations)}

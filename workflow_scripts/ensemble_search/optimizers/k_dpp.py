@@ -49,7 +49,9 @@ class DeterminantalDesign(Optimizer):
             return steps
         raise ValueError("must be an integer from 0 to 10^8, 'paper' or null")
 
-    def planned(self, evaluations: int | None) -> "DeterminantalDesign":
+    def planned(
+        self, evaluations: int | None, seconds: float | None = None
+    ) -> "DeterminantalDesign":
         """Set ``batch`` to the study's budget if it is null."""
         if self.batch is not None:
             return self

@@ -30,7 +30,7 @@ class RisingBandit(per_algorithm.ArmwiseBO):
         description="Evaluations in all, for the pulls left (default: the study's budget).",
     )
 
-    def planned(self, evaluations: int | None) -> "RisingBandit":
+    def planned(self, evaluations: int | None, seconds: float | None = None) -> "RisingBandit":
         """Set ``budget`` to the study's if it is null."""
         return per_algorithm.with_budget(self, evaluations)
 

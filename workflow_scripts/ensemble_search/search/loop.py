@@ -89,8 +89,9 @@ def run(
     def observed(record: Record) -> Observation:
         configuration = space.configuration(record.configuration)
         return observation(
-            configuration, record.status, record.error, record.validation, problem, record.fidelity
-        )
+            configuration, record.status, record.error, record.validation, problem, record.fidelity,
+            record.fit_seconds,
+        )  # fmt: skip
 
     def plan(known: int) -> Iterator[Suggestion]:
         history = History(space, labels, observations[:known], problem)

@@ -27,13 +27,14 @@ def observation(
     validation: np.ndarray | None,
     problem: Problem = CLASSIFICATION,
     fidelity: float = 1.0,
+    seconds: float = 0.0,
 ) -> Observation:
     """Make the observation of an evaluation from its stored predictions ``validation``.
 
     The observation has a read-only copy of them.
     """
     if status != OK:
-        return Observation(configuration, status, float("nan"), None, fidelity)
+        return Observation(configuration, status, float("nan"), None, fidelity, seconds)
     prediction = problem.expand(validation).copy()
     prediction.flags.writeable = False
-    return Observation(configuration, status, error, prediction, fidelity)
+    return Observation(configuration, status, error, prediction, fidelity, seconds)

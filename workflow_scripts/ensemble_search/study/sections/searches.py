@@ -26,7 +26,7 @@ def make(study: "Study", name: str):
         if space:
             made.check_space(space)
         if used:
-            made = made.planned(evaluations)
+            made = made.planned(evaluations, study.budget.seconds)
         if space:
             made.check_space(space)
     except UserError as error:
