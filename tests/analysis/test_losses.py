@@ -55,6 +55,20 @@ def test_an_error_takes_another_article():
     assert losses.ERROR.of_failure == "an error of 100 %"
 
 
+def test_without_a_model_a_regression_is_worse_than_any_model_on_the_data_set():
+    squared = losses.of({"metric": "squared-error"})
+    scores = frame({
+        ("A", "d", 0): [np.nan] * 2, ("B", "d", 0): [9.0, 6.8],
+        ("A", "e", 0): [np.nan] * 2, ("B", "e", 0): [0.5, 0.4],
+        ("A", "f", 0): [np.nan] * 2, ("B", "f", 0): [np.nan] * 2,
+    })  # fmt: skip
+    final = ranks.final_errors(ranks.comparison(scores, ["A", "B"], squared))
+    assert final.loc[("d", 0)].tolist() == pytest.approx([1.01 * 6.8, 6.8])
+    assert final.loc[("e", 0)].tolist() == [1, 0.4]
+    assert final.loc[("f", 0)].tolist() == [1, 1]
+    assert squared.of_failure.endswith("of 1, or worse than all models on their data set")
+
+
 def test_a_run_without_a_model_counts_as_the_worst_loss():
     scores = frame({("A", "d", 0): [np.nan, np.nan], ("B", "d", 0): [1.5, 1.2]})
     compared = ranks.comparison(scores, ["A", "B"], NUMBERS)

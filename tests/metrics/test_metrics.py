@@ -1,5 +1,7 @@
 """Metrics: the contract of every file, and values by hand and by scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from ensemble_search.ensembles.greedy.forward_selection import forward_selection
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, select
 from ensemble_search.metrics.base import predicted_labels
-from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.tasks import problem
 from ensemble_search.runtime import plugins
@@ -181,6 +183,22 @@ def test_the_metrics_differ_in_what_they_choose():
         tuple(select(predictions, labels, 10, 0, metric=METRICS[name]).indices) for name in KNOWN
     }
     assert len(chosen) == len(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ([0.2, 0.9, 1e6], [0.2, 0.9, 1.0]),  # useless ones are alike
+        ([1.65, 2.91, 2.0], [1.65, 2.91, 2.0]),  # all are, but some less than others
+        ([2.0, 3.0, 1e6], [2.0, 3.0, 4.0]),
+        ([0.7, 1.3], [0.7, 1.3]),
+    ],
+)
+def test_losses_above_the_worst_are_told_apart_near_the_best(losses, expected):
+    past = History(toy_space.ToySpace(), np.zeros(2), problem=problem("squared-error"))
+    rows = [Observation({}, "ok", loss, np.zeros((2, 1))) for loss in losses]
+    past = replace(past, observations=(*rows, Observation({}, "crash", np.nan, None)))
+    assert past.errors.tolist() == [*expected, max(expected)]
 
 
 def test_without_a_success_the_worst_loss_counts():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.names import CLASSIFICATION
@@ -43,6 +44,26 @@ class Losses:
         return self.metric == "error"
 
     @property
+    def bounded(self) -> bool:
+        """Whether no loss is above ``worst``."""
+        return self.task == CLASSIFICATION
+
+    def with_failures(self, values: pd.Series, datasets: pd.Index | pd.Series) -> pd.Series:
+        """Fill in the losses of runs that never had a model: worse than those that had one.
+
+        Parameters
+        ----------
+        values
+            Losses, NaN without a model.
+        datasets
+            Data set of each.
+        """
+        if self.bounded:
+            return values.fillna(self.worst)
+        most = 1.01 * values.groupby(datasets, observed=True).transform("max")
+        return values.fillna(most.clip(lower=self.worst)).fillna(self.worst)
+
+    @property
     def plural(self) -> str:
         """The title where more than one is meant: ``errors``, but ``log loss``."""
         return f"{self.title}s" if self.title.endswith("error") else self.title
@@ -71,7 +92,8 @@ class Losses:
     def of_failure(self) -> str:
         """What a run that never had a model counts as: ``an error of 100 %``."""
         article = "an" if self.title[0] in "aeiou" else "a"
-        return self._with(f"{article} {self.title} of {self.scale * self.worst:.4g}", " %")
+        worst = self._with(f"{article} {self.title} of {self.scale * self.worst:.4g}", " %")
+        return worst if self.bounded else f"{worst}, or worse than all models on their data set"
 
     @property
     def unit(self) -> str:

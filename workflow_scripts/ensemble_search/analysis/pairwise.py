@@ -110,9 +110,11 @@ def _curves(values: np.ndarray, methods: list[str], name: str) -> pd.DataFrame:
 def mean_losses(compared: Comparison) -> np.ndarray:
     """Mean test loss over the repeats of a data set, of shape (iterations, data sets, methods).
 
-    An iteration without a model counts as the metric's worst loss.
+    An iteration without a model counts as ``Losses.with_failures`` says.
     """
-    frame = compared.scores.fillna({"test_error": compared.losses.worst})
+    frame = compared.scores
+    losses = compared.losses.with_failures(frame["test_error"], frame["dataset"])
+    frame = frame.assign(test_error=losses)
     groups = frame.groupby(["iteration", "dataset", "method"], observed=True)["test_error"]
     wide = groups.mean().unstack("method")[compared.methods]
     return wide.to_numpy().reshape(-1, len(compared.datasets), len(compared.methods))

@@ -72,8 +72,8 @@ def comparison(scores: pd.DataFrame, methods: list[str], losses: Losses = ERROR)
 def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFrame:
     """Errors at the last iteration, shape (runs, methods), index (dataset, repeat).
 
-    ``validation_error`` is the best observed so far. A run that never had a model counts as the
-    metric's worst loss.
+    ``validation_error`` is the best observed so far. A run that never had a model counts as
+    ``Losses.with_failures`` says.
     """
     frame = compared.scores
     if frame.empty:
@@ -82,7 +82,8 @@ def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFra
     keys = ["dataset", "repeat", "method"]
     groups = frame.groupby(keys, observed=True, sort=False)[column]
     values = groups.min() if column == "validation_error" else groups.last(skipna=False)
-    wide = values.unstack("method")[compared.methods].fillna(compared.losses.worst).reset_index()
+    values = compared.losses.with_failures(values, values.index.get_level_values("dataset"))
+    wide = values.unstack("method")[compared.methods].reset_index()
     wide["dataset"] = pd.Categorical(wide["dataset"].astype(str), compared.datasets)
     wide = wide.sort_values(["dataset", "repeat"]).astype({"dataset": str})
     wide.columns.name = None

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ensemble_search.metrics.log_loss import LOWEST
 from ensemble_search.predictor.ensemble import calibrated
 
 #: Smallest and largest temperature.
@@ -30,8 +31,8 @@ def temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
 
 
 def log_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
-    """Return the mean negative log probability of the labels; 0 counts as 1e-15."""
-    own = np.maximum(probabilities[np.arange(len(labels)), labels], 1e-15)
+    """Return the mean negative log probability of the labels, as the metric ``log-loss``."""
+    own = np.maximum(probabilities[np.arange(len(labels)), labels], LOWEST)
     return float(-np.log(own).mean())
 
 

@@ -87,8 +87,8 @@ class History:
         """Extend the losses of the successes to all evaluations, by OpenBox's rules.
 
         A failed evaluation gets the worst loss of a success (of the metric if there is none), a
-        pending one the median, so that a batch spreads out. Losses above the metric's worst, of
-        models worse than useless, count as that: they would drown all differences between others.
+        pending one the median, so that a batch spreads out. Losses above :meth:`limit` count as
+        that: they would drown all differences between others.
 
         Parameters
         ----------
@@ -100,13 +100,27 @@ class History:
         losses
             Of shape (n,).
         """
-        worst = self.problem.metric.worst
-        losses = np.minimum(losses, worst)
-        known = losses if len(losses) else np.array([worst])
+        limit = self.limit(losses)
+        losses = np.minimum(losses, limit)
+        known = losses if len(losses) else np.array([limit])
         pending = np.array([o.status == PENDING for o in self.observations], dtype=bool)
         result = np.where(pending, np.median(known), known.max())
         result[self.ok] = losses
         return result
+
+    def limit(self, losses: np.ndarray) -> float:
+        """Return the metric's worst loss, or in a regression, which has none, what is useless.
+
+        In a regression, "worst" is the loss of the mean on the training rows. On other rows it may
+        be above that, and so may all models; twice the lowest loss tells those apart.
+
+        Parameters
+        ----------
+        losses
+            Of successes, of shape (n_ok,).
+        """
+        worst = self.problem.metric.worst
+        return float(max(worst, min(2 * losses.min(), losses.max()))) if len(losses) else worst
 
     @cached_property
     def predictions(self) -> np.ndarray:

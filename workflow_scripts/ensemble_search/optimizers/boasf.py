@@ -182,9 +182,8 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             Evaluations or seconds of the round, by the index of the surviving arm, in order.
         """
         points = history.space.points([o.configuration for o in history.observations])
-        worst = history.problem.metric.worst
-        errors = np.full(len(history), worst)
-        errors[history.ok] = [min(history.observations[i].error, worst) for i in history.ok]
+        errors = np.full(len(history), history.problem.metric.worst)
+        errors[history.ok] = [history.observations[i].error for i in history.ok]
         ok = np.isin(np.arange(len(history)), history.ok)
         owned = [part.holds(points) & ok for part in parts]
         costs = [1.0 if self.seconds is None else o.seconds for o in history.observations]
@@ -197,7 +196,8 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             if place is not None:
                 found = dict(zip(surviving.tolist(), shares.tolist(), strict=True))
                 return number, int(surviving[place]), found
-            rewards = 1 - errors[:end] / worst
+            limit = history.limit(errors[:end][ok[:end]])
+            rewards = 1 - np.minimum(errors[:end], limit) / limit
             bounds = settled([self.bound(rewards[owned[arm][:end]]) for arm in surviving])
             kept = drawn(errors[:end], len(bounds)) < survival(bounds)
             surviving, weights = surviving[kept], softmax(bounds[kept] / self.temperature)
