@@ -350,7 +350,7 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert model.manifest["temperature"] != 1
     text = (folder / "card.md").read_text(encoding="utf-8")
     assert "limits (members 1)" in text
-    assert "No rows are left to test" in text
+    assert "No test rows are left to test" in text
     own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
     assert not np.array_equal(  # fitted on other rows
         model.member_predictions(own.X_test)[0], once.member_predictions(own.X_test)[0]

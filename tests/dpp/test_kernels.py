@@ -42,12 +42,14 @@ def test_auto_sigma_in_low_dimensions_is_limited_by_the_condition():
     # The step before was too wide.
     rng = np.random.default_rng(0)
     [rng.random((100, 2)) for _ in range(6)]
-    sets = rng.random((200, 2))[:180].reshape(9, 20, 2)
+    everything = rng.random((4000, 2)).reshape(200, 20, 2)
+    sets = everything[:9]
     conditions = [np.linalg.cond(rbf(s, s, auto.sigma)) for s in sets]
     assert np.median(conditions) == pytest.approx(auto.condition, rel=1e-6)
     conditions = [np.linalg.cond(rbf(s, s, auto.sigma * 1.5**0.5)) for s in sets]
     assert np.median(conditions) > 1e6
-    log_dets = [np.linalg.slogdet(rbf(s, s, auto.sigma))[1] for s in sets]
+    log_dets = [np.linalg.slogdet(rbf(s, s, auto.sigma))[1] for s in everything]
+    assert auto.log_det == pytest.approx(np.mean(log_dets))
     assert auto.spread == pytest.approx(np.std(log_dets, ddof=1))
     assert auto.spread > 1
     assert len(swap_points(cube(2), lambda a, b: rbf(a, b, auto.sigma), 20, rng).items) == 20

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ensemble_search.data.subsets import fourier_features
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
@@ -75,7 +76,7 @@ def test_counts_of_large_strata():
 
     assert majority(0.0) == pytest.approx(50 / 6, abs=0.15)
     assert majority(0.99) == pytest.approx(7.76, abs=0.17)
-    assert majority(0.99, 1 / np.sqrt([50, 10])) == pytest.approx(5.9, abs=0.2)
+    assert majority(0.99, 1 / np.sqrt([50, 10])) == pytest.approx(5.77, abs=0.17)
 
 
 @pytest.mark.parametrize("groups", [None, STRATA])
@@ -104,6 +105,17 @@ def test_the_trace_of_log_determinants():
     assert len(set(chain.items.tolist())) == 30
 
 
+def test_the_largest_alpha():
+    """Rows that are far fewer than features, where swaps are of small differences: no drift."""
+    rng = np.random.default_rng(1)
+    features = fourier_features(rng.normal(size=(107, 13)), rng)
+    similarity = 1e-5 * np.eye(107) + (1 - 1e-5) * features @ features.T
+    chain = swap_features(features, 32, 1 - 1e-5, rng)
+    assert chain.accepted > 500
+    exact = np.linalg.slogdet(similarity[np.ix_(chain.items, chain.items)])[1]
+    assert chain.log_dets[-1] == pytest.approx(exact, abs=0.05)
+
+
 def test_limits():
     rng = np.random.default_rng(0)
     assert sorted(swap_features(FEATURES, 7, 0.5, rng).items) == list(range(7))
@@ -121,8 +133,12 @@ def test_limits():
             sample_strata(STRATA, 2, alpha, rng)
         with pytest.raises(UserError, match=f"alpha is {alpha}"):
             swap_features(FEATURES, 2, alpha, rng)
-    with pytest.raises(UserError, match="alpha is 1, must be below 1"):
-        swap_features(FEATURES, 2, 1.0, rng)
+    unit = FEATURES / np.linalg.norm(FEATURES, axis=1, keepdims=True)
+    for alpha in (1.0, 1 - 1e-9):
+        with pytest.raises(UserError, match=f"alpha is {alpha}, must be at most 1 - 1e-05 for a c"):
+            swap_features(unit, 2, alpha, rng)
+    with pytest.raises(UserError, match=r"must be at most 1 - 0.09 for a chain"):
+        swap_features(100 * unit, 2, 0.95, rng)
     with pytest.raises(
         UserError, match="k is 4, must be at least 1 and at most 3, the number of s"
     ):
@@ -144,8 +160,11 @@ def test_limits():
         ({"features": FEATURES[0]}, "features must be a matrix"),
         ({"groups": np.zeros(6, dtype=int)}, "groups must be 7 integers from 0 on"),
         ({"groups": np.full(7, -1)}, "groups must be 7 integers from 0 on"),
-        ({"given": np.array([7])}, "given items must be from 0 to 6"),
-        ({"given": np.array([-1])}, "given items must be from 0 to 6"),
+        ({"given": np.array([7])}, "given items must be different integers from 0 to 6"),
+        ({"given": np.array([-1])}, "given items must be different integers from 0 to 6"),
+        ({"given": [1.0]}, "given items must be different integers"),
+        ({"given": [1, 1]}, "given items must be different integers"),
+        ({"given": [True, False]}, "given items must be different integers"),
     ],
 )
 def test_bad_arguments_of_the_chain(changes, message):

@@ -241,3 +241,6 @@ def test_indefinite_kernels():
     draw, kernel = (lambda rng: rng.random((9, 2))), partial(rbf, sigma=0.1)
     with pytest.raises(UserError, match=r"given points have the shape \(1, 3\), and draws 2 feat"):
         swap_points(draw, kernel, 2, np.random.default_rng(0), given=np.zeros((1, 3)))
+    chain = swap_points(draw, kernel, 2, np.random.default_rng(0), steps=5, given=[[0, 1]])
+    same = swap_points(draw, kernel, 2, np.random.default_rng(0), steps=5, given=np.eye(2)[1:])
+    assert np.array_equal(chain.points, same.points)

@@ -135,6 +135,8 @@ def test_more_bags_than_rows():
     X, labels = data(9)
     assert len(diverse_bags(X, labels, 9, 0.01, "separate", 0.9, 0)) == 9
     assert len(diverse_bags(*data(100), 1, 0.29, "uniform", 0.9, 0)[0]) == 29
+    with pytest.raises(UserError, match=r"ensemble.share: two bags in a row have 2 different rows"):
+        diverse_bags(np.ones((1, 2)), np.array([0]), 2, 0.3, "markov", 0.5, 0)
     for by in ("k-dpp", "separate"):
         message = "ensemble.bags: 10 disjoint bags need as many training rows, and there are 9; "
         with pytest.raises(UserError, match=message):
@@ -147,7 +149,7 @@ def test_more_bags_than_rows():
         ({"bags": 5, "share": 0.3}, "5 disjoint bags with a share of 0.3 each are more than all"),
         ({"share": 0.6, "by": "markov"}, "share: at most 0.5 with by: markov"),
         ({"bags": 1}, r"bags: input should be greater than or equal to 2"),
-        ({"alpha": 1.0}, "alpha: input should be less than 1"),
+        ({"alpha": 1.0}, "alpha: input should be less than or equal to 0.99999"),
         ({"by": "uniform", "alpha": 0.5}, "'alpha' is a setting of k-DPPs; remove it, or take"),
         ({"split": {"folds": 3}}, r"type: 'diverse-bagging' needs validation rows of their own"),
     ],

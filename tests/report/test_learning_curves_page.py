@@ -8,6 +8,7 @@ from ensemble_search.analysis import learning_curves as analysis
 from ensemble_search.analysis import load
 from ensemble_search.report import write
 from ensemble_search.report.pages import learning_curves
+from ensemble_search.runtime.files import read_json, write_json
 from support import made_results as made
 from support.html_page import Page, squeezed
 
@@ -35,6 +36,12 @@ def study(tmp_path):
     parts = [{"share": share, **kind} for share in SHARES for kind in KINDS.values()]
     content["train_rows"] = dict(zip(NAMES, parts, strict=True))
     made.write(tmp_path, content, errors)
+    for name, part in content["train_rows"].items():  # as many rows as their share
+        path = tmp_path / f"splits/{name}/fixed/split.json"
+        split = read_json(path)
+        counts = split["classes"]["train"]
+        split["classes"]["train"] = {c: round(n * part["share"]) for c, n in counts.items()}
+        write_json(path, split)
     return content, tmp_path
 
 
@@ -77,6 +84,29 @@ def test_points_of_a_single_share_stand_side_by_side(study):
     assert [y for _, y in points] == pytest.approx([40.5, 34.5])
     rows = found.loc[found["chosen"] != analysis.ALL, "rows"].unique()
     assert points[0][0] < rows[0] < points[1][0]
+    # Another size in the same panel moves neither.
+    other = found.iloc[[1]].assign(chosen="stratified", rows=10 * rows[0], share=0.7)
+    found = pd.concat([other, found])
+    (axes,) = learning_curves._lines(found, {"stratified": {}, **look}, losses).axes
+    moved = [container.lines[0].get_xydata()[0] for container in axes.containers]
+    assert np.array(moved[1:]) == pytest.approx(np.array(points))
+    assert moved[0][0] == pytest.approx(10 * rows[0])
+
+
+def test_the_same_part_twice_is_one_and_differences_are_of_equal_rows(study):
+    content, results = study
+    parts = content["train_rows"]
+    product = NAMES[1]
+    parts[product] = {"share": 0.1001, "by": "k-dpp", "alpha": 0.99, "balanced": True}
+    parts[NAMES[3]] = {**parts[product], "kernel": "product"}
+    found = analysis.summary(analysis.curves(load.load(content, results)))
+    found = found[(found["method"] == "RS") & (found["share"] == 0.1001)]
+    # The default kernel is product, so that both are the same; 0.1001 of the rows are as many.
+    assert found["chosen"].tolist() == ["k-DPP, product, alpha 0.99, balanced"]
+    assert found["repeats"].tolist() == [2]
+    assert found["mean"].tolist() == pytest.approx([0.345])
+    assert found["difference"].tolist() == pytest.approx([-0.06])
+    assert analysis.described(parts[product], "regression").startswith("k-DPP, features, ")
 
 
 def test_studies_without_parts_have_no_such_page(study):

@@ -7,6 +7,7 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
+from ensemble_search.data.subsets import default_kernel
 
 #: Data sets without a part of their own use all training rows.
 ALL = "all rows"
@@ -14,6 +15,8 @@ ALL = "all rows"
 
 def curves(results: Results) -> pd.DataFrame:
     """Collect the final test losses of data sets that are parts of the same source.
+
+    Of data sets of a source with the same part, the first counts.
 
     Returns
     -------
@@ -33,26 +36,31 @@ def curves(results: Results) -> pd.DataFrame:
     long = long[long["dataset"].isin(source)]
     names = long["dataset"]
     rows = results.datasets.set_index("dataset")["train"]
-    return pd.DataFrame(
+    task = results.losses.task
+    table = pd.DataFrame(
         {
+            "dataset": names,
             "source": names.map(source),
             "method": long["method"],
-            "chosen": [described(parts[n]) if n in parts else ALL for n in names],
+            "chosen": [described(parts[n], task) if n in parts else ALL for n in names],
             "share": [parts[n]["share"] if n in parts else 1.0 for n in names],
             "rows": names.map(rows),
             "repeat": long["repeat"],
             "test_error": long["test_error"],
         }
-    ).reset_index(drop=True)
+    )
+    places = table["dataset"].map({name: i for i, name in enumerate(results.study["datasets"])})
+    first = places.groupby([table[key] for key in ("source", "chosen", "share")]).transform("min")
+    return table[places == first].drop(columns="dataset").reset_index(drop=True)
 
 
-def described(part: dict) -> str:
+def described(part: dict, task: str) -> str:
     """Name how rows are chosen: ``uniform``, or ``k-DPP, product, alpha 0.9, balanced``."""
     if part["by"] != "k-dpp":
         return part["by"]
     words = [
         "k-DPP",
-        part.get("kernel"),
+        part.get("kernel") or default_kernel(task),
         f"alpha {part['alpha']:g}",
         part["balanced"] and "balanced",
     ]
@@ -71,8 +79,8 @@ def summary(losses: pd.DataFrame) -> pd.DataFrame:
     -------
     summary
         One row a source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of
-        the test loss; ``difference`` to ``uniform``, the mean of what both have of a repeat, and
-        its standard error ``se`` (NaN for fewer than two repeats).
+        the test loss; ``difference`` to ``uniform`` of as many rows, the mean of what both have of
+        a repeat, and its standard error ``se`` (NaN for fewer than two repeats).
     """
     keys = ["source", "method", "chosen", "share"]
     result = []
@@ -80,13 +88,13 @@ def summary(losses: pd.DataFrame) -> pd.DataFrame:
         found = dict(zip(keys, key, strict=True))
         own = runs.set_index("repeat")["test_error"]
         like = (losses["source"] == key[0]) & (losses["method"] == key[1])
-        same = losses[like & (losses["share"] == key[3])]
-        uniform = same[same["chosen"] == "uniform"].set_index("repeat")["test_error"]
+        same = losses[like & (losses["rows"] == runs["rows"].iloc[0])]
+        uniform = same[same["chosen"] == "uniform"].groupby("repeat")["test_error"].first()
         pairs = (own - uniform).dropna() if found["chosen"] != "uniform" else pd.Series(dtype=float)
         result.append(
             {
                 **found,
-                "rows": same["rows"].iloc[0],
+                "rows": runs["rows"].iloc[0],
                 "mean": own.mean(),
                 "std": own.std(),
                 "repeats": len(own),

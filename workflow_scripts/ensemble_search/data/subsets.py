@@ -10,6 +10,7 @@ from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 #: Random Fourier features of the RBF kernel between rows.
 FOURIER = 200
@@ -91,7 +92,7 @@ def diverse_bags(
     by
         ``k-dpp``, ``separate``, ``markov`` or ``uniform``.
     alpha
-        Of the k-DPPs, in [0, 1).
+        Of the k-DPPs, in [0, 1 - 1e-5].
     seed
         Of the draws.
 
@@ -103,7 +104,7 @@ def diverse_bags(
     Raises
     ------
     UserError
-        If disjoint bags are more than the rows.
+        If disjoint bags, or two Markov bags in a row, need more rows than there are.
     """
     rng = np.random.default_rng(seed)
     everything, size = np.arange(len(labels)), max(1, int(share * len(labels) + 1e-9))
@@ -111,6 +112,11 @@ def diverse_bags(
         raise UserError(
             f"ensemble.bags: {bags} disjoint bags need as many training rows, and there are "
             f"{len(labels)}; lower bags"
+        )
+    if by == "markov" and 2 * size > len(labels):
+        raise UserError(
+            f"ensemble.share: two bags in a row have {2 * size} different rows, and there is one; "
+            "take by: uniform"
         )
     if by == "uniform":
         return [rng.permutation(len(labels))[:size] for _ in range(bags)]
@@ -132,8 +138,14 @@ def diverse_bags(
     return drawn
 
 
+def default_kernel(task: str) -> str:
+    """Return the default ``kernel`` of a k-DPP of training rows."""
+    return "product" if task == CLASSIFICATION else "features"
+
+
 def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np.ndarray:
-    kernel = settings.get("kernel") or ("product" if len(classes) else "features")
+    task = CLASSIFICATION if len(classes) else REGRESSION
+    kernel = settings.get("kernel") or default_kernel(task)
     if kernel != "features" and not len(classes):
         raise UserError(
             f"train_rows.kernel: '{kernel}' needs classes, and this is a regression; take features"

@@ -69,6 +69,7 @@ def parts(
     unseen = manifest["rows"] != "all"
     test = own if unseen else then
     sizes, folds = described["sizes"], described["settings"].get("folds")
+    part = "train_rows" in described["settings"]
     scale = manifest["std"] ** metric.power if metric.power else 1.0
 
     yield Part(
@@ -78,7 +79,9 @@ def parts(
             f"{len(ensemble.preparation.names)} columns.",
             f"{sizes['train']} training and {sizes['test']} test rows"
             + (f", validation by {folds} folds." if folds else
-               f", {sizes['validation']} validation rows."),
+               f", {sizes['validation']} validation rows.")
+            + (" The study trains on a part of the training rows (train_rows); those left out are "
+               "in none of these." if part else ""),
         ],
         ("class", "training", "validation", "test"),
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
@@ -99,11 +102,12 @@ def parts(
         "How good",
         [
             f"Loss: {metric.title}, lower is better. As found: members fitted on the training rows "
-            f"by the search; as delivered: refitted on {ROWS_OF[manifest['rows']]}.",
+            f"by the search; as delivered: refitted on {ROWS_OF[manifest['rows']]}"
+            + (" but those that train_rows left out." if part else "."),
             "The search and the ensemble chose by the validation loss, so it is too low. The "
             "interval (95 %) is that of the choice of the test rows."
-            + ("" if unseen else " No rows are left to test the delivered members, which have seen "
-               "more rows than those that were tested."),
+            + ("" if unseen else " No test rows are left to test the delivered members, which have "
+               "seen more rows than those that were tested."),
             *delivery.notes,
         ],
         ("rows", metric.title, "from", "to"),

@@ -11,6 +11,9 @@ from ensemble_search.runtime.errors import UserError
 
 #: Accepted swaps after which an inverse is computed from scratch.
 REFRESH = 500
+#: Largest alpha / (1 - alpha) times the squared norm of an item's features; rounding would decide
+#: swaps beyond.
+LARGEST = 1e5
 
 
 def swap_features(
@@ -37,7 +40,7 @@ def swap_features(
     k
         Size of the set.
     alpha
-        At least 0 and below 1; 0 gives uniform sets (if q is 1).
+        At least 0 and, for features of norm 1, at most 1 - 1e-5; 0 gives uniform sets (if q is 1).
     rng
         Generator.
     quality
@@ -57,22 +60,24 @@ def swap_features(
     Raises
     ------
     UserError
-        If k is not from 1 to N - g, alpha outside [0, 1), steps are negative, shapes differ, or
-        anything is not finite or positive.
+        If k is not from 1 to N - g, alpha is negative or too close to 1 for the norms of the
+        features, steps are negative, shapes differ, or anything is not finite or positive.
     """
     features = np.ascontiguousarray(features, dtype=float)
     if features.ndim != 2:
         raise UserError(f"features must be a matrix, have the shape {features.shape}")
-    given = np.empty(0, dtype=int) if given is None else np.asarray(given)
-    if not np.isin(given, np.arange(len(features))).all():
-        raise UserError(f"given items must be from 0 to {len(features) - 1}")
+    given = _check_given(given, len(features))
     possible = np.setdiff1d(np.arange(len(features)), given)
     check_size(k, len(possible), "the number of items")
     check_alpha(alpha)
-    if alpha == 1:
-        raise UserError("alpha is 1, must be below 1 for a chain")
     if not np.isfinite(features).all():
         raise UserError("features must be finite")
+    norm = float(np.square(features).sum(axis=1).max())
+    if alpha * norm > LARGEST * (1 - alpha) * (1 + 1e-9):
+        raise UserError(
+            f"alpha is {alpha}, must be at most 1 - {norm / (LARGEST + norm):.1g} for a chain, "
+            "which rounding would decide beyond"
+        )
     steps = check_steps(steps, k)
     if k == len(possible) or (alpha == 0 and quality is None):
         steps = 0  # the start is the draw
@@ -120,6 +125,14 @@ def swap_features(
                     block.refresh(rows(group))
         log_dets[step] = log_det
     return Chain(members, None, log_dets, accepted)
+
+
+def _check_given(given: np.ndarray | None, n_items: int) -> np.ndarray:
+    given = np.empty(0, dtype=int) if given is None or not len(given) else np.asarray(given)
+    known = given.ndim == 1 and given.dtype.kind in "iu"
+    if not known or len(np.unique(given)) < len(given) or not np.isin(given, range(n_items)).all():
+        raise UserError(f"given items must be different integers from 0 to {n_items - 1}")
+    return given
 
 
 class _Block:

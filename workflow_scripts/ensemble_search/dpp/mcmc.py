@@ -228,6 +228,7 @@ class _Space:
     def _starts(
         draws: Draws, k: int, given: np.ndarray | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        given = None if given is None else np.asarray(given, float)
         for _ in range(TRIES):
             numbers, points = draws.distinct(k, given)
             if given is not None and np.shape(given)[1:] != points.shape[1:]:

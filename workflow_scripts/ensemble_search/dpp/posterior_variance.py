@@ -47,8 +47,10 @@ def largest_variance(
         If k or ``first`` is out of range, or the kernel seen not to be positive semidefinite.
     """
     diagonal, column = _process(candidates, k, kernel)
-    if first is not None and not 0 <= first < len(candidates):
-        raise UserError(f"the first item is {first}, must be from 0 to {len(candidates) - 1}")
+    if first is not None and first not in range(len(candidates)):
+        raise UserError(
+            f"the first item is {first}, must be a whole number from 0 to {len(candidates) - 1}"
+        )
     return maximise(diagonal, column, k, first=first)
 
 

@@ -28,7 +28,7 @@ class DiverseBagging(Ensemble):
         among the rows that are left. ``markov``: every bag by a k-DPP given the one before
         (Affandi, Kulesza and Fox, 2012). ``uniform``: every bag on its own, uniformly (subagging).
     alpha
-        Of the k-DPPs: how much likeness counts, in [0, 1); default 0.99.
+        Of the k-DPPs: how much likeness counts, in [0, 1 - 1e-5]; default 0.99.
     """
 
     refits: ClassVar[bool] = True
@@ -37,7 +37,7 @@ class DiverseBagging(Ensemble):
     bags: int = Field(5, ge=2, le=1000)
     share: float = Field(0.15, gt=0, lt=1)
     by: Literal["k-dpp", "separate", "markov", "uniform"] = "k-dpp"
-    alpha: float = Field(0.99, ge=0, lt=1)
+    alpha: float = Field(0.99, ge=0, le=1 - 1e-5)
 
     @model_validator(mode="after")
     def _consistent(self) -> "DiverseBagging":

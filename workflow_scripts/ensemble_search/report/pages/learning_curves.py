@@ -35,7 +35,7 @@ def build(results: Results, publish) -> list[Section] | str:
         "Data sets of one source, each with a part of its training rows, are the points of a "
         f"curve; test rows are the same for all. The final test {loss.title} is the mean over "
         "repeats, shaded by its standard error. Random search draws the same configurations for "
-        "all parts, so only the rows differ."
+        "all parts, so only the rows differ. Of data sets with the same part, the first counts."
     )
     if ALL in set(found["chosen"]):
         text += " The dotted line is for all training rows."
@@ -66,6 +66,8 @@ def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure
         figure = Figure(figsize=(3.6, 2.5))
         axes = figure.subplots()
         figures.margins(figure, bottom=0.4)
+        # Ways with one size are points instead of lines, side by side at their size.
+        alone = found[found["chosen"] != ALL].groupby("chosen", sort=False).filter(_is_single)
         for name, mine in found.groupby("chosen", sort=False):
             mean = losses.scale * mine["mean"].to_numpy()
             if name == ALL:
@@ -75,8 +77,9 @@ def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure
             rows, mean = mine["rows"].to_numpy()[order], mean[order]
             error = (losses.scale * mine["std"] / np.sqrt(mine["repeats"])).fillna(0).to_numpy()
             error = error[order]
-            if len(rows) == 1:  # points side by side instead of a line
-                place = list(look).index(name) - (len(look) - 1) / 2
+            if len(rows) == 1:
+                beside = alone.loc[alone["rows"] == rows[0], "chosen"].tolist()
+                place = beside.index(name) - (len(beside) - 1) / 2
                 axes.errorbar(rows * 1.03**place, mean, error, **look[name])
                 continue
             axes.fill_between(
@@ -89,7 +92,13 @@ def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure
         sizes = sorted(found.loc[found["chosen"] != ALL, "rows"].unique())
         axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
         axes.xaxis.set_minor_locator(NullLocator())
+        if len(sizes) == 1:
+            axes.set_xlim(sizes[0] / 1.5, sizes[0] * 1.5)
     return figure
+
+
+def _is_single(mine: pd.DataFrame) -> bool:
+    return len(mine) == 1
 
 
 def _table(found: pd.DataFrame, losses: Losses) -> Table:
@@ -106,7 +115,8 @@ def _table(found: pd.DataFrame, losses: Losses) -> Table:
     columns = ["data set", "method", "share", "rows", "chosen", losses.heading("test"), "− uniform"]
     note = (
         "Mean ± standard deviation over repeats; bold: the lowest of its size. The last column is "
-        "the mean difference to uniformly chosen rows of the same repeat ± its standard error."
+        "the mean difference to as many uniformly chosen rows in the same repeat ± its standard "
+        "error."
     )
     caption = f"Final test {losses.title}{losses.in_percent} by choice of the training rows"
     return Table("learning-curves", caption, columns, rows, found, [note])
