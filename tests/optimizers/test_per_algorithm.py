@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from ensemble_search.optimizers._model_based.per_algorithm import part
-from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.k_bo import EqualShares
 from ensemble_search.optimizers.rising_bandit import RisingBandit, turn, upper_bound
+from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
@@ -20,7 +21,7 @@ def arms_in_turn(rewards: dict[str, list[float]], evaluations: int, **settings) 
     """Play a bandit whose arms yield ``rewards[arm][i]`` by their i-th evaluation."""
     arms, seen = [], {arm: [] for arm in rewards}
     for t in range(evaluations):
-        arm, _ = turn({a: np.array(v) for a, v in seen.items()}, t, **settings)
+        arm, _ = turn({a: 1 - np.array(v) for a, v in seen.items()}, t, **settings)
         arms.append(arm)
         for a, values in seen.items():
             best = values[-1] if values else 0.0
@@ -82,12 +83,34 @@ def test_a_pull_is_the_bo_of_its_algorithm(failed):
         for a, values in accuracy.items():
             own = o.status == "ok" and o.configuration["algorithm"] == a
             values.append(max([values[-1] if values else 0.0, 1 - o.error if own else 0.0]))
-    arm, surviving = turn({a: np.array(v) for a, v in accuracy.items()}, 14, 2, 2, 40)
+    arm, surviving = turn({a: 1 - np.array(v) for a, v in accuracy.items()}, 14, 2, 2, 40)
     got = optimizer.suggest(past, np.random.default_rng(5))
     assert got.why.pop("surviving") == surviving
     assert got == BayesianOptimization(initial=2).suggest(part(past, arm), np.random.default_rng(5))
     assert got.why["origin"] in ("local", "random")
     assert got.configuration["algorithm"] == arm
+
+
+def test_losses_above_that_of_the_mean_are_told_apart():
+    """In a regression: the lowest losses of a, b and c are 3, 2 and none, as c always fails.
+
+    After two pulls of each, 3 counts as no reward, as does a failure; b is 1 better.
+    """
+    found = {"a": 3.0, "b": 2.0}
+    rows = []
+    for configuration in ToySpace().sample(200, np.random.default_rng(0)):
+        arm = configuration["algorithm"]
+        if len(rows) < 6 and arm == "abc"[len(rows) % 3]:
+            prediction = np.zeros((len(LABELS), 1), dtype=np.float32) if arm in found else None
+            status = "ok" if arm in found else "crash"
+            error = found.get(arm, float("nan"))
+            rows.append(Observation(configuration, status, error, prediction))
+    past = History(ToySpace(), LABELS.astype(float), tuple(rows), REGRESSION)
+    got = RisingBandit(pull=1, alpha=2, initial=2, budget=40).suggest(
+        past, np.random.default_rng(0)
+    )
+    assert got.why["surviving"] == ["b"]
+    assert got.configuration["algorithm"] == "b"
 
 
 def test_a_long_initial_design_is_planned_up_to_the_first_elimination():

@@ -1,10 +1,12 @@
 """Rising Bandits: algorithms compete for the budget (DivBO paper, RB; Li et al., AAAI 2020)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from pydantic import Field
 
 from ensemble_search.optimizers._model_based import per_algorithm
-from ensemble_search.optimizers.base import History, Suggestion
+from ensemble_search.optimizers.base import History, Observation, Suggestion
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import ALGORITHM
 
@@ -13,7 +15,8 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     """One BO per algorithm, in rounds of pulls; algorithms that cannot catch up are eliminated.
 
     A pull is ``pull`` evaluations by the BO of one algorithm, and its reward is the best validation
-    accuracy of that algorithm so far. Every surviving algorithm is pulled once a round. After a
+    accuracy of that algorithm so far; in a regression, how far its loss is below the limit that
+    :meth:`History.limit` gives after the round. Every surviving algorithm is pulled once a round. After a
     round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward l = r[-1],
     and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is eliminated if u
     is below the l of another. This is MindWare's rule; the DivBO paper has pulls of 5 and alpha 3.
@@ -43,35 +46,39 @@ class RisingBandit(per_algorithm.ArmwiseBO):
         if self.budget is None:
             raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
         names = history.space.algorithms
-        worst = history.problem.metric.worst
-        rewards = {
-            name: running_best([_reward(o, name, worst) for o in history.observations])
+        losses = {
+            name: np.minimum.accumulate([_loss(o, name) for o in history.observations])
             for name in names
         }
-        arm, surviving = turn(rewards, len(history), self.pull, self.alpha, self.budget, worst)
+
+        def limit(end: int) -> float:
+            past = history.observations[:end]
+            return history.limit(np.array([o.error for o in past if o.prediction is not None]))
+
+        arm, surviving = turn(losses, len(history), self.pull, self.alpha, self.budget, limit)
         suggestion = self.within(history, arm, rng)
         return Suggestion(suggestion.configuration, {**suggestion.why, "surviving": surviving})
 
 
 def turn(
-    rewards: dict[str, np.ndarray],
+    losses: dict[str, np.ndarray],
     evaluations: int,
     pull: int,
     alpha: int,
     budget: int,
-    most: float = 1.0,
+    limit: Callable[[int], float] = lambda end: 1.0,
 ) -> tuple[str, list[str]]:
     """Replay the bandit, and return whose turn it is after ``evaluations``.
 
     Parameters
     ----------
-    rewards
-        For every arm, the best accuracy after each evaluation (of whatever arm), of shape (n,),
-        n >= evaluations.
+    losses
+        For every arm, the lowest loss after each evaluation (of whatever arm), of shape (n,),
+        n >= evaluations; infinite before the arm's first success.
     pull, alpha, budget
         See :class:`RisingBandit`.
-    most
-        The highest possible reward.
+    limit
+        The loss of reward 0, given the number of evaluations so far; higher ones count as that.
 
     Returns
     -------
@@ -80,20 +87,21 @@ def turn(
     surviving
         The arms not eliminated, in order.
     """
-    surviving = list(rewards)
-    played: dict[str, list[float]] = {arm: [] for arm in rewards}
+    surviving = list(losses)
+    played: dict[str, list[float]] = {arm: [] for arm in losses}
     pulls = 0
     while True:
         for arm in surviving:
             pulls += 1
             if evaluations < pulls * pull:
                 return arm, surviving
-            played[arm].append(float(rewards[arm][pulls * pull - 1]))
+            played[arm].append(float(losses[arm][pulls * pull - 1]))
         if len(played[surviving[0]]) >= alpha:
             left = max(-(-budget // pull) - pulls, 0)
-            lower = {arm: played[arm][-1] for arm in surviving}
-            upper = {arm: upper_bound(played[arm], alpha, left, most) for arm in surviving}
-            highest = max(lower.values())
+            most = limit(pulls * pull)
+            rewards = {arm: [most - min(loss, most) for loss in played[arm]] for arm in surviving}
+            upper = {arm: upper_bound(rewards[arm], alpha, left, most) for arm in surviving}
+            highest = max(rewards[arm][-1] for arm in surviving)
             surviving = [arm for arm in surviving if upper[arm] >= highest]
 
 
@@ -103,12 +111,7 @@ def upper_bound(rewards: list[float], alpha: int, left: int, most: float = 1.0) 
     return min(most, rewards[-1] + slope * left)
 
 
-def running_best(values: list[float]) -> np.ndarray:
-    """Return the largest value so far at every position, of shape (n,)."""
-    return np.maximum.accumulate(np.array(values, dtype=float))
-
-
-def _reward(observation, algorithm: str, worst: float) -> float:
-    """Worst loss - loss of an evaluation; 0 if it failed or is another algorithm's."""
+def _loss(observation: Observation, algorithm: str) -> float:
+    """Return the loss of an evaluation; infinite if it failed or is another algorithm's."""
     own = observation.configuration[ALGORITHM] == algorithm
-    return worst - observation.error if own and observation.prediction is not None else 0.0
+    return observation.error if own and observation.prediction is not None else np.inf
