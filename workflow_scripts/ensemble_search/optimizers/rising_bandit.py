@@ -16,11 +16,11 @@ class RisingBandit(per_algorithm.ArmwiseBO):
 
     A pull is ``pull`` evaluations by the BO of one algorithm, and its reward is the best validation
     accuracy of that algorithm so far; in a regression, how far its loss is below the limit that
-    :meth:`History.limit` gives after the round. Every surviving algorithm is pulled once a round. After a
-    round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward l = r[-1],
-    and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is eliminated if u
-    is below the l of another. This is MindWare's rule; the DivBO paper has pulls of 5 and alpha 3.
-    The algorithm with the highest l always survives.
+    :meth:`History.limit` gives after the round. Every surviving algorithm is pulled once a round.
+    After a round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward
+    l = r[-1], and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is
+    eliminated if u is below the l of another. This is MindWare's rule; the DivBO paper has pulls of
+    5 and alpha 3. The algorithm with the highest l always survives.
 
     The other settings are those of every BO.
     """
