@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.dpp.mcmc import default_steps, swap_items, swap_points
+from ensemble_search.dpp.mcmc import swap_items, swap_points
 from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 
 try:
@@ -75,8 +75,7 @@ def time_exact(rng: np.random.Generator, repeats: int, n: int, k: int) -> None:
         dpp = FiniteDPP("likelihood", L=kernel)
         dpp.sample_exact_k_dpp(size=k)
         theirs[1] = seconds(lambda: dpp.sample_exact_k_dpp(size=k), repeats)
-        steps = default_steps(k)
-        theirs[2] = seconds(lambda: dpp.sample_mcmc_k_dpp(size=k, nb_iter=steps), repeats)
+        theirs[2] = seconds(lambda: dpp.sample_mcmc_k_dpp(size=k, nb_iter=100 * k), repeats)
     name = f"k = {k} of {n}"
     report(
         f"exact, first draw, {name}",
@@ -94,8 +93,8 @@ def time_exact(rng: np.random.Generator, repeats: int, n: int, k: int) -> None:
         seconds(lambda: LEnsemble.from_features(features).sample(rng, k), repeats),
     )
     report(
-        f"swaps, {default_steps(k)} steps, {name}",
-        seconds(lambda: swap_items(kernel, k, rng), repeats),
+        f"swaps, {100 * k} steps, {name}",
+        seconds(lambda: swap_items(kernel, k, rng, steps=100 * k), repeats),
         theirs[2],
     )
 

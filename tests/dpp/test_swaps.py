@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import Determinant, default_steps, swap_items, swap_points
 from ensemble_search.runtime.errors import UserError
 from support import subsets
@@ -146,6 +147,24 @@ def test_default_number_of_steps():
     assert [default_steps(k) for k in (1, 10, 20)] == [1000, 1000, 2000]
     chain = swap_points(lambda rng: rng.random((100, 2)), KERNEL, 2, np.random.default_rng(0))
     assert len(chain.log_dets) == 1001
+    assert default_steps(20, 3000) == 30_000
+    assert len(swap_items(np.eye(150), 2, np.random.default_rng(0)).log_dets) == 1501
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, quality: swap_items(np.eye(1500), 3, rng, quality),
+        lambda rng, quality: swap_features(np.zeros((1500, 1)), 3, 0.5, rng, quality),
+    ],
+    ids=["swap_items", "swap_features"],
+)
+def test_a_single_outstanding_item_of_many_is_found(draw):
+    """Its inclusion probability is above 0.999; 1000 steps propose half of the items."""
+    quality = np.ones(1500)
+    quality[7] = 1000
+    rng = np.random.default_rng(0)
+    assert all(7 in draw(rng, quality).items for _ in range(6))
 
 
 def test_duplicates_are_never_drawn_together():

@@ -66,7 +66,9 @@ def test_bounds_probabilities_and_shares_by_hand():
     weights = softmax(bounds[:2])
     np.testing.assert_allclose(weights / weights.sum(), [0.519812, 0.480188], atol=1e-6)
     assert allocate(weights, 83).tolist() == [43, 40]  # 43.14 and 39.86
-    assert allocate(softmax(bounds[:2] / 0.1), 83).tolist() == [57, 26]  # 57.14 and 25.86
+    assert allocate(softmax(bounds[:2], 0.1), 83).tolist() == [57, 26]  # 57.14 and 25.86
+    assert softmax(bounds[:2], 1e-320).tolist() == [1, 0]  # the limit of low temperatures
+    assert softmax(np.full(2, -np.inf)).tolist() == [1, 1]
     code = AdaptiveSuccessiveFiltering(bonus="log2")  # divided by log2(4) = 2
     np.testing.assert_allclose([code.bound(r) for r in rewards], [0.9, 0.8, 0.5, -np.inf])
     greedy = AdaptiveSuccessiveFiltering(exploration=0.0)
@@ -256,6 +258,18 @@ def made_study(
 
 
 @pytest.mark.parametrize(
+    ("space", "settings", "message"),
+    [
+        ("divbo", {"batch": 2}, "batch: must be 1, is 2"),
+        ("mlp", {"arms": {"pieces": 10}}, "arms: 100000 are too many to share seconds"),
+    ],
+)
+def test_mistakes_with_seconds(space, settings, message):
+    with pytest.raises(UserError, match=rf"^study: searches\.s\.{message}"):
+        made_study({"seconds": 9.0}, space, **settings)
+
+
+@pytest.mark.parametrize(
     ("evaluations", "space", "settings", "message"),
     [
         (65, "divbo", {}, "budget: 65 evaluations .* 11 arms in 3 rounds; .* is 66"),
@@ -292,6 +306,8 @@ def test_arms_are_those_of_the_task():
 def test_the_budget_comes_from_the_study():
     assert made_study({"evaluations": 66}).searches["s"]["budget"] == 66
     assert made_study({"seconds": 9.0}, budget=70).searches["s"]["budget"] == 70
+    # The random evaluations are an arm's, so that they may be more than there are in all.
+    assert made_study({"evaluations": 66}, initial=100).searches["s"]["budget"] == 66
     divided = made_study({"seconds": 9.0}).searches["s"]
     assert (divided["budget"], divided["seconds"]) == (None, 9.0)
     assert made_study({"evaluations": 24}, "svm", arms={"pieces": 2}).searches["s"]["budget"] == 24

@@ -15,6 +15,7 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.divbo import DivBO
 from ensemble_search.optimizers.k_dpp import DeterminantalDesign
 from ensemble_search.optimizers.sobol import SobolSequence
+from ensemble_search.optimizers.tpe import TreeParzenEstimator
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions, features
@@ -226,6 +227,17 @@ def test_defaults_come_first(kind):
     first, second = plan(kind(initial=2, design="defaults"), empty(space), 2)
     assert dict(first.configuration) == {n: c.default_value for n, c in space.configspace.items()}
     assert second.configuration != first.configuration
+
+
+def test_the_default_of_the_only_algorithm():
+    """Another algorithm's would neither be asked for nor count as an evaluation of the design."""
+    space = ToySpace()
+    optimizer = TreeParzenEstimator(initial=4, design="defaults", algorithm="b")
+    first = plan(optimizer, empty(space), 4)
+    assert {s.configuration["algorithm"] for s in first} == {"b"}
+    default = {n: c.default_value for n, c in space.configspace.items()} | {"algorithm": "b"}
+    assert dict(first[0].configuration) == default
+    assert len(set(configurations(first))) == 4
 
 
 @pytest.mark.parametrize(

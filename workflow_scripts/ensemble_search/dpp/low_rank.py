@@ -48,7 +48,8 @@ def swap_features(
     groups
         Group of every item, (N,): integers from 0; default one group.
     steps
-        Swaps of a uniform member for a uniform other item that are tried; default max(1000, 100 k).
+        Swaps of a uniform member for a uniform other item that are tried; default max(1000, 100 k,
+        10 (N - g)).
     given
         Other items, (g,), which the set has besides: the k are drawn given them. Default none.
 
@@ -78,7 +79,7 @@ def swap_features(
             f"alpha is {alpha}, must be at most 1 - {norm / (LARGEST + norm):.1g} for a chain, "
             "which rounding would decide beyond"
         )
-    steps = check_steps(steps, k)
+    steps = check_steps(steps, k, len(possible))
     if k == len(possible) or (alpha == 0 and quality is None):
         steps = 0  # the start is the draw
     quality = check_quality(quality, len(features))

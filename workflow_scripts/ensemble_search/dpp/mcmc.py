@@ -57,14 +57,17 @@ class Chain:
     accepted: int
 
 
-def default_steps(k: int) -> int:
-    """Return the default number of steps, max(1000, 100 k)."""
-    return max(1000, 100 * k)
+def default_steps(k: int, n_items: int = 0) -> int:
+    """Return the default number of steps, max(1000, 100 k, 10 N) for N items.
+
+    A step proposes one item. With independent items the bias shrinks by exp(-1) in at most N steps.
+    """
+    return max(1000, 100 * k, 10 * n_items)
 
 
-def check_steps(steps: int | None, k: int) -> int:
+def check_steps(steps: int | None, k: int, n_items: int = 0) -> int:
     """Return the number of steps, by default :func:`default_steps`; UserError if negative."""
-    steps = default_steps(k) if steps is None else steps
+    steps = default_steps(k, n_items) if steps is None else steps
     if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < 0:
         raise UserError(f"steps is {steps!r}, must be a whole number from 0 on")
     return int(steps)
@@ -90,7 +93,7 @@ def swap_items(
     quality
         q, (N,), not negative; default all 1. Items of quality 0 are never drawn.
     steps
-        Default max(1000, 100 k); each costs O(k^2).
+        Default max(1000, 100 k, 10 N), N without the items of quality 0; each costs O(k^2).
 
     Raises
     ------
@@ -104,6 +107,7 @@ def swap_items(
     possible = np.flatnonzero(quality)
     check_size(k, len(possible), "the number of items of positive quality")
     ground = _Items(similarity, possible, quality, k, rng)
+    steps = check_steps(steps, k, len(possible))
     return _run(ground, k, rng, steps if len(possible) > k else 0)
 
 
@@ -146,7 +150,8 @@ def swap_points(
         the kernel is seen not to be positive semidefinite, or a quality is not positive.
     """
     check_size(k, 10**6, "a million points")
-    return _run(_Space(Draws(draw, rng), kernel, quality, k, given), k, rng, steps)
+    ground = _Space(Draws(draw, rng), kernel, quality, k, given)
+    return _run(ground, k, rng, check_steps(steps, k))
 
 
 class _Ground(Protocol):
@@ -337,8 +342,7 @@ class Determinant:
         self._trace = float(np.trace(self.inverse))
 
 
-def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int | None) -> Chain:
-    steps = check_steps(steps, k)
+def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int) -> Chain:
     numbers = ground.numbers.copy()
     # The last row is for the proposed point; those between the k and it stay.
     points = np.concatenate([ground.points, ground.points[:1]])

@@ -51,11 +51,13 @@ def initial(
 def defaults(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
     """Suggest the default of every algorithm in turn, then uniform draws, without end.
 
-    Of a space of one learner there is one default. In a table, the nearest entry takes the place of
-    a default. A default that is forbidden or was evaluated is replaced by a uniform draw.
+    Of a space of one learner, or of one algorithm, there is one default. In a table, the
+    nearest entry takes the place of a default. A default that is forbidden or was evaluated is
+    replaced by a uniform draw.
     """
     space = history.space
-    parts: list[dict[str, str]] = [{ALGORITHM: name} for name in space.algorithms] or [{}]
+    names = [] if ALGORITHM in space.fixed else space.algorithms
+    parts: list[dict[str, str]] = [{ALGORITHM: name} for name in names] or [{}]
     while True:
         found = None
         if len(history) < len(parts):

@@ -17,6 +17,8 @@ from ensemble_search.spaces.base import ALGORITHM, Space
 
 #: Evaluations of an arm in the first round, at least: fewer have no standard deviation.
 LEAST = 2
+#: Arms, at most, that share seconds.
+MOST_ARMS = 1000
 
 
 class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
@@ -88,6 +90,11 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             raise UserError(f"design: must be random: the arms take turns, not {self.design}")
         if self.algorithm is not None:
             raise UserError("algorithm: must be left out: the arms compete; take tpe for one")
+        if self.seconds is not None and self.batch > 1:
+            raise UserError(
+                f"batch: must be 1, is {self.batch}: with a budget in seconds it depends on how "
+                "long an evaluation has taken whose turn is next"
+            )
         if self.arms == "algorithm":
             per_algorithm.check_algorithms(space, "take tpe, or arms: {pieces: 2}")
             self._check_budget(len(space.algorithms))
@@ -100,12 +107,19 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         self._check_budget(number ** len(_pieces.varied(space)))
 
     def _check_budget(self, arms: int) -> None:
+        if self.seconds is not None and arms > MOST_ARMS:
+            raise UserError(f"arms: {arms} are too many to share seconds; at most {MOST_ARMS}")
         needed = LEAST * arms * self.rounds
         if self.budget is not None and self.budget < needed:
             raise UserError(
                 f"budget: {self.budget} evaluations are too few for {arms} arms in {self.rounds} "
                 f"rounds; the smallest budget is {needed}, {LEAST} per arm and round"
             )
+
+    @property
+    def minimum_evaluations(self) -> int:
+        """None: ``initial`` is an arm's, and the first round has a minimum of its own."""
+        return 1
 
     def parts(self, space: Space) -> dict[str, Space]:
         """Return the parts of the space that belong to the arms, by name."""
@@ -200,7 +214,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             rewards = 1 - np.minimum(errors[:end], limit) / limit
             bounds = settled([self.bound(rewards[owned[arm][:end]]) for arm in surviving])
             kept = drawn(errors[:end], len(bounds)) < survival(bounds)
-            surviving, weights = surviving[kept], softmax(bounds[kept] / self.temperature)
+            surviving, weights = surviving[kept], softmax(bounds[kept], self.temperature)
         raise AssertionError("rounds have no end")
 
     def shares(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
@@ -302,9 +316,12 @@ def survival(bounds: np.ndarray) -> np.ndarray:
     return np.where(known, (bounds - low) / (high - low) if high > low else 1.0, 0.0)
 
 
-def softmax(values: np.ndarray) -> np.ndarray:
-    """Return weights in proportion to exp(value), of shape (n,); equal ones where all are -inf."""
-    return np.exp(values - values.max()) if np.isfinite(values.max()) else np.ones(len(values))
+def softmax(values: np.ndarray, temperature: float = 1.0) -> np.ndarray:
+    """Return weights in proportion to exp(value / temperature), (n,); equal where all are -inf."""
+    if not np.isfinite(values.max()):
+        return np.ones(len(values))
+    with np.errstate(over="ignore"):
+        return np.exp((values - values.max()) / temperature)
 
 
 def drawn(errors: np.ndarray, size: int) -> np.ndarray:

@@ -33,7 +33,7 @@ class TreeParzenEstimator(batches.BatchOptimizer):
 
     initial: int = Field(20, ge=1, description="Evaluations before the first model.")
     gamma: float = Field(
-        0.25, gt=0, description="Good evaluations over the square root of all, rounded up."
+        0.25, gt=0, le=1000, description="Good evaluations over the square root of all, rounded up."
     )
     candidates: int = Field(
         24, ge=1, description="Draws that the value of a hyperparameter is chosen from."
