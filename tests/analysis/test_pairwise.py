@@ -110,7 +110,7 @@ def literally(metric, stored, iteration, first, second, dataset):
             only = [sum(x < y for x, y in zip(*pair, strict=True)) for pair in ((a, b), (b, a))]
             found.append(float(poisson_binomial.of_labels(*map(np.array, only))))
         else:
-            found.append(float(poisson_binomial.of_losses(a - b)))
+            found.append(float(poisson_binomial.of_losses(np.array(a), np.array(b))))
     return np.mean(found)
 
 

@@ -31,13 +31,16 @@ def test_chances_from_labels_are_those_of_the_posterior():
 
 def test_chances_from_losses_by_hand():
     # Mean 1, standard error 1: t with one degree of freedom has 3/4 of its mass below 1.
-    assert poisson_binomial.of_losses(np.array([0.0, 2.0])) == pytest.approx(0.25)
-    assert poisson_binomial.of_losses(np.array([0.0, -2.0])) == pytest.approx(0.75)
+    low, high = np.array([0.0, 1.0]), np.array([0.0, 3.0])
+    assert poisson_binomial.of_losses(high, low) == pytest.approx(0.25)
+    assert poisson_binomial.of_losses(low, high) == pytest.approx(0.75)
+    # As certain in other units, also where all losses are small.
+    assert poisson_binomial.of_losses(1e-9 * high, 1e-9 * low) == pytest.approx(0.25)
 
 
 def test_chances_from_losses_are_one_sided_p_values_of_the_t_test():
-    first, second = np.random.default_rng(1).normal(size=(2, 4, 30))
-    found = poisson_binomial.of_losses(first - second)
+    first, second = np.random.default_rng(1).random(size=(2, 4, 30))
+    found = poisson_binomial.of_losses(first, second)
     test = stats.ttest_rel(first, second, axis=1, alternative="greater")
     np.testing.assert_allclose(found, test.pvalue, rtol=1e-4)  # differences are rounded
 
@@ -47,7 +50,9 @@ def test_chances_from_losses_are_one_sided_p_values_of_the_t_test():
     [([0.0] * 5, 0.5), ([0.1] * 5, 0.0), ([-0.1] * 5, 1.0), ([1e-8, -2e-9, 0.0], 0.5), ([-1.0], 1)],
 )
 def test_chances_from_losses_that_do_not_vary(differences, chance):
-    assert poisson_binomial.of_losses(np.array(differences, dtype=np.float32)) == chance
+    second = np.ones(len(differences))
+    assert poisson_binomial.of_losses(second + differences, second) == chance
+    assert poisson_binomial.of_losses(np.zeros(3), np.zeros(3)) == 0.5
 
 
 @given(CHANCES)

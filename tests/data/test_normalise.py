@@ -360,7 +360,7 @@ def test_a_regression_has_numbers(target):
             ["1", "2", "three", "4"],
             "target 'y': holds 'three' in row 3; a regression needs finite numbers",
         ),
-        ([2.5] * 4, "target 'y': has the single value 2.5; two are needed"),
+        ([2.5] * 4, "target 'y': has the single value 2.5 in double precision; two are needed"),
         ([None] * 4, "target 'y': has no values"),
         ([True, False] * 2, "target 'y': holds bool values; a regression needs numbers"),
         (pd.date_range("2020-01-01", periods=4), "values; a regression needs numbers"),

@@ -5,6 +5,7 @@ import pytest
 
 from ensemble_search.ensembles.bagging import Bagging
 from ensemble_search.ensembles.base import Pool, lowest
+from ensemble_search.problems.regression import REGRESSION
 
 
 def trace(errors, size=5):
@@ -29,6 +30,18 @@ def test_weights_by_hand():
 
 def test_who_is_never_right_has_no_weight_but_alone():
     assert trace([1.0, 1.0, 0.6, 1.0]) == [{0: 1.0}, {0: 1.0}, {2: 1.0}, {2: 1.0}]
+
+
+def test_regressions_are_weighted_by_what_they_explain():
+    """The mean of the training rows, 0, has the squared error 2.5; the models 1, 2 and 3."""
+    labels = np.array([1.0, 2.0])
+    errors = np.array([1.0, 2.0, 3.0])
+    found = Bagging().build(Pool(np.zeros((3, 2, 1), np.float32), labels, errors, 0, REGRESSION))
+    assert found.indices.tolist() == [0, 1]
+    np.testing.assert_allclose(found.weights, [0.75, 0.25])  # of 1 - 1 / 2.5 and 1 - 2 / 2.5
+    # Of all rows at the mean, whose error is 0, nothing can be explained.
+    pool = Pool(np.ones((1, 2, 1), np.float32), np.zeros(2), np.ones(1), 0, REGRESSION)
+    assert Bagging().build(pool).indices.tolist() == [0]
 
 
 def test_size_is_five_as_in_the_paper():

@@ -259,5 +259,5 @@ def _losses(losses: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nda
     """Chances of pairs of rows of losses."""
     parts = [slice(i, i + CHUNK) for i in range(0, len(first), CHUNK)]
     return np.concatenate(
-        [poisson_binomial.of_losses(losses[first[p]] - losses[second[p]]) for p in parts]
+        [poisson_binomial.of_losses(losses[first[p]], losses[second[p]]) for p in parts]
     )

@@ -9,7 +9,7 @@ many data sets each of them wins.
 import numpy as np
 from scipy.special import betainc, stdtr
 
-#: Decimals to which differences of losses are known: losses are stored as float32.
+#: Decimals to which differences of losses of 1 are known: losses are stored as float32.
 DIGITS = 6
 
 
@@ -27,7 +27,7 @@ def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return betainc(second + 1, first + 1, 0.5)  # Pr(Beta(first + 1, second + 1) > 1/2)
 
 
-def of_losses(differences: np.ndarray) -> np.ndarray:
+def of_losses(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Probability that a method's expected loss is lower than another's on a data set.
 
     The expected difference has a non-informative prior, hence Student's t with n - 1 degrees of
@@ -35,10 +35,12 @@ def of_losses(differences: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    differences
-        Losses of the first minus those of the second, of shape (..., n).
+    first, second
+        Losses of two methods on the same samples, not negative, of shape (..., n).
     """
-    differences = np.round(differences.astype(float), DIGITS)
+    largest = np.maximum(first, second).max(axis=-1, keepdims=True).astype(float)
+    scale = np.where((largest > 0) & (largest < 1), largest, 1.0)
+    differences = np.round((first.astype(float) - second) / scale, DIGITS)
     n = differences.shape[-1]
     mean = differences.mean(axis=-1)
     spread = np.ptp(differences, axis=-1)

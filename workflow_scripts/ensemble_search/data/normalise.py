@@ -293,5 +293,6 @@ def _numbers(target, what: str) -> "pd.Series":
             "a regression needs finite numbers, without separators of thousands"
         )
     if values.nunique() < 2:
-        raise UserError(f"{what}: has the single value {values.iloc[0]:g}; two are needed")
+        value = f"{values.iloc[0]:g} in double precision"
+        raise UserError(f"{what}: has the single value {value}; two are needed")
     return values

@@ -138,7 +138,7 @@ def parquet_header(path: Path, target: str) -> list[str]:
         if column.name == target and (kind := _no_label(column)):
             raise UserError(
                 f"target: column '{target}' of '{path}' holds {kind}; "
-                "a target must be text, numbers or booleans: convert it"
+                "a target must be numbers (a regression), text or booleans: convert it"
             )
         if kind := _no_feature(column):
             raise UserError(

@@ -10,8 +10,8 @@ class Bagging(Ensemble):
     """The evaluations with the lowest validation errors, weighted by their accuracy.
 
     The paper does not say how the members are weighted. Here weights are proportional to validation
-    accuracy (other metrics: 1 - loss / worst loss, which is R² for the squared error); an
-    evaluation that is never right, or worse than useless, gets none, unless all are.
+    accuracy (other metrics: 1 - loss / :attr:`Pool.worst`, which is R² for the squared error); an
+    evaluation that is never right, or no better than useless, gets none, unless none has any.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Bagging(Ensemble):
         indices = lowest(pool.errors, self.size)
         if not len(indices):
             return None
-        weights = np.maximum(1 - pool.errors[indices] / pool.problem.metric.worst, 0)
+        weights = np.maximum(1 - pool.errors[indices] / pool.worst, 0)
         if not weights.any():
             return Members(indices[:1], np.ones(1))
         return Members(indices[weights > 0], weights[weights > 0] / weights.sum())

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from ensemble_search.problems import combination
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.runtime.names import REGRESSION
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,14 @@ class Pool:
     train_inputs: np.ndarray | None = None
     train_labels: np.ndarray | None = None
     folds: np.ndarray | None = None
+
+    @cached_property
+    def worst(self) -> float:
+        """Loss of a useless model: the metric's worst; of regressions, the training rows' mean."""
+        if self.problem.task != REGRESSION:
+            return self.problem.metric.worst
+        mean = np.zeros((len(self.labels), 1), dtype=np.float32)
+        return self.problem.metric.loss(self.labels, mean) or self.problem.metric.worst
 
     def first(self, n: int) -> "Pool":
         """Return the pool of the first ``n`` evaluations."""

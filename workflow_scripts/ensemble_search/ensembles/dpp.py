@@ -105,7 +105,7 @@ class Dpp(Ensemble):
         else:
             if self.similarity == "mutual-information":
                 similarity = projected(similarity)
-            accuracies = np.maximum(1 - pool.errors[ok] / pool.problem.metric.worst, LEAST)
+            accuracies = np.maximum(1 - pool.errors[ok] / pool.worst, LEAST)
             # The scale of L has no influence.
             quality = np.maximum((accuracies / accuracies.max()) ** self.power, LEAST_POWER)
             if self.choice == "map":
