@@ -4,24 +4,37 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Integer
 
 from ensemble_search.optimizers._model_based.per_algorithm import part
 from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.bo import BayesianOptimization
+from ensemble_search.optimizers.boasf import AdaptiveSuccessiveFiltering
 from ensemble_search.optimizers.k_bo import EqualShares
 from ensemble_search.optimizers.rising_bandit import RisingBandit, turn, upper_bound
 from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
-from support.toy_space import LABELS, Grid, ToySpace, history, search
+from support.toy_space import LABELS, Grid, ToySpace, _Toy, history, search
+
+
+class Few(_Toy):
+    """Fifteen configurations: three of the algorithms a and c, and nine of b."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        algorithm, more = Categorical("algorithm", ["a", "b", "c"]), Integer("more", (1, 3))
+        space.add([algorithm, Integer("k", (1, 3)), more])
+        space.add(EqualsCondition(more, algorithm, "b"))
+        return space
 
 
 def arms_in_turn(rewards: dict[str, list[float]], evaluations: int, **settings) -> list[str]:
     """Play a bandit whose arms yield ``rewards[arm][i]`` by their i-th evaluation."""
     arms, seen = [], {arm: [] for arm in rewards}
     for t in range(evaluations):
-        arm, _ = turn({a: 1 - np.array(v) for a, v in seen.items()}, t, **settings)
+        _, arm, _ = turn({a: 1 - np.array(v) for a, v in seen.items()}, t, **settings)
         arms.append(arm)
         for a, values in seen.items():
             best = values[-1] if values else 0.0
@@ -62,6 +75,46 @@ def test_equal_arms_and_hopeless_ones():
     assert "".join(lonely) == "aabb" * 2 + "b" * 22
 
 
+def test_rounds_of_a_bandit():
+    """A round is a pull of every survivor; that of the last one has no end."""
+    growing = np.linspace(0.5, 0.1, 20)
+    numbers = [turn({"a": growing, "b": growing}, t, 2, 2, 20)[0] for t in range(10)]
+    assert numbers == [1] * 4 + [2] * 4 + [3] * 2
+    losses = {"a": np.full(20, 0.1), "b": np.full(20, 0.5)}
+    numbers = [turn(losses, t, 2, 2, 20)[0] for t in range(20)]
+    assert numbers == [1] * 4 + [2] * 4 + [3] * 12
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        RisingBandit(pull=1, alpha=2, initial=1, budget=15),
+        AdaptiveSuccessiveFiltering(budget=12, rounds=2, initial=2),
+    ],
+)
+def test_what_an_arm_leaves_over_goes_to_other_survivors(optimizer):
+    """Dropped arms get more when those of the others are used up."""
+    space, left_over, dropped = Few(), 0, 0
+    for seed in range(4):
+        past = History(space, LABELS)
+        for t in range(15):
+            suggestion = optimizer.suggest(past, np.random.default_rng([seed, t]))
+            new, why = suggestion.configuration, suggestion.why
+            arm = new["algorithm"]
+            assert new not in past.seen
+            assert why["arm"] == arm
+            if arm not in why["surviving"]:
+                seen = Counter(c["algorithm"] for c in past.seen)
+                assert all(seen[name] == {"b": 9}.get(name, 3) for name in why["surviving"])
+                dropped += 1
+            left_over += why["origin"] == "fallback" and arm in why["surviving"]
+            error = {"a": 0.1, "b": 0.1, "c": 0.9}[arm]
+            prediction = np.full((len(LABELS), 2), 0.5, dtype=np.float32)
+            observation = Observation(new, "ok", error, prediction)
+            past = History(space, LABELS, (*past.observations, observation))
+    assert left_over and dropped
+
+
 def test_the_papers_budget_of_pulls():
     """250 evaluations are 50 pulls of 5; 11 arms are pulled 3 times each before one can go."""
     rewards = {str(i): [i / 20] for i in range(11)}
@@ -83,9 +136,10 @@ def test_a_pull_is_the_bo_of_its_algorithm(failed):
         for a, values in accuracy.items():
             own = o.status == "ok" and o.configuration["algorithm"] == a
             values.append(max([values[-1] if values else 0.0, 1 - o.error if own else 0.0]))
-    arm, surviving = turn({a: 1 - np.array(v) for a, v in accuracy.items()}, 14, 2, 2, 40)
+    number, arm, surviving = turn({a: 1 - np.array(v) for a, v in accuracy.items()}, 14, 2, 2, 40)
     got = optimizer.suggest(past, np.random.default_rng(5))
     assert got.why.pop("surviving") == surviving
+    assert (got.why.pop("round"), got.why.pop("arm")) == (number, arm)
     assert got == BayesianOptimization(initial=2).suggest(part(past, arm), np.random.default_rng(5))
     assert got.why["origin"] in ("local", "random")
     assert got.configuration["algorithm"] == arm

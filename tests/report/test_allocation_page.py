@@ -31,7 +31,7 @@ def write(results, search: str, repeat: int, reasons: list, arms: str) -> None:
     files.write_parquet(path, table)
 
 
-def boasf(turns: str) -> list[str]:
+def arms(turns: str) -> list[str]:
     """Reasons of turns such as ``1a:abc``: the round, the arm and the survivors."""
     return [
         json.dumps({"origin": "x", "round": int(t[0]), "arm": t[1], "surviving": list(t[3:])})
@@ -43,11 +43,10 @@ def boasf(turns: str) -> list[str]:
 def results(tmp_path):
     write(tmp_path, "search-rs", 0, ["{}"] * 6, "abcabc")
     # A piece of a space is no algorithm: the arm is what the search says.
-    write(tmp_path, "search-boasf", 0, boasf("1a:abc 1b:abc 1c:abc 2a:ac 2a:ac 2a:ac"), "zzzzzz")
-    write(tmp_path, "search-boasf", 1, boasf("1a:abc 1b:abc 1c:abc 2b:b 2b:b 2b:b"), "zzzzzz")
-    rounds = ["abc", "abc", "abc", "ab", "ab", "b"]
-    bandit = [json.dumps({"origin": "x", "surviving": list(arms)}) for arms in rounds]
-    write(tmp_path, "search-rb", 0, bandit, "abcabb")
+    write(tmp_path, "search-boasf", 0, arms("1a:abc 1b:abc 1c:abc 2a:ac 2a:ac 2a:ac"), "zzzzzz")
+    write(tmp_path, "search-boasf", 1, arms("1a:abc 1b:abc 1c:abc 2b:b 2b:b 2b:b"), "zzzzzz")
+    # The last arm is used up: what a dropped one gets is not counted.
+    write(tmp_path, "search-rb", 0, arms("1a:abc 1b:abc 1c:abc 2a:ab 2b:ab 3b:b 3a:b"), "abcabba")
     return tmp_path
 
 
@@ -70,15 +69,6 @@ def test_rounds_by_hand(results):
     }  # fmt: skip
 
 
-def test_rounds_of_a_bandit_without_eliminations():
-    """A round is over when it is the first survivor's turn again, however long a pull is."""
-    reasons = [{"round": None, "arm": None, "surviving": ["a", "b"]}] * 8
-    found = allocation._rounds(reasons, list("aabbaabb"))
-    assert [(row["round"], row["arm"], row["evaluations"]) for row in found] == [
-        (1, "a", 2), (1, "b", 2), (2, "a", 2), (2, "b", 2),
-    ]  # fmt: skip
-
-
 def test_page(results, tmp_path):
     page = pages.make(PAGE, load(STUDY, results), tmp_path)
     assert (page.error, page.reason) == ("", "")
@@ -89,6 +79,7 @@ def test_page(results, tmp_path):
     text, table, panels = page.sections[0].parts
     assert "(mean of 2 runs): 3 → 1.5." in text
     assert "in the last round has 100 % of all there" in text
+    assert "(mean of 1 runs): 3 → 2 → 1." in page.sections[1].parts[0]
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["a", "1.0 (−1)", "1.5", "2.5"],
         ["b", "1.0 (−1)", "1.5", "2.5"],
@@ -99,6 +90,14 @@ def test_page(results, tmp_path):
     assert csv["competes"].tolist() == [2, 2, 2, 1, 1, 1]
     assert csv["evaluations"].tolist() == [1, 1, 1, 1.5, 1.5, 0]
     assert (tmp_path / "figures/allocation-search-rb-quake.svg").exists()
+
+
+def test_arms_are_averaged_over_the_runs_that_reach_a_round(results, tmp_path):
+    """One arm always competes."""
+    write(results, "search-rb", 1, arms("1a:abc 1b:abc 1c:abc 2a:a 2a:a 2a:a"), "abcaaa")
+    page = pages.make(PAGE, load(STUDY, results), tmp_path)
+    text = page.sections[1].parts[0]
+    assert "(mean of 2 runs, 1 of which reach the last round): 3 → 1.5 → 1." in text
 
 
 def test_names_of_pieces_are_short_in_figures():

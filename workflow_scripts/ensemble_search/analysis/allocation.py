@@ -17,9 +17,7 @@ COLUMNS = [*RUN, "round", "arm", "evaluations", "dropped"]
 def rounds(results: Results) -> pd.DataFrame:
     """Count the evaluations of every arm in every round.
 
-    ``boasf`` stores the number of a round and the arm. An arm of ``rising-bandit`` is an algorithm,
-    and its rounds begin where it is the first survivor's turn again; with a single one left, the
-    round has no end.
+    Both, and the arms that compete, are what the search has stored as its reasons.
 
     Returns
     -------
@@ -33,14 +31,12 @@ def rounds(results: Results) -> pd.DataFrame:
     Unusable
         If a file is damaged.
     """
-    algorithms = results.observations.groupby(RUN, sort=False, observed=True)["algorithm"]
     rows: list[dict] = []
     for run in results.manifests.reindex(columns=RUN).to_dict("records"):
         folder = layout.search_folder(results.folder, results.study, **run)
         reasons = results.once(_reasons, folder)
         if reasons:
-            own = algorithms.get_group(tuple(run.values())).tolist()
-            rows += [{**run, **row} for row in _rounds(reasons, own)]
+            rows += [{**run, **row} for row in _rounds(reasons)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -52,21 +48,18 @@ def _reasons(folder: Path) -> list[dict]:
         if not reasons or "surviving" not in reasons[0]:
             return []
         return [
-            {"round": why.get("round"), "arm": why.get("arm"), "surviving": list(why["surviving"])}
+            {"round": why["round"], "arm": why["arm"], "surviving": list(why["surviving"])}
             for why in reasons
         ]
 
 
-def _rounds(reasons: list[dict], algorithms: list[str]) -> list[dict]:
+def _rounds(reasons: list[dict]) -> list[dict]:
     """Count the evaluations of a run by round and arm."""
     found: dict[int, dict[str, int]] = {}
-    number, previous, before = 0, None, None
-    for why, algorithm in zip(reasons, algorithms, strict=True):
-        arm, surviving = why["arm"] or algorithm, why["surviving"]
-        number += surviving != before or arm == surviving[0] != previous
-        previous, before = arm, surviving
-        counts = found.setdefault(why["round"] or number, dict.fromkeys(why["surviving"], 0))
-        counts[arm] = counts.get(arm, 0) + 1
+    for why in reasons:
+        counts = found.setdefault(why["round"], dict.fromkeys(why["surviving"], 0))
+        if why["arm"] in counts:
+            counts[why["arm"]] += 1
     return [
         {
             "round": at,

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ensemble_search.optimizers._model_based import per_algorithm
 from ensemble_search.optimizers._model_based.acquisition import settled
-from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Suggestion
 from ensemble_search.optimizers.tpe import TreeParzenEstimator
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces import _pieces
@@ -31,7 +31,8 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     survive if all bounds are equal. Every arm has the same share of the first round; shares of the
     others follow the softmax of the bounds over ``temperature``.
 
-    A share is spent by the TPE of the arm, which sees what the arm has evaluated in all rounds. The
+    A share is spent by the TPE of the arm, which sees what the arm has evaluated in all rounds;
+    what is left of it when the arm is used up goes to random configurations of the others. The
     other settings are those of every TPE. Random numbers of the filter are seeded by the errors.
 
     Shares are of evaluations, or of seconds, as in the paper. An arm then goes on until its
@@ -175,7 +176,11 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         own = per_algorithm.inside(history, parts[names[arm]])
         suggestion = super().suggest(own, rng)
         if suggestion.configuration in history.seen:  # the arm is used up
-            suggestion = Suggestion(random_new(history, rng), {"origin": "fallback"})
+            others = [parts[name] for name in why["surviving"]]
+            found = per_algorithm.elsewhere(history, others, rng)
+            suggestion = Suggestion(found, {"origin": "fallback"})
+            point = history.space.points([found])
+            why["arm"] = next(name for name, part in parts.items() if part.holds(point)[0])
         return Suggestion(suggestion.configuration, {**suggestion.why, **why})
 
     def turn(self, history: History, parts: Sequence[Space]) -> tuple[int, int, dict[int, float]]:

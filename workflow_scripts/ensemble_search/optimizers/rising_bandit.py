@@ -20,7 +20,8 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     After a round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward
     l = r[-1], and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is
     eliminated if u is below the l of another. This is MindWare's rule; the DivBO paper has pulls of
-    5 and alpha 3. The algorithm with the highest l always survives.
+    5 and alpha 3. The algorithm with the highest l always survives. Pulls of an
+    algorithm whose configurations are used up go to others that survive.
 
     The other settings are those of every BO.
     """
@@ -55,9 +56,16 @@ class RisingBandit(per_algorithm.ArmwiseBO):
             past = history.observations[:end]
             return history.limit(np.array([o.error for o in past if o.prediction is not None]))
 
-        arm, surviving = turn(losses, len(history), self.pull, self.alpha, self.budget, limit)
-        suggestion = self.within(history, arm, rng)
-        return Suggestion(suggestion.configuration, {**suggestion.why, "surviving": surviving})
+        number, arm, surviving = turn(
+            losses, len(history), self.pull, self.alpha, self.budget, limit
+        )
+        suggestion = self.within(history, arm, rng, surviving)
+        why = {
+            "round": number,
+            "arm": suggestion.configuration[ALGORITHM],
+            "surviving": surviving,
+        }
+        return Suggestion(suggestion.configuration, {**suggestion.why, **why})
 
 
 def turn(
@@ -67,7 +75,7 @@ def turn(
     alpha: int,
     budget: int,
     limit: Callable[[int], float] = lambda end: 1.0,
-) -> tuple[str, list[str]]:
+) -> tuple[int, str, list[str]]:
     """Replay the bandit, and return whose turn it is after ``evaluations``.
 
     Parameters
@@ -82,6 +90,8 @@ def turn(
 
     Returns
     -------
+    number
+        Of the round, from 1; that of the last survivor has no end.
     arm
         The arm that the next evaluation belongs to.
     surviving
@@ -89,13 +99,14 @@ def turn(
     """
     surviving = list(losses)
     played: dict[str, list[float]] = {arm: [] for arm in losses}
-    pulls = 0
+    number, pulls = 1, 0
     while True:
         for arm in surviving:
             pulls += 1
             if evaluations < pulls * pull:
-                return arm, surviving
+                return number, arm, surviving
             played[arm].append(float(losses[arm][pulls * pull - 1]))
+        number += len(surviving) > 1
         if len(played[surviving[0]]) >= alpha:
             left = max(-(-budget // pull) - pulls, 0)
             most = limit(pulls * pull)

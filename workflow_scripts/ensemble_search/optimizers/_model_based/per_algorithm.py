@@ -1,5 +1,6 @@
 """Separate BOs of the algorithms of a space."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -8,7 +9,7 @@ import numpy as np
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.spaces.base import ALGORITHM, Space
+from ensemble_search.spaces.base import ALGORITHM, Configuration, Space
 
 Divider = TypeVar("Divider", bound=Optimizer)
 
@@ -23,14 +24,22 @@ class ArmwiseBO(BayesianOptimization):
             raise UserError(f"design: must be random: the algorithms take turns, not {self.design}")
         super().check_space(space)
 
-    def within(self, history: History, algorithm: str, rng: np.random.Generator) -> Suggestion:
+    def within(
+        self,
+        history: History,
+        algorithm: str,
+        rng: np.random.Generator,
+        others: Sequence[str] = (),
+    ) -> Suggestion:
         """Suggest what the BO of an algorithm would evaluate next.
 
-        If all of its configurations have been evaluated, any new configuration is suggested.
+        If all of its configurations have been evaluated, a random one :func:`elsewhere` is
+        suggested.
         """
         suggestion = super().suggest(part(history, algorithm), rng)
         if suggestion.configuration in history.seen:
-            return Suggestion(random_new(history, rng), {"origin": "fallback"})
+            parts = [history.space.restricted({ALGORITHM: other}) for other in others]
+            return Suggestion(elsewhere(history, parts, rng), {"origin": "fallback"})
         return suggestion
 
 
@@ -59,6 +68,15 @@ def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
             "about how many evaluations a search will make"
         )
     return optimizer.model_copy(update={"budget": evaluations})
+
+
+def elsewhere(history: History, parts: Sequence[Space], rng: np.random.Generator) -> Configuration:
+    """Draw a new configuration of a random part, or of the whole space if they are used up."""
+    for i in rng.permutation(len(parts)).tolist():
+        configuration = random_new(inside(history, parts[i]), rng)
+        if configuration not in history.seen:
+            return configuration
+    return random_new(history, rng)
 
 
 def part(history: History, algorithm: str) -> History:

@@ -28,19 +28,21 @@ def build(results: Results, publish) -> list[Section] | str:
         found = allocation.means(mine, ["search"])
         by_dataset = allocation.means(mine, ["dataset"])
         optimizer = results.study["searches"][search]["optimizer"]
-        parts = [_text(mine, found), _table(found, stem), _panels(by_dataset, stem, publish)]
+        parts = [_text(mine), _table(found, stem), _panels(by_dataset, stem, publish)]
         sections.append(Section(f"{search} ({optimizer})", parts))
     return sections
 
 
-def _text(table: pd.DataFrame, found: pd.DataFrame) -> str:
-    arms = found.groupby("round")["competes"].sum() / found["runs"].iloc[0]
-    shown = " → ".join(f"{count:.3g}" for count in arms)
+def _text(table: pd.DataFrame) -> str:
+    arms = table.groupby([*allocation.RUN, "round"]).size().groupby("round")
+    shown = " → ".join(f"{count:.3g}" for count in arms.mean())
+    runs = arms.size()
+    fewer = f", {runs.iloc[-1]} of which reach the last round" if runs.nunique() > 1 else ""
     last = table[table["round"] == table.groupby(allocation.RUN)["round"].transform("max")]
     of_run = last.groupby(allocation.RUN)["evaluations"]
     share = (of_run.max() / of_run.sum()).mean()
     return (
-        f"Arms that compete, round by round (mean of {found['runs'].iloc[0]} runs): {shown}. The "
+        f"Arms that compete, round by round (mean of {runs.iloc[0]} runs{fewer}): {shown}. The "
         f"arm with the most evaluations in the last round has {100 * share:.0f} % of all there."
     )
 
@@ -63,7 +65,8 @@ def _table(found: pd.DataFrame, stem: str) -> Table:
         rows.append(cells(*row, number(totals[arm], 1)))
     notes = [
         "Mean evaluations over all runs, of all data sets and repeats; in parentheses the number "
-        f"of runs, of {found['runs'].iloc[0]}, in which the arm was dropped after the round."
+        f"of runs, of {found['runs'].iloc[0]}, in which the arm was dropped after the round. "
+        "Evaluations of dropped arms, made once all others were used up, are left out."
     ]
     columns = ["arm", *(f"round {at}" for at in wide["evaluations"].columns), "all"]
     return Table(stem, "Evaluations by arm and round", columns, rows, found, notes)

@@ -37,9 +37,8 @@ def build(results: Results, publish) -> list[Section] | str:
 
 def _table(results: Results, compared: ranks.Comparison, column: str) -> Table:
     losses = ranks.spreads(ranks.final_errors(compared, column))
-    found = losses.assign(mean=1 - losses["mean"])
-    highest = found.groupby("dataset")["mean"].transform("max").round(ranks.DIGITS)
-    found["best"] = found["mean"].round(ranks.DIGITS) == highest
+    found = losses.assign(mean=(1 - losses["mean"]).round(ranks.DIGITS))
+    found["best"] = found["mean"] == found.groupby("dataset")["mean"].transform("max")
     columns, rows = by_method(
         found, lambda line: Cell(spread(line["mean"], line["std"], 3), bool(line["best"]))
     )
