@@ -165,6 +165,21 @@ def test_parts_that_cannot_be(settings, message):
     assert "\n" not in str(caught.value)
 
 
+def test_folds_need_two_rows_of_a_class():
+    """The only row of a class would be predicted by models that have not seen the class."""
+    X, labels = data()
+    rare = {"share": 0.01, "by": "stratified"}
+    assert np.bincount(labels[choose(X, labels, CLASSES, rare, 1)]).tolist() == [1, 1]
+    with pytest.raises(UserError, match="01 of the training rows, 2, are fewer than split.folds"):
+        choose(X, labels, CLASSES, rare, 1, folds=3)
+    rare["share"] = 0.015
+    message = (
+        "015 of the training rows, 3, leave class '.*' with one, and folds need two; raise it$"
+    )
+    with pytest.raises(UserError, match=message):
+        choose(X, labels, CLASSES, rare, 1, folds=3)
+
+
 def test_a_regression_has_features_only():
     X, _ = data()
     numbers, none = X[:, 0], np.empty(0, dtype=str)

@@ -58,6 +58,9 @@ def test_several_draws_of_a_search(tmp_path):
     write(tmp_path, "k-dpp", 0, [*3 * [why(-8.0, 2.0)], why(-2.0, 0.0)])
     draws = designs.drawn(load(STUDY, tmp_path))
     assert draws["points"].tolist() == [3, 1]
+    assert draws["draw"].tolist() == [1, 2]
+    table = designs.by_search(draws)  # sets of other sizes have no common median
+    assert table["log_det"].tolist() == [-8, -2]
     assert draws["distance"].tolist() == pytest.approx([1, float("nan")], nan_ok=True)
 
 
@@ -66,8 +69,8 @@ def test_page(results, tmp_path):
     assert (page.error, page.reason) == ("", "")
     table = page.sections[0].parts[1]
     assert [[cell.text for cell in row] for row in table.rows] == [
-        ["quake", "search-k-dpp", "3", "4", "0.5", "0.4", "−7", "−10", "2", "1.5", "–"],
-        ["quake", "search-bo", "3", "2", "0.5", "0.4", "−9.98", "−10", "0.05", "0.4",
+        ["quake", "search-k-dpp", "1", "3", "4", "0.5", "0.4", "−7", "−10", "2", "1.5", "–"],
+        ["quake", "search-bo", "1", "3", "2", "0.5", "0.4", "−9.98", "−10", "0.05", "0.4",
          "cannot be told from uniform draws"],
     ]  # fmt: skip
     csv = pd.read_csv(tmp_path / "tables/designs-distances.csv")

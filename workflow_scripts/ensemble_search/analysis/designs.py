@@ -22,10 +22,11 @@ def drawn(results: Results) -> pd.DataFrame:
     Returns
     -------
     draws
-        One row a draw: ``dataset``, ``search``, ``repeat``, ``points`` (suggestions that it made),
-        :data:`KEYS` as ``optimizers._designs.k_dpp`` describes them, and ``distance``: log det of
-        the design minus the mean of uniform ones, in standard deviations of these; NaN where log
-        det does not vary over uniform designs.
+        One row a draw: ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search,
+        from 1), ``points`` (of it, those that were evaluated), :data:`KEYS` as
+        ``optimizers._designs.k_dpp`` describes them, and ``distance``: log det of the design minus
+        the mean of uniform ones, in standard deviations of these; NaN where log det does not vary
+        over uniform designs.
 
     Raises
     ------
@@ -39,6 +40,7 @@ def drawn(results: Results) -> pd.DataFrame:
         rows += [{**run, **why} for why in results.once(_reasons, folder)]
     table = pd.DataFrame(rows, columns=[*where, *KEYS])
     draws = table.groupby(list(table.columns), sort=False).size().rename("points").reset_index()
+    draws.insert(3, "draw", draws.groupby(where, sort=False).cumcount() + 1)
     spread = draws["spread"].astype(float).replace(0, np.nan)
     return draws.assign(distance=(draws["log_det"] - draws["uniform_log_det"]) / spread)
 
@@ -52,7 +54,7 @@ def _reasons(folder: Path) -> list[dict[str, float]]:
 
 
 def by_search(draws: pd.DataFrame) -> pd.DataFrame:
-    """Compute medians over the draws of all repeats, one row a data set and search.
+    """Compute medians over repeats, one row for each draw of a data set's search.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def by_search(draws: pd.DataFrame) -> pd.DataFrame:
         ``points``, :data:`KEYS` and ``distance``, the number of ``repeats``, and ``like_uniform``:
         whether the spread is too small for a design to differ from uniform draws.
     """
-    groups = draws.groupby(["dataset", "search"], sort=False)
+    groups = draws.groupby(["dataset", "search", "draw"], sort=False)
     table = groups[["points", *KEYS, "distance"]].median()
     table["repeats"] = groups["repeat"].nunique()
     return table.assign(like_uniform=table["spread"] < LIKE_UNIFORM).reset_index()

@@ -73,7 +73,14 @@ def make_split(
     )
     if "train_rows" in settings:
         own = labels[rows["train"]]
-        chosen = choose(X["train"], own, classes, settings["train_rows"], settings["seed"])
+        chosen = choose(
+            X["train"],
+            own,
+            classes,
+            settings["train_rows"],
+            settings["seed"],
+            settings.get("folds", 0),
+        )
         rows["train"], X["train"] = rows["train"][chosen], X["train"][chosen]
     folds = np.empty(0, dtype=np.int64)
     if "folds" in settings:

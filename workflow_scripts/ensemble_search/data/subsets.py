@@ -24,6 +24,7 @@ def choose(
     classes: np.ndarray,
     settings: Mapping[str, Any],
     seed: int | list[int],
+    folds: int = 0,
 ) -> np.ndarray:
     """Choose training rows (Dodge's proposal, Section 4, for the k-DPPs).
 
@@ -40,6 +41,8 @@ def choose(
         docs/studies.md).
     seed
         Of the draw.
+    folds
+        Folds that the rows are divided into; default 0, none.
 
     Returns
     -------
@@ -50,7 +53,8 @@ def choose(
     Raises
     ------
     UserError
-        If a class is left without rows, has fewer than its cells, the kernel's rank is below the
+        If a class is left without rows, or with a single one for folds, there are fewer rows than
+        folds, a class has fewer than its cells, the kernel's rank is below the
         number of rows, or a regression is asked for what needs classes.
     """
     k = max(1, round(settings["share"] * len(labels)))
@@ -61,11 +65,17 @@ def choose(
         rows = rng.permutation(len(labels))[:k]
     else:
         rows = _k_dpp(X, labels, classes, settings, k, rng)
-    missing = np.setdiff1d(np.arange(len(classes)), labels[rows])
-    if len(missing):
+    what = f"train_rows.share: {settings['share']:g} of the training rows, {k},"
+    if len(rows) < folds:
+        raise UserError(f"{what} are fewer than split.folds, {folds}; raise it")
+    counts = np.bincount(labels[rows], minlength=len(classes)) if len(classes) else np.empty(0)
+    least = 2 if folds else 1
+    for code in np.flatnonzero(counts < least)[:1]:
         raise UserError(
-            f"train_rows.share: {settings['share']:g} of the training rows, {k}, leave class "
-            f"'{classes[missing[0]]}' without any; raise it, or take by: stratified"
+            f"{what} leave class '{classes[code]}' "
+            + ("without any" if not counts[code] else "with one, and folds need two")
+            + "; raise it"
+            + ("" if folds else ", or take by: stratified")
         )
     return rows
 

@@ -129,7 +129,7 @@ class Table:
         return {
             "folder": self.folder.as_posix(),
             "checksum": checksum(self.manifest),
-            "entries": self.manifest["entries"],
+            "entries": len(self.whole),
         }
 
     def check(

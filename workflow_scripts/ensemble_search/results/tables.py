@@ -103,9 +103,11 @@ def describe(root: Path) -> Iterator[str]:
         about = table.manifest
         size = sum((folder / name).stat().st_size for name in about["files"]) / 2**20
         ok = about["status"].get("ok", 0)
+        parts = about["entries"] - len(table.whole)
+        less = f"and {parts} evaluations on a part of the rows " if parts else ""
         versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
         yield (
-            f"{folder}: {about['entries']} configurations of '{about['space']}' ({ok} ok), "
+            f"{folder}: {len(table.whole)} configurations of '{about['space']}' {less}({ok} ok), "
             f"{size:.1f} MiB, {duration(about['fit_seconds'])} of fitting, "
             f"{table.validation.dtype} predictions of {table.validation.shape[1]} validation and "
             f"{table.test.shape[1]} test rows; {versions}"

@@ -11,9 +11,9 @@ TITLE, ORDER = "Tables 1 to 3 of the BOASF paper: balanced accuracy", 171
 METRIC = "balanced-error"
 HEADINGS = {"test_error": "On the test rows", "validation_error": "Validation"}
 CAUTION = (
-    "The paper's figures do not stand beside ours: its searches have hours instead of a number of "
-    "evaluations, on other splits, and some of its cells cannot be right (such as an accuracy of "
-    "0.000, of a random forest on openml_279)."
+    "The paper's figures do not stand beside ours: its searches have hours, on other splits, and "
+    "some of its cells cannot be right (such as an accuracy of 0.000, of a random forest on "
+    "openml_279)."
 )
 
 
