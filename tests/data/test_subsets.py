@@ -170,7 +170,7 @@ def test_folds_need_two_rows_of_a_class():
     X, labels = data()
     rare = {"share": 0.01, "by": "stratified"}
     assert np.bincount(labels[choose(X, labels, CLASSES, rare, 1)]).tolist() == [1, 1]
-    with pytest.raises(UserError, match="01 of the training rows, 2, are fewer than split.folds"):
+    with pytest.raises(UserError, match=r"01 of the training rows, 2, are fewer than split\.folds"):
         choose(X, labels, CLASSES, rare, 1, folds=3)
     rare["share"] = 0.015
     message = (

@@ -177,6 +177,7 @@ def test_plans_are_the_suggestions_one_by_one(name):
         expected = suggestions[done : done + (1 if whole else len(planned))]
         assert [plain(s) for s in planned[: len(expected)]] == [plain(s) for s in expected]
         assert not any(optimizer.needs_results(done + i) for i in range(1, len(planned)))
+        assert optimizer.together(done, 9 - done) == len(planned)
         done += len(planned)
 
 
@@ -184,6 +185,7 @@ def test_a_plan_is_the_same_whenever_its_suggestions_are_asked_for(name):
     settings = {"batch": 3} if "batch" in type(make(name)).model_fields else {}
     past = history(ToySpace(), 9, failed={2})
     at_once = [plain(s) for s in islice(make(name, **settings).plan(past, generators(9)), 3)]
+    assert make(name, **settings).together(9, 3) == len(at_once)
     later = make(name, **settings).plan(past, generators(9))
     for expected in at_once:
         assert plain(next(later)) == expected

@@ -27,6 +27,17 @@ def test_batches(settings, sizes):
     assert wall_clock.batches(settings, 10) == sizes
 
 
+def test_batches_of_rounds_and_brackets():
+    """Batches of BOASF end with the round, after 24, 47 and 70; a rung of 27, 9, 3 and 1."""
+    boasf = {"optimizer": "boasf", "budget": 70, "initial": 3, "batch": 8}
+    rounds = [3, 8, 8, 5, 8, 8, 7, 8, 8, 7]
+    assert wall_clock.batches(boasf, 70) == rounds
+    seconds = {"optimizer": "boasf", "seconds": 9.0}
+    assert wall_clock.batches(seconds, 3) == [1] * 3
+    # The first rung of the next bracket, of 12, waits for nothing.
+    assert wall_clock.batches({"optimizer": "hyperband"}, 69) == [27, 9, 3, 13, 4, 7, 6]
+
+
 def test_ends_by_hand():
     """Two batches of 2: suggestions one after the other, fits at once; then a single one."""
     suggest, fit = np.array([1.0, 1, 2, 0, 1]), np.array([5.0, 1, 1, 4, 2])

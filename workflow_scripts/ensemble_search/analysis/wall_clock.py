@@ -25,14 +25,9 @@ def batches(settings: Mapping[str, Any], evaluations: int) -> list[int]:
         Of a run.
     """
     optimizer = plugins.make("optimizers", settings, "optimizer", "searches")
-    later = getattr(optimizer, "batch", None)
-    counts = range(1, evaluations)
-    first = next((n for n in counts if optimizer.needs_results(n)), evaluations)
-    if later and not optimizer.needs_results(10**9):  # one draw after the other
-        first = min(later, evaluations)
-    sizes = [first]
+    sizes: list[int] = []
     while (left := evaluations - sum(sizes)) > 0:
-        sizes.append(min(later or 1, left))
+        sizes.append(optimizer.together(evaluations - left, left))
     return sizes
 
 

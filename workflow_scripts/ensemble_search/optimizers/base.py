@@ -232,6 +232,12 @@ class Optimizer(BaseModel, ABC):
         """
         return True
 
+    def together(self, evaluations: int, most: int) -> int:
+        """Return how many suggestions :meth:`plan` makes after ``evaluations``, up to ``most``."""
+        later = range(evaluations + 1, evaluations + most)
+        end = next((n for n in later if self.needs_results(n)), evaluations + most)
+        return end - evaluations
+
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
@@ -239,7 +245,8 @@ class Optimizer(BaseModel, ABC):
 
         The search evaluates them in this order, as many at a time as it has workers, and asks for
         the next plan when all are done. A resumed search repeats the last plan. The default plan
-        calls :meth:`suggest` until that needs results; optimizers that suggest batches override it.
+        calls :meth:`suggest` until that needs results; optimizers that suggest batches override it
+        and :meth:`together`.
 
         Parameters
         ----------

@@ -147,6 +147,16 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             return True
         return evaluations >= min(self.initial, next(self.spans())[1])
 
+    def together(self, evaluations: int, most: int) -> int:
+        """See :meth:`Optimizer.together`."""
+        if self.seconds is None:
+            most = min(most, self._end(evaluations) - evaluations)
+        return super().together(evaluations, most)
+
+    def _end(self, evaluations: int) -> int:
+        """Return the end of the round that the evaluation after so many belongs to."""
+        return next(end for _, end in self.spans() if end > evaluations)
+
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
@@ -154,8 +164,8 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         if self.seconds is not None:
             yield from super().plan(history, generators)
             return
-        end = next(end for _, end in self.spans() if end > len(history))
-        yield from islice(super().plan(history, generators), end - len(history))
+        left = self._end(len(history)) - len(history)
+        yield from islice(super().plan(history, generators), left)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest what the TPE of the arm whose turn it is would evaluate next."""

@@ -66,6 +66,10 @@ class DeterminantalDesign(Optimizer):
         """Never."""
         return False
 
+    def together(self, evaluations: int, most: int) -> int:
+        """See :meth:`Optimizer.together`: the rest of a batch."""
+        return min(self.batch - evaluations % self.batch if self.batch else most, most)
+
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:

@@ -36,6 +36,12 @@ class BatchOptimizer(Optimizer):
         """Whether the initial design is complete."""
         return evaluations >= self.initial
 
+    def together(self, evaluations: int, most: int) -> int:
+        """See :meth:`Optimizer.together`."""
+        if self.needs_results(evaluations):
+            return min(self.batch, most)
+        return super().together(evaluations, most)
+
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
