@@ -203,6 +203,10 @@ def test_a_regression_has_features_only():
             {"share": 0.5, "by": "k-dpp", "alpha": 1.5},
             r"train_rows\.alpha: .*less than or equal to 1",
         ),
+        (
+            {**k_dpp(kernel="features"), "alpha": 0.999995},
+            r"split\.train_rows: 'alpha' is 0.999995; .* must be at most 1 - 1e-5, or 1",
+        ),
         ({"share": 0.5, "by": "diverse"}, r"train_rows\.by"),
         ({"share": 0.5, "alpha": 0.5}, "'alpha' is a setting of by: k-dpp; remove it"),
         (

@@ -16,7 +16,7 @@ from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
-from support.toy_space import LABELS, Grid, ToySpace, _Toy, history, search
+from support.toy_space import LABELS, Grid, ToySpace, _Toy, history, observe, search
 
 
 class Few(_Toy):
@@ -113,6 +113,24 @@ def test_what_an_arm_leaves_over_goes_to_other_survivors(optimizer):
             observation = Observation(new, "ok", error, prediction)
             past = History(space, LABELS, (*past.observations, observation))
     assert left_over and dropped
+
+
+def test_batches_of_a_bandit_end_with_a_pull():
+    """So that algorithms are eliminated by results, as without batches."""
+    settings = {"pull": 3, "alpha": 2, "initial": 3, "budget": 40}
+    optimizer, alone = RisingBandit(**settings, batch=2), RisingBandit(**settings)
+    assert [optimizer.together(n, 99) for n in (0, 3, 5, 6, 8)] == [3, 2, 1, 2, 1]
+    past = History(ToySpace(), LABELS)
+    while len(past) < 40:
+        planned = list(optimizer.plan(past, iter([np.random.default_rng(i) for i in range(9)])))
+        assert len(planned) == optimizer.together(len(past), 99)
+        for suggestion in planned:
+            expected = alone.suggest(past, np.random.default_rng(0)).why
+            for key in ("round", "arm", "surviving"):
+                assert suggestion.why[key] == expected[key]
+            rows = (*past.observations, observe(suggestion.configuration))
+            past = History(past.space, LABELS, rows)
+    assert len(expected["surviving"]) < 3
 
 
 def test_the_papers_budget_of_pulls():

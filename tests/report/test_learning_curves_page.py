@@ -54,6 +54,12 @@ def page(content, results) -> str:
 def test_the_table_and_the_figures(study):
     content, results = study
     text = page(content, results)
+    for name in ("index.html", "pages/over-data-sets.html"):
+        whole = squeezed(Page((results / "report" / name).read_text(encoding="utf-8")))
+        assert (
+            f"6 data sets are of 2 sources only, the same rows to test on (quake, {NAMES[0]}"
+            in whole
+        )
     table = pd.read_csv(results / "report/tables/learning-curves-learning-curves.csv")
     assert set(table["source"]) == {"quake"}
     assert len(table) == 2 * 5

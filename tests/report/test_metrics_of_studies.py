@@ -11,6 +11,7 @@ import pytest
 from ensemble_search.jobs import Jobs
 from ensemble_search.metrics.log_loss import LogLoss
 from ensemble_search.report import pages, write
+from ensemble_search.report.pages.test_errors import r2_table
 from ensemble_search.results import readers
 from support import finished_study
 from support import made_results as made
@@ -133,6 +134,16 @@ def test_pages_go_by_the_metric(report):
     assert ("; one setting varies by 0.14 points (" if percent else "by 0.0014 (") in line
     resolution = pd.read_csv(folder / "tables/statistics-resolution.csv")
     assert resolution.columns.tolist() == ["dataset", "error", "over_repeats", "rows"]
+
+
+def test_r2_goes_by_the_split_of_the_repeat():
+    """Squared errors of the mean: 0.5 on the one split, 2 on the other."""
+    index = pd.MultiIndex.from_product([["quake"], [0, 1, 2]], names=["dataset", "repeat"])
+    final = pd.DataFrame({"RS": [0.25, 0.5, 0.5]}, index=index)
+    datasets = pd.DataFrame({"dataset": ["quake"]})
+    datasets["mean_errors"] = [{"repeat-0": 0.5, "repeat-1": 2.0}]
+    table = r2_table(final, datasets, ["repeat-0", "repeat-1", "repeat-0"])
+    assert table.data["mean"].tolist() == pytest.approx([(0.5 + 0.75 + 0.0) / 3])
 
 
 def test_what_the_paper_prints_is_not_beside_other_metrics(report):

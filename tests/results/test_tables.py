@@ -27,7 +27,7 @@ from support.instant_search import InstantEvaluator, make_job
 PARTS = ("validation", "test")
 TIMES = {"suggest_seconds"}
 OPTIMIZERS = instant_search.OPTIMIZERS | {
-    "divbo": {"optimizer": "divbo", "surrogate": "forest-kernel"}
+    "divbo": {"optimizer": "divbo", "surrogate": "forest-kernel"},
 }
 
 
@@ -187,6 +187,18 @@ def test_a_search_can_use_up_its_table(made):
     assert sorted(observations(output).entry) == list(range(60))
 
 
+def test_the_table_of_a_single_algorithm_is_its_part(made, monkeypatch):
+    """No entry comes twice there either."""
+    settings = {"optimizer": "tpe", "algorithm": "euclid", "initial": 3}
+    monkeypatch.setitem(OPTIMIZERS, "tpe", settings)
+    known = observations(made / "table")
+    own = known.index[known["config.algorithm"] == "euclid"].tolist()
+    output = replay(made, optimizer="tpe", budget={"seconds": 1e6})
+    assert sorted(observations(output).entry) == own
+    with pytest.raises(UserError, match=f"has {len(own)} configurations for this search, which"):
+        replay(made, optimizer="tpe", budget={"evaluations": len(own) + 1})
+
+
 def test_seconds_are_those_that_were_measured_live(made):
     found = observations(replay(made, budget={"seconds": 12.0}))
     assert found.fit_seconds.sum() == 12  # a second each
@@ -195,7 +207,10 @@ def test_seconds_are_those_that_were_measured_live(made):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": {"evaluations": 61}}, "has 60 configurations, and the search needs 61; lower"),
+        (
+            {"budget": {"evaluations": 61}},
+            "has 60 configurations for this search, which needs 61; lower",
+        ),
         ({"space": "divbo"}, "space is 'hostile', the study's 'divbo'"),
         (
             {"limits": {"seconds": 5.0, "memory_mb": 4096}},

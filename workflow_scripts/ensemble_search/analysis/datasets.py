@@ -1,5 +1,6 @@
 """What the data sets are: sizes, classes, kinds of columns, and what became of the columns."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,6 +86,28 @@ def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, s
     dropped = split.get("dropped", {}).items()
     here = {column: why for column, why in dropped if column in described["columns"]}
     return {**described.get("left_out", {}), **here}
+
+
+def caveat(study: Mapping[str, Any]) -> str:
+    """Say which data sets are parts of one source; empty if none are.
+
+    Parameters
+    ----------
+    study
+        As ``Results`` has it.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in study["datasets"]:
+        source = study.get("sources", {}).get(name, name)
+        groups.setdefault(json.dumps(source, sort_keys=True), []).append(name)
+    shared = [", ".join(names) for names in groups.values() if len(names) > 1]
+    if not shared:
+        return ""
+    return (
+        f"The {len(study['datasets'])} data sets are of {len(groups)} source"
+        f"{'s' if len(groups) > 1 else ''} only, the same rows to test on ({'; '.join(shared)}). "
+        "Ranks, intervals and tests over data sets take them for independent, and so are too sure."
+    )
 
 
 def _described(study: Mapping[str, Any], results: Path):

@@ -61,7 +61,7 @@ def described(part: dict, task: str) -> str:
     words = [
         "k-DPP",
         part.get("kernel") or default_kernel(task),
-        f"alpha {part['alpha']:g}",
+        f"alpha {part['alpha']:.15g}",
         part["balanced"] and "balanced",
     ]
     return ", ".join(filter(None, words))

@@ -57,9 +57,9 @@ class Results:
         One row a search with what ``search.json`` holds (dictionaries stay dictionaries).
     datasets
         One row a data set: ``rows`` of its three parts, ``classes``, ``majority_error``: test error
-        of always predicting the most frequent training class, and ``mean_error``: squared test
-        error of always predicting the training rows' mean, in regression. NaN where ``split.json``
-        is missing.
+        of always predicting the most frequent training class, and ``mean_errors``, by split:
+        squared test error of always predicting the training rows' mean, in regression. NaN where
+        ``split.json`` is missing.
     missing
         One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
         ``repeat``, ``file`` (below the results folder), ``reason``.
@@ -336,11 +336,12 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
             summary = attempt(
                 lambda folder: split_summary(readers.split(folder)), folder / "split.json", **where
             )
-            found += [summary] if summary else []
+            found += [{"split": splits[repeat or 0], **summary}] if summary else []
         mean = pd.DataFrame(found).mean(numeric_only=True) if found else {}
-        rows.append({"dataset": dataset, **mean})
-    columns = ["dataset", "train", "validation", "test", "classes", "majority_error", "mean_error"]
-    return pd.DataFrame(rows).reindex(columns=columns).astype({"mean_error": float})
+        mean_errors = {summary["split"]: summary.get("mean_error") for summary in found}
+        rows.append({"dataset": dataset, **mean, "mean_errors": mean_errors})
+    columns = ["dataset", "train", "validation", "test", "classes", "majority_error", "mean_errors"]
+    return pd.DataFrame(rows).reindex(columns=columns)
 
 
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:

@@ -126,7 +126,7 @@ def parts(
         ],
         ("column", "rise", "±"),
         [
-            (row["column"], f"{scale * row['rise']:.4f}", f"{scale * row['spread']:.4f}")
+            (row["column"], f"{scale * row['rise']:.4g}", f"{scale * row['spread']:.4g}")
             for row in found[:MOST_COLUMNS]
         ],
     )

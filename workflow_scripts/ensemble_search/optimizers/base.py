@@ -207,6 +207,10 @@ class Optimizer(BaseModel, ABC):
             Beginning with the setting to blame, or ``optimizer``, and a colon.
         """
 
+    def part(self, space: Space) -> Space:
+        """Return the part of the space that is searched; by default, all of it."""
+        return space
+
     @property
     def modules(self) -> list[str]:
         """Modules that the optimizer loads by name, such as a surrogate of its settings."""

@@ -1,6 +1,8 @@
 """Rising Bandits: algorithms compete for the budget (DivBO paper, RB; Li et al., AAAI 2020)."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 from pydantic import Field
@@ -41,6 +43,23 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     def needs_results(self, evaluations: int) -> bool:
         """Whether the initial design is complete or an algorithm may have been eliminated."""
         return evaluations >= min(self.initial, self.alpha * self.pull)
+
+    def together(self, evaluations: int, most: int) -> int:
+        """See :meth:`Optimizer.together`."""
+        return super().together(evaluations, self._within_pull(evaluations, most))
+
+    def _within_pull(self, evaluations: int, most: int) -> int:
+        """Limit a plan to the end of the pull, when results may eliminate an algorithm."""
+        if not self.needs_results(evaluations):
+            return most
+        return min(most, self.pull - evaluations % self.pull)
+
+    def plan(
+        self, history: History, generators: Iterator[np.random.Generator]
+    ) -> Iterator[Suggestion]:
+        """Plan batches, which end with a pull."""
+        left = self._within_pull(len(history), sys.maxsize)
+        yield from islice(super().plan(history, generators), left)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the next configuration of the pulled algorithm."""

@@ -11,7 +11,7 @@ from ensemble_search.optimizers._model_based import batches, parzen, per_algorit
 from ensemble_search.optimizers._model_based.acquisition import settled
 from ensemble_search.optimizers.base import History, Suggestion, random_new
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.spaces.base import Space
+from ensemble_search.spaces.base import ALGORITHM, Space
 
 MOST_GOOD = 25
 TRIES = 100  # draws until one is legal and new
@@ -50,6 +50,10 @@ class TreeParzenEstimator(batches.BatchOptimizer):
                     f"{', '.join(known) or 'a single learner: leave the setting out'}"
                 )
         super().check_space(space)
+
+    def part(self, space: Space) -> Space:
+        """Return the part with the only algorithm, if there is one."""
+        return space.restricted({ALGORITHM: self.algorithm}) if self.algorithm else space
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
@@ -90,7 +94,9 @@ class TreeParzenEstimator(batches.BatchOptimizer):
 
     def _own(self, history: History) -> History:
         """Return the history in the part of the space with the only algorithm, if there is one."""
-        return per_algorithm.part(history, self.algorithm) if self.algorithm else history
+        if self.algorithm is None:
+            return history
+        return per_algorithm.inside(history, self.part(history.space))
 
     def good(self, errors: np.ndarray) -> np.ndarray:
         """Return which evaluations are good, bool, of shape (n,); of equal ones the oldest."""

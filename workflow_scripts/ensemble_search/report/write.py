@@ -8,7 +8,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ensemble_search.analysis import failures, origins, replay, times
+from ensemble_search.analysis import datasets, failures, origins, replay, times
 from ensemble_search.analysis.load import Results, load
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.verdict import verdict
@@ -99,6 +99,7 @@ class _Report:
             "command": _command(results.study),
             "losses": results.losses,
             "answer": answer,
+            "parts": datasets.caveat(results.study),
             "replay": replay.caveat(
                 manifests, results.study["budget"].get("evaluations"), len(set(results.splits))
             ),

@@ -45,8 +45,8 @@ class Budget:
         needed = self.evaluations or self.minimum
         if needed > entries:
             raise UserError(
-                f"the table '{table}' has {entries} configurations, and the search needs {needed}; "
-                "lower budget.evaluations, or enlarge the table"
+                f"the table '{table}' has {entries} configurations for this search, which needs "
+                f"{needed}; lower budget.evaluations, or enlarge the table"
             )
         return replace(self, most=entries)
 

@@ -102,7 +102,7 @@ def run_job(
             found = Table.read(table)
             found.check(job["space"], identity["data"], job["limits"], shapes)
             space = TableSpace(space, space.configurations(found.whole))
-            budget = budget.within(len(space.rows), table)
+            budget = budget.within(len(optimizer.part(space)), table)
             identity["table"] = found.description["checksum"]
             journal, evaluators = InMemory(), [TableEvaluator(found, problem)]
         else:

@@ -31,6 +31,10 @@ class TableSpace(Space):
         self._by_row = dict(zip(map(bytes, self.rows), configurations, strict=True))
         self._parts: dict[frozenset, np.ndarray] = {}
 
+    def __len__(self) -> int:
+        """Return the number of configurations, in a part of the space those in the part."""
+        return len(self._part(self.fixed))
+
     @property
     def name(self) -> str:
         """As the other space."""

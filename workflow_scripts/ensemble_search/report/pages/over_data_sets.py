@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ensemble_search.analysis import pairwise
+from ensemble_search.analysis import datasets, pairwise
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.pairwise import Pairwise
 from ensemble_search.report.plots import curve_figures
@@ -34,8 +34,9 @@ def build(results: Results, publish) -> list[Section] | str:
         "a data set is 1 + the number of methods that win against it. The "
         "units are the data sets, however many repeats there are."
     )
+    parts = [caution] if (caution := datasets.caveat(results.study)) else []
     sections = [
-        Section("Who wins against whom?", [text, *_table(found, seen)]),
+        Section("Who wins against whom?", [text, *parts, *_table(found, seen)]),
         Section("Expected rank over iterations", _ranks(found, seen, publish)),
     ]
     if not found.reason:

@@ -24,7 +24,7 @@ def build(results: Results, publish) -> list[Section] | str:
     table = overview_tables.error_table(results, seen.compared, "ours")
     sections = [Section("Ours", [table, *_best(final, seen)])]
     if results.study.get("metric") == "squared-error":
-        sections.append(Section("R²", [r2_table(final, results.datasets)]))
+        sections.append(Section("R²", [r2_table(final, results.datasets, results.splits)]))
     if not seen.losses.is_error:
         return sections
     ours = ranks.spreads(final)
@@ -59,18 +59,19 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
     return [text]
 
 
-def r2_table(final: pd.DataFrame, datasets: pd.DataFrame) -> Table:
+def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> Table:
     """Show the coefficients of determination that squared errors come to.
 
     Parameters
     ----------
     final
         Of ``ranks.final_errors``.
-    datasets
+    datasets, splits
         Of ``Results``.
     """
-    mean_error = datasets.set_index("dataset")["mean_error"]
-    share = final.div(mean_error.reindex(final.index.get_level_values("dataset")).values, axis=0)
+    errors = datasets.set_index("dataset")["mean_errors"]
+    of_mean = [errors[name].get(splits[repeat], np.nan) for name, repeat in final.index]
+    share = final.div(np.array(of_mean, dtype=float), axis=0)
     data = ranks.spreads(1 - share)
     means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
     rows = [
@@ -79,7 +80,8 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame) -> Table:
     ]
     notes = [
         "1 minus the squared error on the test rows over that of always predicting the training "
-        "rows' mean: 1 is perfect, 0 no better than the mean. The CSV file has the deviations too."
+        "rows' mean, on the split of the repeat: 1 is perfect, 0 no better than the mean. The "
+        "CSV file has the deviations too."
     ]
     caption = "R² on the test rows, means over repeats"
     return Table("r2", caption, ["data set", *final.columns], rows, data, notes)

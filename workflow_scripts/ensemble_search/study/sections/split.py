@@ -39,6 +39,10 @@ class TrainRows(Section):
         for name in ("kernel", "alpha", "balanced") if self.by != "k-dpp" else ():
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"'{name}' is a setting of by: k-dpp; remove it")
+        if self.kernel not in ("labels", "cells") and 1 - 1e-5 < self.alpha < 1:
+            raise ValueError(
+                f"'alpha' is {self.alpha}; with features it must be at most 1 - 1e-5, or 1"
+            )
         return self
 
     @property

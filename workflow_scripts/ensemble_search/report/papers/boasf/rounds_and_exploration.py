@@ -38,6 +38,8 @@ def build(results: Results, publish) -> list[Section] | str:
         f"is not above that of any other method here ({', '.join(present)}).",
         scope(results, compared),
     ]
+    if len(found) > 1:
+        texts.append(f"Other settings of boasf than those of {family[0]} are left out.")
     drawings, tables = [], []
     for column, part in PARTS.items():
         shares = _shares(results, compared, present, column)
