@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ensemble_search.data.split import load_inputs
@@ -17,7 +19,7 @@ from ensemble_search.jobs import Jobs, check_tables
 from ensemble_search.results import readers, tables
 from ensemble_search.runtime import plugins, provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy
+from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy, write_parquet
 from ensemble_search.scoring import ensemble_scores
 from ensemble_search.search.run import run_job
 from ensemble_search.study import model
@@ -276,6 +278,22 @@ def test_a_study_is_checked_against_its_table(study, monkeypatch):
         check(study | {"budget": {"evaluations": 61}})
     with pytest.raises(UserError, match=r"limits\.seconds is 60\.0, the study's 9\.0"):
         check(study | {"limits": {"seconds": 9}})
+
+
+def test_only_configurations_on_all_rows_can_be_replayed(study):
+    """As in a table of Hyperband: what was fitted on fewer rows does not count."""
+    path = Path("results/other/tables/blobs/fixed/observations.parquet")
+    table = pq.read_table(path)
+    fidelities = pa.array([0.5] * 20 + [1.0] * 40)
+    place = table.schema.get_field_index("fidelity")
+    write_parquet(path, table.set_column(place, "fidelity", fidelities))
+    with pytest.raises(UserError, match=r"40 configurations, fewer than budget\.evaluations, 60"):
+        check(study)
+    manifest = path.parent / "table.json"
+    about = read_json(manifest)
+    write_json(manifest, about | {"files": checksums(path.parent, table_module.FILES)})
+    (line,) = tables.describe(path.parent)
+    assert "40 configurations of 'hostile' and 20 evaluations on a part of the rows" in line
 
 
 @pytest.mark.parametrize("name", ["observations.parquet", "predictions-test.npy", "table.json"])

@@ -319,9 +319,9 @@ def check_tables(jobs: Jobs) -> None:
         if makes:
             continue
         lines = tables.unlike(there, study.space, study.limits.model_dump())
-        if key == "replay" and (study.budget.evaluations or 0) > there["entries"]:
+        if key == "replay" and (study.budget.evaluations or 0) > there["whole"]:
             lines.append(
-                f"it has {there['entries']} configurations, fewer than budget.evaluations, "
+                f"it has {there['whole']} configurations, fewer than budget.evaluations, "
                 f"{study.budget.evaluations}"
             )
         if lines:

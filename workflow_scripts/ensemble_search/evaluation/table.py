@@ -190,6 +190,8 @@ def manifest(folder: Path) -> dict[str, Any]:
 def glance(folder: Path) -> dict[str, Any]:
     """Read the ``table.json`` of a table, and see that its other files are there and not cut off.
 
+    ``whole`` is added: the number of configurations evaluated on all training rows.
+
     Raises
     ------
     Unusable
@@ -197,12 +199,12 @@ def glance(folder: Path) -> dict[str, Any]:
     """
     about = manifest(folder)
     try:
-        files.read_parquet(folder / OBSERVATIONS, {})
+        found = files.read_parquet(folder / OBSERVATIONS, {"fidelity": COLUMNS["fidelity"]})
         for part in PARTS:
             mapped(folder, part, about["entries"])
     except Unusable as error:
         raise Unusable(error.path, error.reason, REMEDY) from None
-    return about
+    return {**about, "whole": found["fidelity"].to_pylist().count(1.0)}
 
 
 def check(folder: Path) -> None:
