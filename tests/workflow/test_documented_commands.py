@@ -262,7 +262,8 @@ def write_table(folder: Path, study: dict) -> None:
     about |= {"limits": {**study["limits"], "memory_mb": 4096}, "threads": 1, "entries": 250}
     about |= {"status": {"ok": 250}, "fit_seconds": 9, "files": {}}
     (folder / "table.json").write_text(json.dumps(about))
-    write_parquet(folder / "observations.parquet", {"iteration": np.arange(1, 251)})
+    columns = {"iteration": np.arange(1, 251), "fidelity": np.ones(250)}
+    write_parquet(folder / "observations.parquet", columns)
     for part in PARTS:
         write_npy(folder / f"predictions-{part}.npy", np.zeros((250, 1, 1), np.float32))
 
