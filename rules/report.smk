@@ -51,7 +51,8 @@ rule report:
     localrule: True
     conda:
         "../envs/ensemble-search.yaml"
-    threads: 4
+    # Processes take longer to start than a small report to make.
+    threads: 4 if len(RUNS) >= 100 else 1
     resources:
         mem_mb=4000,
         runtime=30,
