@@ -110,7 +110,7 @@ class Checkout:
             elif path.suffix in (".npy", ".npz", ".parquet") or path.name in (
                 "dataset.json",
                 "split.json",
-                "test_error.csv",
+                "test-error.csv",
             ):
                 found[name] = path.read_bytes()
         return found

@@ -301,6 +301,8 @@ def test_snakemake_takes_the_command(command, checkout):
         options += ["--cores", "1"]
     if "--configfile" not in options:
         options += ["--configfile", "study.yaml"]
+    if "--config" not in options:  # all repeats have the same jobs
+        options += ["--config", "repeats=1"]
     run(["snakemake", *options, "--dry-run", "--quiet", "all"], checkout.folder)
 
 
