@@ -43,6 +43,19 @@ def test_verdict_over_many_data_sets():
     assert "is not statistically secure" in answer.headline
 
 
+def test_a_leader_that_loses_to_the_next_is_not_secure():
+    """A is first by its average rank, as B falls far behind on five data sets; B wins on 15."""
+    others = [f"C{i}" for i in range(6)]
+    worse = {c: [0.2 + i / 100] for i, c in enumerate(others)}
+    between = {c: [0.101 + i / 2000] for i, c in enumerate(others)}
+    lost = {f"d{i}": {"A": [0.11 + i / 10_000], "B": [0.1], **worse} for i in range(15)}
+    won = {f"d{15 + i}": {"A": [0.1], "B": [0.105], **between} for i in range(5)}
+    answer = said(final(lost | won))
+    assert answer.leader == "A"
+    assert answer.summary.loc["B", "p_holm"] < 0.05
+    assert "over B, the next, is not statistically secure" in answer.headline
+
+
 def test_verdict_says_that_methods_are_left_out():
     scores = frame({("A", "d", 0): [0.1], ("B", "d", 0): [0.2]})
     compared = ranks.comparison(scores, ["A", "B", "C"])

@@ -33,11 +33,11 @@ def test_signed_rank_by_enumeration(differences):
     assert wilcoxon.signed_rank(x, np.zeros(len(x))) == pytest.approx(brute(differences))
 
 
-@pytest.mark.parametrize("n", [1, 3, 6, 10, 13, 14, 30])
+@pytest.mark.parametrize("n", [1, 3, 6, 10, 13, 14, 50, 51, 90])
 def test_signed_rank_is_scipys(n):
     rng = np.random.default_rng(n)
     x, y = rng.random((2, n))
-    expected = stats.wilcoxon(x - y, zero_method="wilcox", method="auto").pvalue
+    expected = stats.wilcoxon(x - y, method="exact" if n <= 50 else "asymptotic").pvalue
     assert wilcoxon.signed_rank(x, y) == pytest.approx(expected)
 
 
@@ -63,6 +63,19 @@ def test_signed_rank_is_scipys_with_ties_and_zeros():
     d = np.array([3, -1, 2, 2, 0, 1, 0, -2, 4, 1]) / 500
     expected = stats.wilcoxon(d, zero_method="wilcox", method="auto").pvalue
     assert wilcoxon.signed_rank(d, 0 * d) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("zeros", [0, 8, 9, 100])
+def test_equal_pairs_do_not_count(zeros):
+    """Five others cannot be significant: the smallest p-value is 2 / 2^5."""
+    x = np.append([0.01, 0.023, 0.042, 0.067, 0.098], np.zeros(zeros))
+    assert wilcoxon.signed_rank(x, 0 * x) == 1 / 16
+
+
+def test_many_ties_are_exact():
+    """15 of 18 equal differences have the same sign: a sign test, by the binomial distribution."""
+    x = np.array([0.01] * 15 + [-0.01] * 3)
+    assert wilcoxon.signed_rank(x, 0 * x) == pytest.approx(stats.binomtest(3, 18).pvalue)
 
 
 def test_smallest_p():

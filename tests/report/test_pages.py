@@ -22,6 +22,7 @@ from ensemble_search.data import normalise, paper_sets, prepare, split
 from ensemble_search.data.sources import Raw, source_key
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.report import pages, write
+from ensemble_search.report.pages import speed_up
 from ensemble_search.report.pages.test_errors import common_ranks
 from ensemble_search.report.papers import published
 from ensemble_search.report.plots import curve_figures, figures
@@ -324,6 +325,12 @@ def report(tmp_path_factory):
     made.write(results, study, error)
     write.write(study, results, results / "report")
     return study, results
+
+
+def test_a_budget_in_seconds_has_no_speed_up_by_iterations(report):
+    study, results = report
+    study = {**study, "budget": {"seconds": 60}}
+    assert "the budget is in seconds" in speed_up.build(load(study, results), None)
 
 
 def test_every_page_is_written_and_no_link_is_broken(report):
