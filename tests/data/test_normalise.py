@@ -362,12 +362,14 @@ def test_a_regression_has_numbers(target):
         ),
         ([2.5] * 4, "target 'y': has the single value 2.5 in double precision; two are needed"),
         ([None] * 4, "target 'y': has no values"),
-        ([True, False] * 2, "target 'y': holds bool values; a regression needs numbers"),
+        ([True, False] * 2, "target 'y': holds boolean values; a regression needs numbers"),
+        ([True, False, None] * 2, "target 'y': holds boolean values; a regression needs numbers"),
+        (["1", None, None, "2", "abc"], "target 'y': holds 'abc' in row 5; a regression needs"),
         (pd.date_range("2020-01-01", periods=4), "values; a regression needs numbers"),
     ],
 )
 def test_a_target_that_is_no_regression(target, message):
-    raw = Raw(pd.DataFrame({"x": range(4), "y": target}), "y", "set", {"sklearn": "set"})
+    raw = Raw(pd.DataFrame({"x": range(len(target)), "y": target}), "y", "set", {"sklearn": "set"})
     with pytest.raises(UserError, match=message):
         normalise.normalise(raw, task="regression")
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble_search.data import normalise, prepare, readings, rows, sources, table_files
-from ensemble_search.data.preparation import Categories, Numbers, Preparation
+from ensemble_search.data.preparation import FROM_BOOLEANS, Categories, Numbers, Preparation
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from support import ROOT
@@ -148,6 +148,15 @@ def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
     (note,) = PREPARED.transform(columns)[1]
     expected = f"column 'x': {count} values that cannot be read, taken for missing: {examples}"
     assert note.startswith(expected)
+
+
+def test_booleans_as_categories_are_read_as_booleans():
+    flag = Categories("flag", ["False", "True"], [], "True", FROM_BOOLEANS)
+    true = ["True", "TRUE", " true", "1", "1.0", True, 1, np.bool_(True)]
+    false = ["False", "FALSE", "false ", "0", "0.0", False, 0, np.bool_(False)]
+    assert {flag.typed(value) for value in true} == {"True"}
+    assert {flag.typed(value) for value in false} == {"False"}
+    assert flag.typed("no") == "no"
 
 
 def test_dates_by_hand():

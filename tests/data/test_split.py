@@ -409,3 +409,20 @@ def test_numbers_that_cannot_be_standardised(target, message):
     with pytest.raises(UserError, match=message):
         for seed in range(20):  # the odd one is not always a training row
             prepare.make_split(frame, described, PAPER | {"seed": seed})
+
+
+def test_a_number_far_from_the_others_is_refused_in_whatever_part_it_is():
+    """Its square would be infinite as a loss."""
+    target = np.append(np.arange(49.0), 1e200)
+    raw = Raw(numbers().assign(y=target), "y", "set", {"sklearn": "set"})
+    frame, described = normalise.normalise(raw, task="regression")
+    said = set()
+    for seed in range(20):
+        with pytest.raises(UserError) as error:
+            prepare.make_split(frame, described, PAPER | {"seed": seed})
+        said.add(str(error.value))
+    assert said == {
+        "split: the target has values too large to square; rescale it",
+        "split: the target 1e+200 is more than 1e+15 standard deviations of the training rows from "
+        "their mean; correct or remove that row",
+    }

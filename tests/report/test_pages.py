@@ -333,6 +333,18 @@ def test_a_budget_in_seconds_has_no_speed_up_by_iterations(report):
     assert "the budget is in seconds" in speed_up.build(load(study, results), None)
 
 
+@pytest.mark.parametrize(
+    ("times", "shown"),
+    [([nan, 3.0], "< 1"), ([nan, 3.0, 5.0], "3.0×"), ([2.0, 3.0], "2.5×"), ([nan, nan], "< 1")],
+)
+def test_the_median_speed_up_is_no_mean_with_never(times, shown):
+    speed = pd.DataFrame(
+        {"dataset": [f"d{i}" for i in range(len(times))], "method": "RS", "speed_up": times}
+    )
+    table = speed_up.speed_table(speed, "DivBO", ERROR)
+    assert table.rows[-1][1].text == shown
+
+
 def test_every_page_is_written_and_no_link_is_broken(report):
     _, results = report
     folder = results / "report"

@@ -81,6 +81,22 @@ def test_the_page(study):
     assert (curve.groupby("method")["mean"].first() >= 0.5).all()
 
 
+def test_no_model_yet_is_worse_than_any_in_a_regression(tmp_path):
+    """Losses above 1: until a run has a model, it counts as 1 % more than the largest."""
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2) | {"metric": "squared-error"}
+    content["searches"]["search-divbo"] = {"optimizer": "k-dpp", "batch": 4}
+
+    def above(method: str, dataset: str, repeat: int):
+        levels = [np.nan if method == "DivBO" else 3.0, *np.linspace(2.5, 2, 7)]
+        return levels, levels
+
+    made.write(tmp_path, content, above)
+    curve = wall_clock.curves(load.load(content, tmp_path), {"search-rs": [8], "search-divbo": [8]})
+    assert curve.groupby("method")["mean"].first().to_dict() == pytest.approx(
+        {"DivBO": 3.03, "RS": 3.0}
+    )
+
+
 def test_other_studies_have_no_such_page(study):
     content, results = study
     content["searches"]["search-divbo"] = {"optimizer": "bo"}

@@ -87,10 +87,11 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
     -------
     curves
         One row a data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
-        loss over repeats; a run without a model yet counts as the metric's worst), ``workers`` (the
-        largest batch) and ``end`` (mean seconds of a whole run).
+        loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says),
+        ``workers`` (the largest batch) and ``end`` (mean seconds of a whole run).
     """
     compared, keys = results.compared, ["dataset", "search", "repeat"]
+    nothing = pd.Series([np.nan])
     done: dict[tuple, np.ndarray] = {}
     ordered = results.observations.sort_values("iteration")
     for key, run in ordered.groupby(keys, sort=False):
@@ -98,15 +99,18 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
         done[key] = ends(*seconds, sizes[key[1]])
     rows = []
     for dataset, part in compared.scores.groupby("dataset", observed=True, sort=False):
+        losses = pd.concat([part["test_error"], nothing])
+        losses = compared.losses.with_failures(losses, pd.Series(dataset, losses.index))
+        filled, worst = part.assign(test_error=losses.to_numpy()[:-1]), losses.iloc[-1]
         runs: dict[str, list] = {}
-        for (method, repeat), run in part.groupby(["method", "repeat"], observed=True, sort=False):
+        by_run = filled.groupby(["method", "repeat"], observed=True, sort=False)
+        for (method, repeat), run in by_run:
             search = results.study["methods"][method]["search"]
-            losses = run.sort_values("iteration")["test_error"].fillna(compared.losses.worst)
-            runs.setdefault(method, []).append((done[dataset, search, repeat], losses.to_numpy()))
+            own = run.sort_values("iteration")["test_error"].to_numpy()
+            runs.setdefault(method, []).append((done[dataset, search, repeat], own))
         times = np.concatenate([t for of in runs.values() for t, _ in of])
         grid = np.geomspace(times.min(), times.max(), POINTS)
         for method in compared.methods:
-            worst = compared.losses.worst
             steps = np.array([_at(grid, t, losses, worst) for t, losses in runs[method]])
             for seconds, column in zip(grid, steps.T, strict=True):
                 rows.append(

@@ -78,14 +78,14 @@ def normalise(
     notes: list[str] = []
     frame = raw.frame
     if missing := int(frame[raw.target].isna().sum()):
-        frame = frame[frame[raw.target].notna()].reset_index(drop=True)
+        frame = frame[frame[raw.target].notna()]
         notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
     about = f"{what}: target '{raw.target}'"
     if classes:
         merged = _merged(text(frame[raw.target]), classes, about)
         if others := int(merged.isna().sum()):
             notes.append(f"{others} rows of other classes than those of the study left out")
-        frame = frame.assign(**{raw.target: merged})[merged.notna()].reset_index(drop=True)
+        frame = frame.assign(**{raw.target: merged})[merged.notna()]
     counts: dict[str, int] = {}
     if task == REGRESSION:
         labels = _numbers(frame[raw.target], about)
@@ -93,6 +93,7 @@ def normalise(
         labels = _labels(frame[raw.target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
         notes += _twins(labels)
+    frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
     kinds, left_out, read = {}, {}, {}
@@ -284,8 +285,9 @@ def _numbers(target, what: str) -> "pd.Series":
 
     if not len(target):
         raise UserError(f"{what}: has no values")
-    if pd.api.types.is_bool_dtype(target.dtype) or pd.api.types.is_datetime64_any_dtype(target):
-        raise UserError(f"{what}: holds {target.dtype} values; a regression needs numbers")
+    kind = pd.api.types.infer_dtype(target)
+    if kind == "boolean" or pd.api.types.is_datetime64_any_dtype(target):
+        raise UserError(f"{what}: holds {kind} values; a regression needs numbers")
     values = pd.to_numeric(target.astype(object), errors="coerce").astype("float64")
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         raise UserError(

@@ -186,9 +186,8 @@ class Categories:
         if isinstance(value, str):
             if self.read == FROM_NUMBERS and (number := _number(value, None)) is not None:
                 return word(number)
-            if self.read == FROM_BOOLEANS and (truth := _WORDS.get(value.strip().casefold())):
-                return str(bool(truth))
-            return value
+            truth = _WORDS.get(value.strip().casefold()) if self.read == FROM_BOOLEANS else None
+            return value if truth is None else str(bool(truth))
         if isinstance(value, (np.datetime64, datetime.date)):
             date = _date(value, None)
             return str(value) if date is None else str(date.astype("M8[s]"))

@@ -25,6 +25,8 @@ MIN_VARIANCE = 1e-7
 # A nominal column of more integers than this is a code and stays one number: one-hot encoding would
 # turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
 MAX_CODES = 50
+#: Standard deviations from the mean that a target may have: losses are stored as float32.
+FARTHEST = 1e15
 #: Kinds of columns in the order of their features.
 KINDS = "numeric", "date", "boolean", "categorical"
 
@@ -128,7 +130,8 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
     Raises
     ------
     UserError
-        If the training rows have one value only, or values too large or too small to square.
+        If the training rows have one value only, or values too large or too small to square, or any
+        row one that is more than :data:`FARTHEST` standard deviations from the mean.
     """
     try:  # exact sums: those of NumPy depend on the processor
         own = values[train].tolist()
@@ -140,7 +143,15 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
         if min(own) < max(own):
             raise UserError("split: the target has values too small to square; rescale it")
         raise UserError("split: all training rows have the same value of the target")
-    return (values - mean) / std, {"mean": mean, "std": std}
+    with np.errstate(over="ignore"):
+        scaled = (values - mean) / std
+    if not np.abs(scaled).max() <= FARTHEST:
+        farthest = values[np.abs(scaled).argmax()]
+        raise UserError(
+            f"split: the target {farthest:g} is more than {FARTHEST:g} standard deviations of the "
+            "training rows from their mean; correct or remove that row"
+        )
+    return scaled, {"mean": mean, "std": std}
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,10 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
     for label in labels:
         if [*map(str, labels)].count(str(label)) > 1:
             raise UserError(f"{where}: '{label}' stands twice; keep one")
+    names = ["+".join(map(str, group)) for group in groups]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{where}: two classes would be called '{name}'; leave one out")
     if task == REGRESSION:
         raise UserError(f"{where}: a regression has no classes; remove the key")
 
