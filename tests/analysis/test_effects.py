@@ -5,16 +5,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from ensemble_search.analysis import effects
+from ensemble_search.analysis import effects, wilcoxon
 from support.made_scores import final
 
 
 def test_rank_biserial_by_hand():
     x, y = np.array([5, 1, 4, 2, 9]) / 10, np.array([2, 2, 2, 2, 4]) / 10
     # Differences 3, -1, 2, 0, 5: ranks 3, -1, 2, none, 4.
-    assert effects.rank_biserial(x, y) == pytest.approx((3 - 1 + 2 + 4) / 10)
-    assert effects.rank_biserial(y, x) == pytest.approx(-0.8)
-    assert effects.rank_biserial(x, x) == 0
+    assert wilcoxon.rank_biserial(x, y) == pytest.approx((3 - 1 + 2 + 4) / 10)
+    assert wilcoxon.rank_biserial(y, x) == pytest.approx(-0.8)
+    assert wilcoxon.rank_biserial(x, x) == 0
 
 
 def test_cliffs_delta_by_hand():

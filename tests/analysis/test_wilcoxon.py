@@ -107,6 +107,18 @@ def test_outcomes_are_seen_from_the_reference():
     assert counted.loc["m"].to_dict() == {"better": 1, "same": 2, "worse": 1}
 
 
+def test_a_mean_against_the_ranks_is_no_finding():
+    """One failed run of twelve makes the mean of the method higher that is lower in all others."""
+    ref = np.full(12, 0.1)
+    other = np.append(0.09 - np.arange(11) / 10_000, 0.9)
+    tests = wilcoxon.compare(final({"d": {"ref": ref, "m": other}}), "ref").iloc[0]
+    assert tests["p"] < 0.05
+    assert tests["difference"] > 0
+    assert tests["outcome"] == "same"
+    values = pd.Series({"d": 0.1})
+    assert wilcoxon.one_sample(final({"d": {"m": other}}), values)["outcome"][0] == "same"
+
+
 def test_few_repeats_cannot_be_significant():
     table = final({"d": {"ref": [0.1, 0.1, 0.1], "m": [0.7, 0.8, 0.9]}})
     assert wilcoxon.compare(table, "ref")["outcome"].tolist() == ["same"]

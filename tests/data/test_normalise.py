@@ -436,3 +436,12 @@ def test_written_files_read_back(tmp_path):
     for name in frame:
         same = stored[name].astype(frame[name].dtype)  # booleans come as objects
         pd.testing.assert_series_equal(same, frame[name])
+
+
+def test_numbers_that_single_precision_cannot_hold_are_missing():
+    """In new rows, too; trees refuse them."""
+    x = [1.0, 1e300, 2.0, -1.7976931348623157e308, 3.0, np.inf] * 2
+    raw = Raw(pd.DataFrame({"x": x, "y": list("aabb" * 3)}), "y", "set", {"sklearn": "set"})
+    frame, described = normalise.normalise(raw)
+    assert frame["x"].isna().tolist() == [False, True, False, True, False, True] * 2
+    assert described["notes"] == ["column 'x': 6 values beyond 3e+38 taken for missing"]

@@ -112,7 +112,9 @@ def test_esmbo_learns_the_losses_on_the_bootstrap_in_turn(failed, monkeypatch):
     assert got == plain.suggest(past, np.random.default_rng(1))
 
 
-@pytest.mark.parametrize(("evaluations", "expected"), [(150, 75), (41, 20), (1, 1), (None, 75)])
+@pytest.mark.parametrize(
+    ("evaluations", "expected"), [(150, 75), (41, 20), (1, 1), (30_000, 10_000), (None, 75)]
+)
 def test_by_default_there_are_half_as_many_bootstraps_as_evaluations(evaluations, expected):
     assert AgnosticBayes().planned(evaluations).bootstraps == expected
     assert AgnosticBayes(bootstraps=9).planned(evaluations).bootstraps == 9

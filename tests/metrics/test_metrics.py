@@ -212,3 +212,11 @@ def test_without_a_success_the_worst_loss_counts():
 def test_labels_of_ties():
     assert predicted_labels(np.array([[0.5], [0.5 + 1e-14], [0.6]])).tolist() == [0, 0, 1]
     assert predicted_labels(np.array([[0.3, 0.4, 0.4 + 1e-14]])).tolist() == [1]
+
+
+def test_auc_of_single_precision_is_that_of_double():
+    """Neighbouring float32 scores are different ones."""
+    low = np.float32(0.9999)
+    scores = np.array([[low], [np.nextafter(low, np.float32(1))]])
+    for dtype in (np.float32, np.float64):
+        assert METRICS["auc"].loss(np.array([0, 1]), scores.astype(dtype)) == 0

@@ -269,3 +269,9 @@ def test_bad_settings(settings, space, message):
     with pytest.raises(UserError, match=rf"^study: searches\.a\.{message}") as caught:
         model.check(content)
     assert "\n" not in str(caught.value)
+
+
+def test_a_draw_for_a_large_budget_has_the_largest_size_that_is_allowed():
+    for budget, size in ((50, 50), (1000, 1000), (1001, 1000)):
+        made = DeterminantalDesign().planned(budget)
+        assert DeterminantalDesign(**made.model_dump()).batch == size

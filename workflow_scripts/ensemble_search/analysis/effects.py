@@ -7,23 +7,6 @@ from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.ranks import DIGITS
 
 
-def rank_biserial(x: np.ndarray, y: np.ndarray) -> float:
-    """Matched-pairs rank-biserial correlation of paired errors (Kerby, 2014).
-
-    Rank sum of the pairs in which x is larger, minus that of the pairs in which y is, over the sum
-    of both; equal pairs are dropped, as in the signed-rank test. 1: x is larger in every pair;
-    -1: smaller; 0: balanced, or all pairs equal.
-    """
-    from scipy.stats import rankdata
-
-    difference = np.round(np.asarray(x, float) - np.asarray(y, float), DIGITS)
-    difference = difference[difference != 0]
-    if not len(difference):
-        return 0.0
-    weight = rankdata(np.abs(difference))
-    return float((weight * np.sign(difference)).sum() / weight.sum())
-
-
 def cliffs_delta(x: np.ndarray, y: np.ndarray) -> float:
     """Cliff's delta: share of all pairs (x_i, y_j) with x_i > y_j minus share with x_i < y_j."""
     difference = np.round(np.subtract.outer(np.asarray(x, float), np.asarray(y, float)), DIGITS)
@@ -42,7 +25,7 @@ def over_datasets(errors: pd.DataFrame, method: str) -> pd.Series:
     ``errors`` are mean errors, shape (data sets, methods); positive where the others' are higher.
     """
     others = errors.columns.drop(method)
-    found = {other: rank_biserial(errors[other], errors[method]) for other in others}
+    found = {other: wilcoxon.rank_biserial(errors[other], errors[method]) for other in others}
     return pd.Series(found, others, dtype=float)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ensemble_search.analysis import effects, ranks, wilcoxon
+from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Bootstrap, Comparison
 from ensemble_search.analysis.wilcoxon import ALPHA
@@ -130,7 +130,7 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
         p = summary.loc[runner, "p_holm"]
         beaten = int((summary.loc[others, "p_holm"] <= ALPHA).sum())
         # The average rank over all methods may prefer what loses against the next.
-        secure = p <= ALPHA and effects.rank_biserial(errors[runner], errors[leader]) > 0
+        secure = p <= ALPHA and wilcoxon.rank_biserial(errors[runner], errors[leader]) > 0
         claim = "is statistically secure" if secure else "is not statistically secure"
         return (
             f"its lead over {runner}, the next, {claim}",

@@ -226,10 +226,12 @@ class Column:
         import pandas as pd
 
         values = pd.Series(column.to_numpy("float64", na_value=np.nan), index=column.index)
-        infinite = int(np.isinf(values).sum())
-        if infinite:
-            self.notes.append(f"column '{self.name}': {infinite} infinite values taken for missing")
-            values = values.where(~np.isinf(values))
+        huge = np.abs(values) > preparation.LARGEST
+        if huge.any():
+            infinite = np.isinf(values[huge]).all()
+            what = "infinite values" if infinite else f"values beyond {preparation.LARGEST:.1g}"
+            self.notes.append(f"column '{self.name}': {huge.sum()} {what} taken for missing")
+            values = values.where(~huge)
         return values
 
 

@@ -4,13 +4,18 @@ import numpy as np
 
 from ensemble_search.metrics.base import Metric
 
+#: Of the bootstraps, in all searches: a search and its ensemble must have the same ones.
 SEED = 0
-"""Of the bootstraps, in all searches: a search and its ensemble must have the same ones."""
+#: Largest number of bootstraps.
+MOST = 10_000
 
 
 def number(evaluations: int | None) -> int:
-    """Return how many bootstraps there are by default: half the evaluations; 75 if None."""
-    return 75 if evaluations is None else max(1, evaluations // 2)
+    """Return how many bootstraps there are by default: half the evaluations; 75 if None.
+
+    At least 1, and at most :data:`MOST`.
+    """
+    return 75 if evaluations is None else min(max(1, evaluations // 2), MOST)
 
 
 def counts(numbers: range, rows: int, ratio: float = 1.0) -> np.ndarray:

@@ -32,7 +32,7 @@ class AgnosticBayes(Ensemble):
         regression has the mean only.
     """
 
-    bootstraps: int | None = Field(None, ge=1, le=10_000)
+    bootstraps: int | None = Field(None, ge=1, le=_bootstraps.MOST)
     ratio: float = Field(1.0, gt=0, le=1)
     combine: Literal["vote", "mean"] = "vote"
 

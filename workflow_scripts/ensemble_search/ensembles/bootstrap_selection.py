@@ -29,7 +29,7 @@ class BootstrapSelection(GreedyEnsemble):
         See ``GreedyEnsemble``.
     """
 
-    bootstraps: int = Field(25, ge=1, le=10_000)
+    bootstraps: int = Field(25, ge=1, le=_bootstraps.MOST)
     ratio: float = Field(1.0, gt=0, le=1)
     size: int = Field(5, ge=1, le=1000)
 

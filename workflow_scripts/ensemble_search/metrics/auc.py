@@ -33,7 +33,8 @@ def _below(scores: np.ndarray, positive: np.ndarray) -> float | None:
     if not n_positive or not n_negative:
         return None
     # Equal weighted means may differ in their last bits.
-    _, places, counts = np.unique(np.round(scores, 12), return_inverse=True, return_counts=True)
+    rounded = np.round(np.asarray(scores, dtype=float), 12)
+    _, places, counts = np.unique(rounded, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal scores share their mean rank
     above = ranks[positive].sum() - n_positive * (n_positive + 1) / 2
     return 1 - above / (n_positive * n_negative)

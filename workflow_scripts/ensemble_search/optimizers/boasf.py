@@ -113,8 +113,9 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         needed = LEAST * arms * self.rounds
         if self.budget is not None and self.budget < needed:
             raise UserError(
-                f"budget: {self.budget} evaluations are too few for {arms} arms in {self.rounds} "
-                f"rounds; the smallest budget is {needed}, {LEAST} per arm and round"
+                f"budget: {self.budget} evaluations (the study's, if not set) are too few for "
+                f"{arms} arms in {self.rounds} rounds; the smallest budget is {needed}, {LEAST} "
+                "per arm and round"
             )
 
     @property

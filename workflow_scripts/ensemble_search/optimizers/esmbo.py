@@ -22,7 +22,7 @@ class EnsembleSequentialOptimization(BayesianOptimization):
     bootstraps: int | None = Field(
         None,
         ge=1,
-        le=10_000,
+        le=_bootstraps.MOST,
         description="Bootstraps; by default half the evaluations, as in the paper, or 75, which it "
         "had, if the budget is in seconds.",
     )

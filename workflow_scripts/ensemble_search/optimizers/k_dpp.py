@@ -11,6 +11,9 @@ from ensemble_search.optimizers.base import History, Optimizer, Suggestion
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions
 
+#: Size of a draw.
+LARGEST = 1000
+
 
 class DeterminantalDesign(Optimizer):
     """Configurations that differ from each other: one draw of a k-DPP for the whole budget.
@@ -21,7 +24,10 @@ class DeterminantalDesign(Optimizer):
     """
 
     batch: int | None = Field(
-        None, ge=1, le=1000, description="Size of a draw (default: the study's evaluations)."
+        None,
+        ge=1,
+        le=LARGEST,
+        description=f"Size of a draw (default: the study's evaluations, at most {LARGEST}).",
     )
     sigma: float | str = Field(
         "auto",
@@ -52,7 +58,7 @@ class DeterminantalDesign(Optimizer):
     def planned(
         self, evaluations: int | None, seconds: float | None = None
     ) -> "DeterminantalDesign":
-        """Set ``batch`` to the study's budget if it is null."""
+        """Set ``batch`` to the study's budget if it is null, as far as it is allowed."""
         if self.batch is not None:
             return self
         if evaluations is None:
@@ -60,7 +66,7 @@ class DeterminantalDesign(Optimizer):
                 "batch: must be written out where the study's budget is in seconds: "
                 "how many configurations are drawn at a time"
             )
-        return self.model_copy(update={"batch": evaluations})
+        return self.model_copy(update={"batch": min(evaluations, LARGEST)})
 
     def needs_results(self, evaluations: int) -> bool:
         """Never."""
