@@ -122,7 +122,7 @@ NOT_RUN = {
 }
 #: Placeholders in the documentation.
 STANDS_FOR = {
-    "results/mine/study.yaml": "study.yaml",
+    "results/customers/study.yaml": "study.yaml",
     "mine.yaml": "study.yaml",
     "--until surrogate": "",  # the tiny study has none
 }
