@@ -444,4 +444,4 @@ def test_numbers_that_single_precision_cannot_hold_are_missing():
     raw = Raw(pd.DataFrame({"x": x, "y": list("aabb" * 3)}), "y", "set", {"sklearn": "set"})
     frame, described = normalise.normalise(raw)
     assert frame["x"].isna().tolist() == [False, True, False, True, False, True] * 2
-    assert described["notes"] == ["column 'x': 6 values beyond 3e+38 taken for missing"]
+    assert described["notes"] == ["column 'x': 6 values beyond 3.4e+38 taken for missing"]

@@ -229,7 +229,7 @@ class Column:
         huge = np.abs(values) > preparation.LARGEST
         if huge.any():
             infinite = np.isinf(values[huge]).all()
-            what = "infinite values" if infinite else f"values beyond {preparation.LARGEST:.1g}"
+            what = "infinite values" if infinite else f"values beyond {preparation.LARGEST:.2g}"
             self.notes.append(f"column '{self.name}': {huge.sum()} {what} taken for missing")
             values = values.where(~huge)
         return values

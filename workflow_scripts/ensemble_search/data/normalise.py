@@ -34,11 +34,11 @@ def normalise(
 ) -> tuple["pd.DataFrame", dict[str, Any]]:
     """Convert a data set to ``dataset.parquet`` and ``dataset.json``.
 
-    Numbers become float64 (infinite ones missing), booleans nullable booleans, dates datetime64,
-    everything else text; labels are text, or float64 in regression. Text in which every value is a
-    number with separators, or a date, in one unambiguous format is parsed. Rows without a label,
-    times of day and columns that the source marks as no features are dropped. All of this is noted,
-    and so are ambiguous columns.
+    Numbers become float64 (those that are infinite or beyond single precision missing), booleans
+    nullable booleans, dates datetime64, everything else text; labels are text, or float64 in
+    regression. Text in which every value is a number with separators, or a date, in one unambiguous
+    format is parsed. Rows without a label, times of day and columns that the source marks as no
+    features are dropped. All of this is noted, and so are ambiguous columns.
 
     Parameters
     ----------
