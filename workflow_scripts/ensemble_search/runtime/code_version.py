@@ -46,7 +46,7 @@ def code_version(*modules: str) -> str:
     """
     digest = hashlib.sha256()
     for path in sorted(_closure(modules)):
-        digest.update(f"{path.relative_to(ROOT)}\n{_code(path)}\n".encode())
+        digest.update(f"{path.relative_to(ROOT)}\n{_known(path)[0]}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -67,7 +67,7 @@ class Guard:
     def __init__(self, *modules: str):
         self._paths = sorted(_closure(modules))
         self._stamps = self._look()
-        self._code = {path: _code(path) for path in self._paths}
+        self._code = {path: _known(path)[0] for path in self._paths}
 
     def check(self) -> None:
         """Check that the code has not changed.
@@ -81,7 +81,7 @@ class Guard:
         if stamps == self._stamps:
             return
         for path in self._paths:
-            if not path.is_file() or ast.unparse(_read(path)) != self._code[path]:
+            if not path.is_file() or _read(path)[0] != self._code[path]:
                 name = path.relative_to(ROOT)
                 raise UserError(
                     f"'{name}' was changed while this job ran; run the same command again"
@@ -100,7 +100,7 @@ def _closure(modules, neutral: bool = False) -> set[Path]:
         path = open_.pop()
         if path not in found and (neutral or path.relative_to(ROOT).as_posix() not in NEUTRAL):
             found.add(path)
-            open_.extend(_imports(path))
+            open_.extend(p for name in _known(path)[1] for p in _files_of(name))
     return found
 
 
@@ -117,20 +117,29 @@ def _files_of(module: str) -> tuple[Path, ...]:
     return tuple(files_)
 
 
-@functools.cache
-def _tree(path: Path) -> ast.Module:
-    return _read(path)
+def _read(path: Path) -> tuple[str, list[str]]:
+    """Read a file as it is now: its code without docstrings, and the names that it imports.
 
-
-def _read(path: Path) -> ast.Module:
-    """Parse a file as it is now, without its docstrings."""
+    Syntax trees are not kept: the garbage collector would go over them again and again.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    package = path.relative_to(ROOT).parent.parts
+    names = []
     for node in _statements(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, ast.Import):
+            names.extend(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            names.extend([module, *(f"{module}.{alias.name}" for alias in node.names)])
+        elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
-    return tree
+    return ast.unparse(tree), names
+
+
+_known = functools.cache(_read)
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -139,27 +148,3 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for statement in getattr(node, block, ()):
             yield from _statements(statement)
-
-
-@functools.cache
-def _code(path: Path) -> str:
-    return ast.unparse(_tree(path))
-
-
-@functools.cache
-def _imports(path: Path) -> tuple[Path, ...]:
-    """Files below ``workflow_scripts`` that a file imports, wherever the import occurs in it."""
-    found = []
-    package = path.relative_to(ROOT).parent.parts
-    for node in _statements(_tree(path)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join([*above, *([node.module] if node.module else [])])
-            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            found.extend(_files_of(name))
-    return tuple(found)
