@@ -43,8 +43,8 @@ def python_path(monkeypatch):
 @pytest.mark.parametrize(
     ("optimizer", "budget"),
     [
-        ("random", 800),
-        ("random side by side", 800),
+        ("random", 400),
+        ("random side by side", 400),
         ("bo", 30),
         ("bo side by side", 30),
         ("divbo", 30),
