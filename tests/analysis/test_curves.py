@@ -42,3 +42,16 @@ def test_speed_up_by_hand():
     speed = curves.speed_up(curve, "ref").set_index("method")
     assert speed.loc["slow", ["iteration", "speed_up"]].tolist() == [2, 2.0]
     assert speed.loc["best", ["iteration", "speed_up"]].isna().all()
+
+
+def test_a_method_without_a_model_is_level_with_the_first_model_of_the_reference():
+    nan = float("nan")
+    runs = {
+        ("ref", "d", 0): [nan, 0.3, 0.2, 0.1],
+        ("none", "d", 0): [nan] * 4,
+        ("ref", "e", 0): [nan] * 4,
+        ("none", "e", 0): [nan] * 4,
+    }
+    speed = curves.speed_up(curves.error_curves(frame(runs), "validation_error"), "ref")
+    assert speed["iteration"].tolist()[0] == 2
+    assert speed["iteration"].isna().tolist() == [False, True]

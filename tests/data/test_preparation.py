@@ -5,6 +5,7 @@ import csv
 import datetime
 import io
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -150,6 +151,83 @@ def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
     assert note.startswith(expected)
 
 
+def test_numbers_as_categories_that_cannot_be_used_are_missing():
+    values = ["inf", "2", float("-inf"), 1e39, "7", 10**400]
+    found, notes = PREPARED.transform({n: [v] * 6 for n, v in ROW.items()} | {"n": values})
+    places = PREPARED.places()["n"]
+    assert found[:, places].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]]
+    assert notes == [
+        "column 'n': 4 values that cannot be read, taken for missing: 'inf', '-inf', '1e+39', ...",
+        "column 'n': 1 values that the training rows do not have, taken for none of theirs: '7'",
+    ]
+
+
+def test_whole_numbers_beyond_the_precision_of_floats_are_different_categories(tmp_path):
+    file = tmp_path / "ids.csv"
+    large = [2**53 + i for i in (0, 1, 2, 1)]
+    lines = [f"{number},{label}" for number, label in zip(large * 25, "uvvu" * 25, strict=True)]
+    file.write_text("\n".join(["a,label", *lines, ""]), encoding="utf-8")
+    roles = {"categorical": ["a"]}
+    source = {"file": str(file), "target": "label", "columns": roles}
+    frame, described = normalise.normalise(sources.read(source, {}), roles)
+    prepared = Preparation.from_json(split_of(frame, described)[1])
+    assert prepared.features == [f"a={2**53 + i}" for i in range(3)]
+    for new in ([str(number) for number in large], large, np.array(large)):
+        found, notes = prepared.transform({"a": new})
+        assert found.argmax(axis=1).tolist() == [0, 1, 2, 1]
+        assert notes == []
+
+
+def test_the_very_rows_of_training_get_the_same_features_from_frames_and_text(tmp_path):
+    """Of types that are read in another way than they are written."""
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "period": pd.period_range("2020-01", periods=n, freq="M"),
+            "quarter": pd.period_range("2000Q1", periods=4, freq="Q").repeat(n // 4),
+            "single": np.array([0.1, 0.2, 0.3] * (n // 3), dtype="float32"),
+            "span": pd.to_timedelta([1, 2, 3] * (n // 3), unit="h"),
+            "wait": pd.to_timedelta(range(n), unit="min"),
+            "price": [Decimal("3.00"), Decimal("4.50")] * (n // 2),
+            "large": np.array([2**63 + i for i in range(3)] * (n // 3), dtype="uint64"),
+            "odd": [float("inf"), 1.0, 2.0] * (n // 3),
+            "truth": [True, False, True] * (n // 3),
+            "label": ["u", "v", "v", "u"] * (n // 4),
+        }
+    )
+    as_categories = ["quarter", "single", "span", "price", "large", "odd"]
+    roles = {"categorical": as_categories, "numeric": ["truth"]}
+    typed, described = normalise.normalise(Raw(frame, "label", "made", {}), roles)
+    inputs, made, parts = split_of(typed, described)
+    prepared = Preparation.from_json(made)
+    for part, chosen in parts.items():
+        some = frame.iloc[chosen]
+        for columns in (
+            {name: some[name].to_numpy() for name in frame},
+            {name: some[name].tolist() for name in frame},
+        ):
+            found, _ = prepared.transform(columns)
+            np.testing.assert_array_equal(found, getattr(inputs, f"X_{part}"))
+    described = prepared.places()
+    assert len(described["large"]) == len(described["single"]) == len(described["span"]) == 3
+    assert len(described["odd"]) == len(described["price"]) == 2
+
+
+def test_words_of_booleans_as_numbers(tmp_path):
+    file = tmp_path / "flags.csv"
+    lines = [
+        f"{flag},{label}" for flag, label in zip(["True", "False", ""] * 20, "uv" * 30, strict=True)
+    ]
+    file.write_text("\n".join(["x,label", *lines, ""]), encoding="utf-8")
+    roles = {"numeric": ["x"]}
+    source = {"file": str(file), "target": "label", "columns": roles}
+    frame, described = normalise.normalise(sources.read(source, {}), roles)
+    prepared = Preparation.from_json(split_of(frame, described)[1])
+    found, notes = prepared.transform({"x": ["True", "False", "false", "1", 0, 0.0]})
+    assert found.ravel().tolist() == [1, 0, 0, 1, 0, 0]
+    assert notes == []
+
+
 def test_booleans_as_categories_are_read_as_booleans():
     flag = Categories("flag", ["False", "True"], [], "True", FROM_BOOLEANS)
     true = ["True", "TRUE", " true", "1", "1.0", True, 1, np.bool_(True)]
@@ -187,9 +265,9 @@ def test_categories_by_hand():
     ]
     numbers = [1, "1", "1.0", 2.0, "x", True, "02"]
     found, notes = PREPARED.transform({n: [v] * 7 for n, v in ROW.items()} | {"n": numbers})
-    one_hot = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 1]]
+    one_hot = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 0], [1, 0], [0, 1]]
     np.testing.assert_array_equal(found[:, PREPARED.places()["n"]], one_hot)
-    assert "'x', 'True'" in notes[0]
+    assert notes[0].endswith("taken for none of theirs: 'x'")
 
 
 def test_words_for_missing_values_may_be_categories():

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from scipy.stats.qmc import Sobol
 
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.optimizers.base import History
+from ensemble_search.optimizers.base import History, Suggestion
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.divbo import DivBO
 from ensemble_search.optimizers.k_dpp import DeterminantalDesign
@@ -21,6 +21,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions, features
 from ensemble_search.spaces._table import TableSpace
 from ensemble_search.spaces.base import Space
+from ensemble_search.spaces.neural_easy import NeuralEasy
 from ensemble_search.study import model
 from support import subsets
 from support.toy_space import LABELS, ToySpace, history, observe
@@ -153,6 +154,8 @@ def test_a_long_chain_and_a_long_scale():
     assert len(plan(paper, empty(space), 4)) == 4
     with pytest.raises(UserError, match=r"^sigma: 50 is too large; .* a smaller sigma"):
         plan(DeterminantalDesign(batch=20, sigma=50.0), empty(space), 20)
+    with pytest.raises(UserError, match=r"^sigma: 10000 is too large; .* a smaller sigma"):
+        plan(DeterminantalDesign(batch=5, sigma=1e4), empty(NeuralEasy()), 5)
     for sigma in (1e-6, 1, 1e6):
         assert DeterminantalDesign(batch=2, sigma=sigma).sigma == sigma
     for sigma in (0.0, -1.0, 1e-200, 1e200, np.nan, np.inf, True, [0.1], None):
@@ -165,7 +168,7 @@ def test_a_long_chain_and_a_long_scale():
         with pytest.raises(ValidationError) as caught:
             DeterminantalDesign(batch=2, steps=steps)
         assert [e["msg"] for e in caught.value.errors()] == [
-            "Value error, must be an integer from 0 to 10^8, 'paper' or null"
+            "Value error, must be an integer from 0 to 10^6, 'paper' or null"
         ]
 
 
@@ -177,6 +180,14 @@ def test_sobol_is_the_sequence_with_one_shift():
     assert shift == pytest.approx(np.tile(shift[0], (200, 1)), abs=1e-6)
     assert plan(SobolSequence(), empty(space), 30) == suggestions[:30]
     assert plan(SobolSequence(), empty(space), 30, seed=1) != suggestions[:30]
+
+
+def test_sobol_goes_on_after_thousands_of_points():
+    space = Square()
+    past = empty(space)
+    past = evaluated(past, [Suggestion(c, {}) for c in space.sample(9000, rng())])
+    found = plan(SobolSequence(), past, 70)
+    assert {suggestion.why["origin"] for suggestion in found} == {"sobol"}
 
 
 def test_sobol_in_a_table_takes_the_nearest_rows():

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -256,6 +257,32 @@ def test_an_update_is_effective_if_members_or_weights_change_and_the_error_falls
     found = updates.effective(members, error)
     assert np.flatnonzero(found).tolist() == [2, 6]
     assert np.flatnonzero(updates.changes(members, 8)).tolist() == [1, 2, 4, 6, 7]
+
+
+def test_the_last_updates_are_those_of_the_run_itself():
+    """With a budget in seconds, shorter runs repeat their last row in the scores."""
+    own = {0: 60, 1: 200}
+    scores = pd.concat(
+        pd.DataFrame(
+            {
+                "method": "DivBO", "dataset": "wind", "repeat": repeat,
+                "iteration": range(1, 201), "validation_error": 1.0 / np.arange(1, 201).clip(max=n),
+            }
+        )
+        for repeat, n in own.items()
+    )  # fmt: skip
+    manifests = pd.DataFrame({"repeat": own, "evaluations": own}).assign(
+        dataset="wind", search="divbo"
+    )
+    results = SimpleNamespace(
+        study={"methods": {"DivBO": {"search": "divbo", "ensemble": "selection"}}},
+        scores=scores,
+        manifests=manifests.assign(repeat=list(own)),
+        members=lambda *run: frame({t: {t: 1.0} for t in range(1, own[run[-1]] + 1)}),
+    )
+    counts = updates.count(results, ["DivBO"])
+    assert counts["last_50"].tolist() == [50, 50]
+    assert counts["last_100"].isna().tolist() == [True, False]
 
 
 # Figures 1 and 5

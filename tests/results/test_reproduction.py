@@ -86,6 +86,7 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
             "budget": {"evaluations": 3, "seconds": None},
             "evaluation": {"replay": "results/other/tables"},
             "tables": None,
+            "study": "mine",
         }
     }
     with pytest.raises(UserError, match=r"evaluation\.replay: there are no tables in '.*tables'"):
@@ -93,9 +94,12 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
     (tmp_path / "results/other/tables").mkdir(parents=True)
     study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
     assert study["evaluation"] == {"replay": "../../results/other/tables"}
-    made["study"]["tables"] = {"random": 9}  # made again
+    made["study"]["tables"] = {"random": 9}
     study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
-    assert study["evaluation"] == {"replay": "results/other/tables"}
+    assert study["evaluation"] == {"replay": "../../results/other/tables"}
+    made["study"]["evaluation"] = {"replay": "results/mine/tables/"}  # recomputed
+    study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
+    assert study["evaluation"] == {"replay": "results/mine/tables/"}
 
 
 def test_measured_columns_are_not_compared_but_other_shapes_are(tmp_path):

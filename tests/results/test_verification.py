@@ -13,11 +13,12 @@ import yaml
 
 from ensemble_search.analysis import load
 from ensemble_search.jobs import Jobs
-from ensemble_search.results import verification
+from ensemble_search.results import tables, verification
 from ensemble_search.runtime.files import checksums, write_json, write_parquet
+from ensemble_search.search.run import run_job
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support import SCRIPTS
-from support.finished_study import ENSEMBLE, SEARCH, STUDY
+from support.finished_study import ENSEMBLE, SEARCH, SPLIT, STUDY
 
 
 def problems(sample: int = 0) -> list[str]:
@@ -89,6 +90,20 @@ def test_rounding_is_no_problem(study):
     shutil.rmtree(ENSEMBLE)
     found = verification.verify(Jobs.load("study.yaml"), Path("results"), 1, 0)
     assert (found.problems, found.same, found.rounded) == ([], 0, 1)
+
+
+def test_a_replay_on_rounded_predictions_is_no_problem(study):
+    table = Path("tables/wine/fixed")
+    tables.build([SEARCH], table, "float16")
+    Path("study.yaml").write_text(yaml.safe_dump({**STUDY, "evaluation": {"replay": "tables"}}))
+    shutil.rmtree(SEARCH)
+    shutil.rmtree(ENSEMBLE)
+    jobs = Jobs.load("study.yaml")
+    run_job(
+        json.loads(jobs.search("wine", "random", 0)), SPLIT, Path("journal"), SEARCH, table=table
+    )
+    found = verification.verify(jobs, Path("results"), 3, 0)
+    assert (found.problems, found.same) == ([], 3)
 
 
 def test_other_spaces_and_older_results_are_no_problem(study):

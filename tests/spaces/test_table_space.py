@@ -1,5 +1,7 @@
 """A space reduced to the configurations of a table."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,17 @@ def test_new_draws_visit_every_entry_before_any_comes_again(space):
         observation = Observation(new, "timeout", float("nan"), None)
         history = History(space, history.labels, (*history.observations, observation))
     assert random_new(history, rng()) in history.seen
+
+
+def test_a_new_draw_is_found_in_a_table_of_any_size():
+    class Large:
+        def __len__(self):
+            return 25_000
+
+        def sample(self, size, rng):
+            return ["known"] * min(size, 24_999) + ["new"] * (size >= 25_000)
+
+    assert random_new(SimpleNamespace(space=Large(), seen={"known"}), rng()) == "new"
 
 
 def test_mutants_are_the_nearest_entries(space):

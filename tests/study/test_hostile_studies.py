@@ -481,6 +481,25 @@ def test_hostile_overrides(given, says, tmp_path):
     assert re.search(says, message), message
 
 
+def test_an_extended_study_can_be_left_out(tmp_path):
+    file = tmp_path / "study.yaml"
+    file.write_text(text(extends="gone.yaml"))
+    assert "there is no file" in refused(model.load, file)
+    assert model.load(file, {"extends": "null"}).study == model.load(file, {"extends": None}).study
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("5", 5), ("1e3", "1e3"), (" 0.5 ", 0.5), ("true", True), ("null", None), ("", None),
+        ("#id", "#id"), ("5 # x", "5 # x"), ("--- 5", "--- 5"), ("!!int 5", "!!int 5"),
+        ("'5'", "'5'"), ("[1]", "[1]"), ("a: 1", "a: 1"), ("010", "010"),
+    ],
+)  # fmt: skip
+def test_texts_in_overrides_are_numbers_only_if_they_are_nothing_else(given, read):
+    assert yaml_file.merged({"a": {"b": 0}}, {"a": {"b": given}}) == {"a": {"b": read}}
+
+
 def test_long_names_of_files_fit_in_a_folder(tmp_path):
     name = "x" * 251 + ".csv"
     (tmp_path / name).write_text("a,y\n1,u\n2,v\n")

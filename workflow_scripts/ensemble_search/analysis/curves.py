@@ -40,7 +40,8 @@ def speed_up(curves: pd.DataFrame, reference: str) -> pd.DataFrame:
     """How many times fewer iterations the reference needs for a method's final validation error.
 
     Speed-up = T / first iteration at which the reference's mean best-observed validation error is
-    at most the method's at the last iteration T.
+    at most the method's at the last iteration T. A method without a model there, in any repeat, is
+    level with the reference's first models.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def speed_up(curves: pd.DataFrame, reference: str) -> pd.DataFrame:
             continue
         mine = wide[reference].round(12)
         for method in wide.columns.drop(reference):
-            target = round(wide[method].iloc[-1], 12)
+            target = wide[method].round(12).fillna(np.inf).iloc[-1]
             reached = mine.index[mine <= target]
             first = float(reached[0]) if len(reached) else np.nan
             rows.append((dataset, method, first, wide.index[-1] / first))

@@ -74,6 +74,7 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
         and ``last_50``; NaN where there are not more iterations than that.
     """
     rows = []
+    made = results.manifests.set_index(["dataset", "search", "repeat"])["evaluations"]
     wanted = results.scores[results.scores["method"].isin(methods)]
     groups = wanted.groupby(["method", "dataset", "repeat"], observed=True, sort=True)
     for (method, dataset, repeat), group in groups:
@@ -83,6 +84,8 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
         except Missing:
             continue
         found = effective(members, group.sort_values("iteration")["validation_error"])
+        # Budgets in seconds: without the rows that a shorter run repeats.
+        found = found[: made[dataset, parts["search"], repeat]]
         counts = (found[-n:].sum() if len(found) > n else np.nan for n in SPANS)
         rows.append((method, dataset, repeat, *counts))
     columns = ["method", "dataset", "repeat", *(f"last_{n}" for n in SPANS)]

@@ -153,7 +153,7 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
     return secure.replace("1 of 1 data sets", "the one data set"), (
         f"With {counted(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
         f"signed-rank, p ≤ {ALPHA}) {leader} is better than {runner} on {count['better']}, worse "
-        f"on {count['worse']}, and not distinguishable on {count['same']}."
+        f"on {count['worse']}, and neither on {count['same']}."
     )
 
 

@@ -58,6 +58,8 @@ class Column:
         UserError
             If it cannot have its role, or its values are not numbers, booleans, dates or text.
         """
+        import pandas as pd
+
         kind, values = self._by_type()
         if kind is None:
             return f"{values} are no features"
@@ -71,12 +73,15 @@ class Column:
             case "categorical":
                 read = {"numeric": preparation.FROM_NUMBERS, "boolean": preparation.FROM_BOOLEANS}
                 self.read = read.get(kind)
-                return "categorical", text(values)
+                # As they are: there are whole numbers beyond 2^53 that no float has.
+                whole = pd.api.types.is_integer_dtype(self.values.dtype)
+                return "categorical", text(self.values if whole else values)
             case "numeric" if kind == "date":
                 self.read = preparation.DAYS
                 elapsed = preparation.days(values.to_numpy("datetime64[us]"))
                 return "numeric", values.__class__(elapsed, values.index)
             case "numeric":
+                self.read = preparation.FROM_BOOLEANS if kind == "boolean" else None
                 return "numeric", values.astype("Float64").astype("float64")
             case "date" if kind == "numeric":
                 values = _eight_digits(values)

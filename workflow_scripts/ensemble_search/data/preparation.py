@@ -22,15 +22,15 @@ from ensemble_search.runtime.names import MISSING
 EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
 READ = {
-    "numeric": (*readings.STYLES, DAYS),
+    "numeric": (*readings.STYLES, DAYS, FROM_BOOLEANS),
     "date": (readings.ISO, readings.DAY_FIRST, readings.MONTH_FIRST, EIGHT_DIGITS),
     "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
 }
 _WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 #: Examples of a kind in a note.
 EXAMPLES = 3
-#: Larger numbers in new rows are taken for missing: scikit-learn's trees, which work in single
-#: precision, refuse them.
+#: Larger numbers are taken for missing: scikit-learn's trees, which work in single precision,
+#: refuse them.
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -116,7 +116,7 @@ class Numbers:
 
     def typed(self, value: Any) -> Any:
         """Turn a value, which is not missing, into a float or datetime64; None if it cannot be."""
-        if self.kind == "boolean":
+        if self.kind == "boolean" or self.read == FROM_BOOLEANS:
             word = value.strip().casefold() if isinstance(value, str) else value
             if isinstance(word, (numbers.Real, np.bool_)):
                 word = str(float(word))
@@ -181,11 +181,13 @@ class Categories:
         out[:] = 0
         out[rows, places[rows]] = 1
 
-    def typed(self, value: Any) -> str:
-        """Turn a value, which is not missing, into a word."""
+    def typed(self, value: Any) -> str | None:
+        """Turn a value, which is not missing, into a word; None if it is beyond ``LARGEST``."""
+        number = _number(value, None) if self.read == FROM_NUMBERS else None
+        if number is not None:
+            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+            return word(value if whole else number) if abs(number) <= LARGEST else None
         if isinstance(value, str):
-            if self.read == FROM_NUMBERS and (number := _number(value, None)) is not None:
-                return word(number)
             truth = _WORDS.get(value.strip().casefold()) if self.read == FROM_BOOLEANS else None
             return value if truth is None else str(bool(truth))
         if isinstance(value, (np.datetime64, datetime.date)):
@@ -354,32 +356,35 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         return np.where(usable, own, np.nan)
     if array is not None and column.kind == "date" and array.dtype.kind == "M":
         return array.astype("M8[us]")
-    cells = array.tolist() if array is not None and array.dtype.kind in "OUT" else list(values)
+    plain = array is not None and array.dtype.kind in "OUT"
+    cells = array.tolist() if plain else list(values if array is None else array)
     # Each distinct value once; by type, too, as 1 == True.
     places: dict[Any, int] = {}
     rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
-    found, odd = [], {}
+    found, unknown, unreadable = [], {}, {}
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
-    for place, (_, cell) in enumerate(places):
-        # A word such as NA may be a category of data that are no CSV file.
-        missing = _is_missing(cell) and not (known and isinstance(cell, str) and cell in known)
-        value = None if missing else column.typed(cell)
+    for place, (_, given) in enumerate(places):
+        cell = getattr(given, "start_time", given)  # of a period
+        # A known word is itself: NA, in data that are no CSV file, or a whole number beyond 2^53.
+        itself = known is not None and isinstance(cell, str) and cell in known
+        missing = not itself and _is_missing(cell)
+        value = cell if itself else None if missing else column.typed(cell)
         if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
             value = None
-        unknown = known is not None and value is not None and value not in known
-        if unknown or (value is None and not missing):
+        if value is None and not missing:
             huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may refuse to write it
-            odd[place] = "a huge number" if huge else str(cell)
+            unreadable[place] = "a huge number" if huge else str(cell)
+        elif value is not None and known is not None and value not in known:
+            unknown[place] = str(cell)
         found.append(column.missing if value is None else value)
-    if odd:
-        count, examples = sum(row in odd for row in rows), list(odd.values())
-        if known is None:
-            notes.append(_unreadable(column.name, count, examples))
-        else:
-            notes.append(
-                f"column '{column.name}': {count} values that the training rows do not have, taken "
-                f"for none of theirs: {_some(examples)}"
-            )
+    if unreadable:
+        count = sum(row in unreadable for row in rows)
+        notes.append(_unreadable(column.name, count, list(unreadable.values())))
+    if unknown:
+        notes.append(
+            f"column '{column.name}': {sum(row in unknown for row in rows)} values that the "
+            f"training rows do not have, taken for none of theirs: {_some(list(unknown.values()))}"
+        )
     if known is not None:
         made = np.empty(len(found), dtype=object)
         made[:] = found
@@ -418,6 +423,8 @@ def _number(value: Any, style: str | None) -> float | None:
             return math.nan
     else:
         try:
+            if isinstance(value, (datetime.timedelta, np.timedelta64)):
+                value = value / np.timedelta64(1, "s")
             number = float(value)
         except OverflowError:
             return math.nan

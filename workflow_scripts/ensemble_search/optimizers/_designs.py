@@ -81,11 +81,13 @@ def sobol(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
     """
     seed = int(rng.integers(2**63))
     begin, end = len(history), len(history) + 64
-    while end < 10_000:
+    found = True
+    while found or end < 10_000:
+        found = False
         points = history.space.sobol_points(end, np.random.default_rng(seed), shifted=True)
         for point in points[begin:]:
             if configuration := history.space.nearest_new(point, history.seen):
-                suggestion = Suggestion(configuration, {"origin": "sobol"})
+                suggestion, found = Suggestion(configuration, {"origin": "sobol"}), True
                 history = history.pending(suggestion)
                 yield suggestion
         begin, end = max(begin, len(points)), 2 * end
@@ -139,6 +141,8 @@ def k_dpp(
         yield from islice(_uniform(history, rng), size - len(new))
         return
     scale = _scale(space, len(known) + size, sigma)
+    if sigma is not None and not np.isfinite(scale.spread):
+        raise UserError(f"sigma: {sigma:g} is too large; choose a smaller sigma")
     while True:
         kernel = partial(rbf, sigma=scale.sigma)
         try:

@@ -1,7 +1,7 @@
 """Base of all optimizers, which are pure functions of the history of a search."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -278,7 +278,8 @@ def random_new(history: History, rng: np.random.Generator) -> Configuration:
 
     Where draws are without replacement (``TableSpace``), it is new unless all have been evaluated.
     """
-    for size in (1, 10, 100, 1000, 10_000):
+    entries = len(history.space) if isinstance(history.space, Sized) else 0
+    for size in (1, 10, 100, 1000, max(10_000, entries)):
         for configuration in history.space.sample(size, rng):
             if configuration not in history.seen:
                 return configuration

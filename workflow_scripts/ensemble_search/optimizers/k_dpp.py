@@ -51,9 +51,9 @@ class DeterminantalDesign(Optimizer):
     @field_validator("steps", mode="before")
     @classmethod
     def _length(cls, steps: Any) -> Any:
-        if steps in (None, "paper") or (type(steps) is int and 0 <= steps <= 10**8):
+        if steps in (None, "paper") or (type(steps) is int and 0 <= steps <= 10**6):
             return steps
-        raise ValueError("must be an integer from 0 to 10^8, 'paper' or null")
+        raise ValueError("must be an integer from 0 to 10^6, 'paper' or null")
 
     def planned(
         self, evaluations: int | None, seconds: float | None = None

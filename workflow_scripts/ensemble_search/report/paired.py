@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from ensemble_search.analysis import wilcoxon
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.verdict import p_is, p_value
 from ensemble_search.report.tables import Cell, Table, by_method
@@ -42,10 +43,11 @@ def in_words(tests: pd.DataFrame, subject: str, other: str) -> str:
     subject, other
         How the two are called.
     """
-    groups = {
-        outcome: [f"{r.dataset} ({p_is(r.p)})" for r in found.itertuples()]
-        for outcome, found in tests.groupby("outcome", sort=False)
-    }
+    groups: dict[str, list[str]] = {}
+    for row in tests.itertuples():
+        odd = row.outcome == "same" and row.p <= wilcoxon.ALPHA
+        but = ", but mean and ranks point in different directions" if odd else ""
+        groups.setdefault(row.outcome, []).append(f"{row.dataset} ({p_is(row.p)}{but})")
     return sentence(subject, other, groups)
 
 

@@ -205,7 +205,8 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
                 )
             content["datasets"][name] = {**source, "file": os.path.relpath(file, folder)}
     replay = content.get("evaluation", {}).get("replay")
-    if replay and not content["tables"]:
+    own = f"results/{content['study']}/tables" if content.get("tables") else None
+    if replay and os.path.normpath(replay) != own:
         if not os.path.isdir(home / replay):
             raise UserError(f"evaluation.replay: there are no tables in '{home / replay}'")
         content["evaluation"] = {"replay": os.path.relpath(home / replay, folder)}

@@ -81,12 +81,18 @@ class Guard:
         if stamps == self._stamps:
             return
         for path in self._paths:
-            if not path.is_file() or _read(path)[0] != self._code[path]:
+            if self._changed(path):
                 name = path.relative_to(ROOT)
                 raise UserError(
                     f"'{name}' was changed while this job ran; run the same command again"
                 )
         self._stamps = stamps
+
+    def _changed(self, path: Path) -> bool:
+        try:
+            return _read(path)[0] != self._code[path]
+        except (OSError, SyntaxError, ValueError):  # removed, or half written
+            return True
 
     def _look(self) -> list[tuple[int, int] | None]:
         stats = [path.stat() if path.is_file() else None for path in self._paths]

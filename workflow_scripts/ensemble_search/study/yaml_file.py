@@ -52,7 +52,7 @@ def read(
         _check_extent(overrides)
     except UserError as error:
         raise UserError(f"--config: {error}") from None
-    extends = {**content, **overrides}.get("extends")
+    extends = merged(content, overrides).get("extends")
     if extends is None:
         return merged(content, overrides), None
     if not isinstance(extends, str):
@@ -246,7 +246,11 @@ def _typed(value: Any) -> Any:
     if any("\udc80" <= character <= "\udcff" for character in value):
         raise UserError(f"--config: '{value}' is not UTF-8 text")
     try:
+        node = yaml.compose(value, Loader=_Loader)
         read = yaml.load(value, Loader=_Loader)  # noqa: S506
     except (yaml.YAMLError, UserError, ValueError, OverflowError):
+        return value
+    # No comments, tags or marks of documents: "#1" and "5 #" are texts.
+    if (node.value if isinstance(node, yaml.ScalarNode) else "") != value.strip():
         return value
     return read if read is None or isinstance(read, (bool, int, float)) else value

@@ -65,7 +65,7 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str, losses: Losses)
         f"Better: on so many data sets {reference} has the lower mean {losses.title} and the "
         "difference is significant (Wilcoxon signed-rank over the paired repeats, two-sided, "
         "p ≤ 0.05, zero differences dropped, no adjustment for multiple tests). Same: not "
-        "significant.",
+        "significant, or mean and signed ranks point in different directions.",
         f"Validation {losses.title} is that on which ensembles and searches were chosen, so it is "
         f"optimistic; the test {losses.title} beside it is the one to go by.",
     ]

@@ -163,7 +163,8 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> lis
     notes = [
         f"Data sets on which {reference} has a significantly lower, no significantly different or "
         f"a significantly higher mean test {losses.title} (Wilcoxon signed-rank over at most "
-        f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}); Holm: adjusted for the "
+        f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}, mean and signed ranks in the "
+        "same direction); Holm: adjusted for the "
         f"{counted(others, 'comparison')} on the same data set.",
         f"Cliff's delta: chance that a random repeat of the method has a higher {losses.title} "
         f"than a random repeat of {reference}, minus the chance of a lower one; mean over data "
