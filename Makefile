@@ -2,7 +2,7 @@
 #               and ten methods with 20 repeats on what it has evaluated
 # make test     install, and run lint, format check and all tests
 # make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
-#               make ensemble DATA=mine.csv TARGET=churn MINUTES=10
+#               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 # make status   progress of a study:        make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
@@ -93,7 +93,7 @@ env: $(VENV)/installed
 
 $(VENV)/installed: envs/requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-		"Python 3.11 or newer is needed; name one with: make $(MAKECMDGOALS) PYTHON=python3.11")'
+		"Python 3.11 or 3.12 is needed; name one with: make $(MAKECMDGOALS) PYTHON=python3.11")'
 	@echo "Installing into $(VENV), once; it takes a minute or two ..."
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check \

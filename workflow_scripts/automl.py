@@ -1,6 +1,6 @@
 """From a table to an ensemble that predicts new rows: search, deliver, report.
 
-    python workflow_scripts/automl.py --data mine.csv --target churn --minutes 10
+    python workflow_scripts/automl.py --data customers.csv --target left --minutes 10
 
 It writes the study `results/<name>/study.yaml` and runs Snakemake on it. When the time is up, the
 search ends, and the study's budget becomes the number of evaluations: the study is what anybody can
@@ -52,7 +52,7 @@ def main() -> None:
         parser.error(f"--cores: {options.cores} is not between 1 and 1000")
     for name in ("data", "target"):
         if not getattr(options, name):
-            parser.error(f"--{name} is missing: make ensemble DATA=mine.csv TARGET=churn")
+            parser.error(f"--{name} is missing: make ensemble DATA=customers.csv TARGET=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
     found.go_on()

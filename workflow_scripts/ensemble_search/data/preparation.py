@@ -117,10 +117,7 @@ class Numbers:
     def typed(self, value: Any) -> Any:
         """Turn a value, which is not missing, into a float or datetime64; None if it cannot be."""
         if self.kind == "boolean" or self.read == FROM_BOOLEANS:
-            word = value.strip().casefold() if isinstance(value, str) else value
-            if isinstance(word, (numbers.Real, np.bool_)):
-                word = str(float(word))
-            return _WORDS.get(word) if isinstance(word, str) else None
+            return _truth(value)
         if self.kind == "date":
             return _date(value, self.read)
         if self.read == DAYS or isinstance(value, (np.datetime64, datetime.date)):
@@ -187,14 +184,12 @@ class Categories:
         if number is not None:
             whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
             return word(value if whole else number) if abs(number) <= LARGEST else None
-        if isinstance(value, str):
-            truth = _WORDS.get(value.strip().casefold()) if self.read == FROM_BOOLEANS else None
-            return value if truth is None else str(bool(truth))
+        truth = _truth(value) if self.read == FROM_BOOLEANS else None
+        if truth is not None:
+            return str(bool(truth))
         if isinstance(value, (np.datetime64, datetime.date)):
             date = _date(value, None)
             return str(value) if date is None else str(date.astype("M8[s]"))
-        if self.read == FROM_BOOLEANS and value in (0, 1):
-            value = bool(value)
         return word(value)
 
     def to_json(self) -> dict[str, Any]:
@@ -413,6 +408,13 @@ def _is_missing(cell: Any) -> bool:
 def short(text: str) -> str:
     """Quote a value for a message, truncated to 40 characters."""
     return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
+
+
+def _truth(value: Any) -> float | None:
+    """Read a boolean as 1 or 0; None if it is none."""
+    if isinstance(value, str):
+        return _WORDS.get(value.strip().casefold())
+    return float(value) if value in (0, 1) else None
 
 
 def _number(value: Any, style: str | None) -> float | None:

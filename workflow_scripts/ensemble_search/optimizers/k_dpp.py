@@ -11,7 +11,7 @@ from ensemble_search.optimizers.base import History, Optimizer, Suggestion
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions
 
-#: Size of a draw.
+#: Largest size of a draw.
 LARGEST = 1000
 
 
