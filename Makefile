@@ -24,7 +24,9 @@
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
 
 PYTHON ?= python3
-CORES ?= $(shell getconf _NPROCESSORS_ONLN)
+ifeq ($(origin CORES), undefined)
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+endif
 STUDY ?= config.yaml
 TABLE ?= results
 MINUTES ?= 10
@@ -35,15 +37,20 @@ KILLS ?= 100
 override STUDY := $(value STUDY)
 override MANIFEST := $(value MANIFEST)
 override TABLE := $(value TABLE)
-export STUDY MANIFEST TABLE
+override CORES := $(value CORES)
+override MINUTES := $(value MINUTES)
+override SAMPLE := $(value SAMPLE)
+override SEED := $(value SEED)
+override KILLS := $(value KILLS)
+export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
 .PHONY: demo test ensemble status why verify torture cluster-test partial reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
-	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart.yaml
-	@$(RUN) snakemake --cores $(CORES) --quiet rules --configfile studies/quickstart-replay.yaml
+	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
+	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart-replay.yaml
 	@echo "The reports are $(CURDIR)/results/quickstart/report/index.html"
 	@echo "            and $(CURDIR)/results/quickstart-replay/report/index.html"
 
@@ -52,7 +59,7 @@ test: env schema
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
 	# A thread each: the tests' processes fill the cores.
-	$(RUN) OMP_NUM_THREADS=1 pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
 
 ensemble: override export DATA := $(value DATA)
 ensemble: override export TARGET := $(value TARGET)
@@ -60,7 +67,7 @@ ensemble: override export METRIC := $(value METRIC)
 ensemble: override export ENSEMBLE := $(value ENSEMBLE)
 ensemble: env
 	@$(RUN) python workflow_scripts/automl.py --data "$$DATA" --target "$$TARGET" \
-		--minutes "$(MINUTES)" --cores "$(CORES)" --metric "$$METRIC" --name "$$ENSEMBLE"
+		--minutes "$$MINUTES" --cores "$$CORES" --metric "$$METRIC" --name "$$ENSEMBLE"
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"
@@ -69,22 +76,22 @@ why: env
 	@$(RUN) python workflow_scripts/why.py --study "$$STUDY"
 
 verify: env
-	@$(RUN) python workflow_scripts/verify.py --study "$$STUDY" --sample $(SAMPLE)
+	@$(RUN) python workflow_scripts/verify.py --study "$$STUDY" --sample "$$SAMPLE"
 
 cluster-test: env schema
 	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/cluster/disasters.py $(DISASTERS)
 
 torture: env
 	@$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 \
-		python tests/torture/searches.py --seed $(SEED) --kills $(KILLS)
+		python tests/torture/searches.py --seed "$$SEED" --kills "$$KILLS"
 	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/torture/workflows.py \
-		--seed $(SEED) --kills $(KILLS) --cores $(CORES)
+		--seed "$$SEED" --kills "$$KILLS" --cores "$$CORES"
 
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study "$$STUDY"
 
 reproduce: env
-	@$(RUN) python workflow_scripts/reproduce.py --cores "$(CORES)" -- "$$MANIFEST"
+	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" -- "$$MANIFEST"
 
 record: env
 	$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 python -m support.recorded_numbers
@@ -137,11 +144,11 @@ bench: env
 bench-search: env
 	@$(RUN) OMP_NUM_THREADS=1 python benchmarks/search_quality.py --synthetic ordinary alike \
 		--tables $(wildcard results/search-tables/tables/*/fixed) \
-		--evaluations 250 --jobs $(CORES)
+		--evaluations 250 --jobs "$$CORES"
 
 bench-peers: env peers
 	@$(RUN) OMP_NUM_THREADS=1 python benchmarks/search_quality.py --synthetic ordinary \
-		--search random bo smac openbox optuna --evaluations 100 --jobs $(CORES)
+		--search random bo smac openbox optuna --evaluations 100 --jobs "$$CORES"
 
 lock:
 	for name in requirements autogluon; do \

@@ -23,7 +23,7 @@ import yaml
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError, run
-from ensemble_search.runtime.files import atomic, read_json, write_json
+from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
 from ensemble_search.study.yaml_file import read_yaml
@@ -80,7 +80,9 @@ class Search:
     study
         Content of that file.
     searched
-        Seconds that it has searched, over all calls.
+        Seconds that it has searched these rows, over all calls.
+    data
+        SHA-256 of the table.
     summary
         A line on the table and what is made of it.
     """
@@ -95,18 +97,20 @@ class Search:
             rows=rows, metric=metric, minutes=options.minutes, cores=options.cores,
         )  # fmt: skip
         model.check(self.study)
-        self.searched, self.again = 0.0, False
-        self._continue()
+        search = {"dataset": name, "search": "divbo", "repeat": 0}
+        self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
+        self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
+        void = self._continue()
         validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
         self.summary = f"{rows} rows, {said}, {validated}"
         if (test := rows // 5) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the errors that are told will be uncertain"
+        if void:
+            self.summary += "; table or settings have changed, so the search starts over"
         self.metric = plugins.load("metrics", metric)
-        search = {"dataset": name, "search": "divbo", "repeat": 0}
-        self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
 
-    def _continue(self) -> None:
-        """Take over what an earlier call has found for the same table."""
+    def _continue(self) -> bool:
+        """Take over what an earlier call has found for the same table, or say that it is void."""
         file = self.folder / "automl.json"
         if not file.is_file():
             if self.folder.exists():
@@ -114,7 +118,7 @@ class Search:
                     f"--name: '{self.folder}' holds another study; choose another name, "
                     "or move that folder"
                 )
-            return
+            return False
         earlier = read_json(file, f"remove '{self.folder}' and run again")
         if earlier["study"]["datasets"] != self.study["datasets"]:
             raise UserError(
@@ -123,11 +127,17 @@ class Search:
             )
         # The limit of an evaluation stays as it was: with another, the search would start again.
         again = {**self.study, "limits": earlier["study"]["limits"]}
-        if again == earlier["study"]:
-            self.study, self.searched, self.again = again, earlier["searched"], True
+        self.again = again == earlier["study"]
+        if self.again:
+            self.study = again
+        if self.again and self.data == earlier.get("data", self.data):
+            self.searched = earlier["searched"]
+            return False
+        (self.checkpoints / "progress.json").unlink(missing_ok=True)
+        return True
 
     def _remember(self) -> None:
-        state = {"study": self.study, "searched": round(self.searched, 1)}
+        state = {"study": self.study, "searched": round(self.searched, 1), "data": self.data}
         write_json(self.folder / "automl.json", state)
 
     def _write(self, evaluations: int) -> None:

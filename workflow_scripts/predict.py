@@ -10,9 +10,11 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
-from ensemble_search.runtime.errors import UserError, run
+from ensemble_search.runtime.errors import UserError, one_line, run
 
 
 def main() -> None:
@@ -27,6 +29,8 @@ def main() -> None:
         raise UserError("--output: it is the file of --input; name another")
     if not options.output.parent.is_dir():
         raise UserError(f"--output: there is no folder '{options.output.parent}'")
+    if options.output.is_dir():
+        raise UserError(f"--output: '{options.output}' is a folder; name a file")
 
     # After the check of the arguments, as they take a second.
     from ensemble_search.predictor import rows
@@ -36,14 +40,13 @@ def main() -> None:
         warnings.simplefilter("always", UserWarning)
         model = load_ensemble(options.model, options.checksum)
     for warning in caught:
-        print(f"warning: {warning.message}", file=sys.stderr)
+        print(f"warning: {one_line(str(warning.message))}", file=sys.stderr)
     classes = getattr(model, "classes_", None)
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
     progress = _Progress(options.input)
-    temporary = options.output.with_name(f".{options.output.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
+        with _written(options.output) as stream:
             writer = csv.writer(stream, lineterminator="\n")
             head = [] if classes is None else [f"probability of {c}" for c in classes]
             writer.writerow([target, *head])
@@ -56,13 +59,27 @@ def main() -> None:
                     found = [[label, *map(repr, p)] for label, p in pairs]
                 writer.writerows(found)
                 progress.show(len(found), position, model.notes_)
-        temporary.replace(options.output)
     except OSError as error:
         raise UserError(f"--output: '{options.output}': {error.strerror}") from None
+    progress.end(options.output)
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[TextIO]:
+    """Open a file that is there when all is written; pipes and devices are written to at once."""
+    if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    file = path.resolve()  # a link stays one
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        temporary.replace(file)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-    progress.end(options.output)
 
 
 class _Progress:
@@ -78,7 +95,7 @@ class _Progress:
             column = note.partition(":")[0]
             if column not in self.said:  # once a column, of the first chunk that has it
                 self.said.add(column)
-                print(f"note: rows up to {self.rows}: {note}", file=sys.stderr)
+                print(one_line(f"note: rows up to {self.rows}: {note}"), file=sys.stderr)
         seconds = time.monotonic() - self.start
         if sys.stderr.isatty() and 0 < position < self.size:
             left = seconds * (self.size - position) / position
@@ -87,7 +104,8 @@ class _Progress:
 
     def end(self, output: Path) -> None:
         seconds = time.monotonic() - self.start
-        print(f"{self.rows} rows in {seconds:.1f} s: {output}", file=sys.stderr)
+        rows = f"{self.rows} row{'s' * (self.rows != 1)}"
+        print(one_line(f"{rows} in {seconds:.1f} s: {output}"), file=sys.stderr)
 
 
 if __name__ == "__main__":

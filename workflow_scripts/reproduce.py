@@ -30,6 +30,10 @@ def main() -> None:
                         "(reproduced/<study>-<first digits of its hash>)")  # fmt: skip
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
+    if not arguments.manifest.name:  # make passes on what it was not told as empty text
+        raise UserError(
+            "the manifest is missing: make reproduce MANIFEST=results/<study>/manifest.json"
+        )
     made = reproduction.read(arguments.manifest)
     name = made["study"]["study"]
     there = arguments.manifest.parent / "report/tables"

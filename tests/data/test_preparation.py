@@ -158,7 +158,7 @@ def test_numbers_as_categories_that_cannot_be_used_are_missing():
     assert found[:, places].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]]
     assert notes == [
         "column 'n': 4 values that cannot be read, taken for missing: 'inf', '-inf', '1e+39', ...",
-        "column 'n': 1 values that the training rows do not have, taken for none of theirs: '7'",
+        "column 'n': 1 value that the training rows do not have, taken for none of theirs: '7'",
     ]
 
 

@@ -213,14 +213,46 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
-    assert (
-        "column 'alcohol': 1 values that cannot be read, taken for missing: 'text'" in done.stderr
-    )
+    assert "column 'alcohol': 1 value that cannot be read, taken for missing: 'text'" in done.stderr
     found = list(csv.reader(output.open(encoding="utf-8")))
     assert found[0] == ["target", *(f"probability of class_{k}" for k in range(3))]
     model = load_ensemble(delivered)
     expected = model.predict_proba(FRAME.assign(alcohol=[None, None, *FRAME["alcohol"][2:]]))
     np.testing.assert_array_equal([row[1:] for row in found[1:]], expected.astype(str))
+
+
+def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
+    """And what is said of new rows is safe for a terminal."""
+    file, link, pipe = (tmp_path / name for name in ("new.csv", "link.csv", "pipe.csv"))
+    FRAME[:2].assign(alcohol=["\x1b[31mred", "13"]).to_csv(file, index=False)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/out.csv").write_text("old")
+    link.symlink_to("real/out.csv")
+    os.mkfifo(pipe)
+    arguments = ("--model", copied, "--input", file, "--output")
+    told = predict(copied, tmp_path, *arguments, "/dev/stdout")
+    assert told.stdout.startswith("target,probability of class_0")
+    assert "'\\x1b[31mred'" in told.stderr
+    assert predict(copied, tmp_path, *arguments, link).returncode == 0
+    assert link.is_symlink()
+    assert (tmp_path / "real/out.csv").read_text(encoding="utf-8") == told.stdout
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert predict(copied, tmp_path, *arguments, pipe).returncode == 0
+        assert reader.communicate(timeout=60)[0] == told.stdout
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (pd.concat([FRAME, FRAME[["hue"]]], axis=1), "two columns called 'hue'; rename one"),
+        (dict(FRAME.iloc[0]), "column 'alcohol' is one value; give a list of values"),
+        (FRAME.assign(hue=[[1]] * len(FRAME)), "column 'hue' holds lists or the like"),
+    ],
+)
+def test_rows_of_an_odd_form_are_told_by_their_column(delivered, rows, says):
+    with pytest.raises(UserError, match=says):
+        load_ensemble(delivered).predict(rows)
 
 
 def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
@@ -257,12 +289,14 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
              for m, i in cases]  # fmt: skip
     calls.append(["--model", str(copied), "--input", str(fine), "--output", str(fine)])
     calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path / "no/out.csv")])
+    calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path)])
     done = subprocess.run(
         [sys.executable, "-c", program, repr(calls)],
         capture_output=True, text=True, cwd=copied, check=False, timeout=300,
     )  # fmt: skip
     lines = done.stdout.splitlines()
-    expected = [*cases.values(), "--output: it is the file of --input", "there is no folder"]
+    expected = [*cases.values(), "--output: it is the file of --input", "there is no folder",
+                "is a folder; name a file"]  # fmt: skip
     assert len(lines) == len(expected), done.stdout + done.stderr
     for line, text in zip(lines, expected, strict=True):
         assert text in line

@@ -37,8 +37,16 @@ def test_classes_or_amounts_must_be_said(tmp_path):
 def test_a_regression_needs_numbers(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n1,a\n1,b\n")
-    with pytest.raises(UserError, match="squared-error is for numbers, and 'y' has other values"):
+    with pytest.raises(UserError, match="squared-error is for numbers, and 'y' has 'a' in row 1; "):
         short.look_at(str(file), "y", "squared-error")
+
+
+def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("".join(f"1,{v}\n" for v in ["y", 0.5, "", "n/a", *range(20)]))
+    with pytest.raises(UserError, match="has numbers, but also 'n/a' in row 3; leave that field"):
+        short.look_at(str(file), "y", None)
+    assert short.look_at(str(file), "y", "error")[1] == "error"
 
 
 @pytest.mark.parametrize("metric", ["error", "balanced-error", "log-loss", "squared-error"])

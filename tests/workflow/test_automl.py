@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -145,9 +146,27 @@ def test_mistakes_cost_a_line(made, options, line):
     assert made.state() == before
 
 
+def test_other_rows_are_searched_for_the_whole_time(made, monkeypatch):
+    monkeypatch.chdir(made.folder)
+    progress = made.results / "checkpoints/my-table/divbo/0/progress.json"
+    table, stored = made.folder / "my table.csv", progress.read_bytes()
+    arguments = {"data": table.name, "target": "left", "metric": "", "name": "", "minutes": 0.001}
+    same = automl.Search(SimpleNamespace(**arguments, cores=2))
+    assert (same.searched, progress.exists()) == (made.state()["searched"], True)
+    rows = table.read_text()
+    try:
+        table.write_text(f"{rows}3,red,yes\n")
+        other = automl.Search(SimpleNamespace(**arguments, cores=2))
+        assert (other.searched, other.again, progress.exists()) == (0, True, False)
+        assert "table or settings have changed" in other.summary
+    finally:
+        table.write_text(rows)
+        progress.write_bytes(stored)
+
+
 def test_changes_of_the_study_file_are_kept(tmp_path):
     search = object.__new__(automl.Search)
-    search.folder, search.searched, search.again = tmp_path, 3.0, False
+    search.folder, search.searched, search.again, search.data = tmp_path, 3.0, False, ""
     search.study = {"study": "mine", "budget": {"evaluations": 1000}, "deliver": {"method": "A"}}
     search._write(1000)
     file = tmp_path / "study.yaml"

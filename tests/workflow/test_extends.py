@@ -76,6 +76,11 @@ def test_what_is_not_written_is_inherited(tmp_path):
     [
         ({}, {"extends": "main.yaml"}, "ablation.yaml: extends: there is no file '"),
         ({"extends": "x.yaml"}, {}, r"ablation.yaml: extends: '.*' extends a study itself; name"),
+        (
+            {"extends": "studies/ablation.yaml"},
+            {},
+            r"ablation.yaml: extends: '.*main.yaml' extends this",
+        ),
         ({"repeaats": 1}, {}, r"main.yaml: repeaats: unknown key; did you mean 'repeats'\?"),
         ({}, {"repeaats": 1}, r"ablation.yaml: repeaats: unknown key; did you mean 'repeats'\?"),
         ({}, {"study": ...}, "ablation.yaml: study: is missing"),

@@ -292,7 +292,8 @@ def _numbers(target, what: str) -> "pd.Series":
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         raise UserError(
             f"{what}: holds {short(str(target.iloc[row]))} in row {target.index[row] + 1}; "
-            "a regression needs finite numbers, without separators of thousands"
+            "a regression needs finite numbers, with a decimal point and without separators of "
+            "thousands"
         )
     if values.nunique() < 2:
         value = f"{values.iloc[0]:g} in double precision"

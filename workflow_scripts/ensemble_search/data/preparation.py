@@ -355,7 +355,13 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
     cells = array.tolist() if plain else list(values if array is None else array)
     # Each distinct value once; by type, too, as 1 == True.
     places: dict[Any, int] = {}
-    rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
+    try:
+        rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
+    except TypeError:
+        raise UserError(
+            f"column '{column.name}' holds lists or the like; a value has to be text, a number, a "
+            "boolean or a date"
+        ) from None
     found, unknown, unreadable = [], {}, {}
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
     for place, (_, given) in enumerate(places):
@@ -377,7 +383,7 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         notes.append(_unreadable(column.name, count, list(unreadable.values())))
     if unknown:
         notes.append(
-            f"column '{column.name}': {sum(row in unknown for row in rows)} values that the "
+            f"column '{column.name}': {_values(sum(row in unknown for row in rows))} that the "
             f"training rows do not have, taken for none of theirs: {_some(list(unknown.values()))}"
         )
     if known is not None:
@@ -390,8 +396,13 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
 
 def _unreadable(name: str, count: int, examples: Sequence[str]) -> str:
     return (
-        f"column '{name}': {count} values that cannot be read, taken for missing: {_some(examples)}"
+        f"column '{name}': {_values(count)} that cannot be read, taken for missing: "
+        f"{_some(examples)}"
     )
+
+
+def _values(count: int) -> str:
+    return f"{count} value{'s' * (count != 1)}"
 
 
 def _some(values: Sequence[str]) -> str:

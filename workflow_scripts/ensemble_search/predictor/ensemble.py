@@ -205,7 +205,8 @@ class _Delivered(BaseEstimator):
         Raises
         ------
         ValueError
-            If a column is missing, or there are too few or too many columns without names.
+            If a column is missing, there twice or no list of values, or there are too few or too
+            many columns without names.
         """
         columns = self._columns(X)
         missing = [name for name in self.preparation.names if name not in columns]
@@ -220,8 +221,14 @@ class _Delivered(BaseEstimator):
 
     def _columns(self, X: Any) -> Mapping[str, Any]:
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
-            return {str(name): X[name].to_numpy() for name in X.columns}
+            for name in self.preparation.names:
+                if sum(str(other) == name for other in X.columns) > 1:
+                    raise UserError(f"there are two columns called '{name}'; rename one")
+            return {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
         if isinstance(X, Mapping):
+            for name in self.preparation.names:
+                if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
+                    raise UserError(f"column '{name}' is one value; give a list of values")
             return X
         array = np.asarray(X)
         name = type(self).__name__

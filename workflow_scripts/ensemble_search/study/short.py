@@ -20,6 +20,8 @@ FEW_ROWS, FOLDS = 2000, 5
 SHARE, SECONDS = 1 / 20, 10
 #: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
 EVALUATIONS = 1000
+#: With this share of numbers, a target of many values is taken for one with odd numbers.
+MOSTLY = 0.5
 #: Metrics of the two tasks, unless the user names one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 
@@ -79,7 +81,16 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
     if distinct < 2:
         found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
         raise UserError(f"--target: '{target}' has {found}; two are needed")
-    numbers = pd.to_numeric(column.astype(object), errors="coerce").notna().all()
+    is_number = pd.to_numeric(column.astype(object), errors="coerce").notna()
+    numbers = is_number.all()
+    if not numbers:
+        row = is_number.index[~is_number][0]
+        other = f"'{column[row]}' in row {row + 1}"
+        if metric is None and distinct > MAX_FRACTIONS and is_number.mean() >= MOSTLY:
+            raise UserError(
+                f"--target: '{target}' has numbers, but also {other}; leave that field empty, or "
+                f"choose --metric {METRICS[CLASSIFICATION]} if they are classes"
+            )
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:
             metric = METRICS[CLASSIFICATION]
@@ -92,7 +103,10 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
             )
     task = plugins.load("metrics", metric).task
     if task == REGRESSION and not numbers:
-        raise UserError(f"--metric: {metric} is for numbers, and '{target}' has other values")
+        raise UserError(
+            f"--metric: {metric} is for numbers, and '{target}' has {other}; write numbers with a "
+            "decimal point and without separators of thousands, and leave unknown ones empty"
+        )
     what = f"{distinct} classes" if task == CLASSIFICATION else "a regression"
     return len(column), metric, f"'{target}': {what}, minimising the {metric}"
 

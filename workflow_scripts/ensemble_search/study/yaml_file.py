@@ -67,6 +67,9 @@ def read(
         raise UserError(f"{path}: extends: a study cannot extend itself")
     base = read_yaml(file)
     if base.get("extends") is not None:
+        again = file.parent / str(base["extends"])
+        if os.path.exists(again) and os.path.samefile(again, path):
+            raise UserError(f"{path}: extends: '{file}' extends this study; remove one of them")
         raise UserError(
             f"{path}: extends: '{file}' extends a study itself; name that one: "
             f"'{base['extends']}', seen from '{file.parent}'"
