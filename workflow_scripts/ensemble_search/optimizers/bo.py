@@ -158,10 +158,6 @@ def surrogate_name(name: str, kind: type, otherwise: str) -> str:
     ValueError
         If it does not exist, or predicts something else.
     """
-    try:
-        surrogate = plugins.load("surrogates", name)
-    except UserError as error:
-        raise ValueError(str(error)) from None
-    if not issubclass(surrogate, kind):
+    if not issubclass(plugins.checked("surrogates", name), kind):
         raise ValueError(f"'{name}' predicts {otherwise} is one that does")
     return name

@@ -64,6 +64,20 @@ def load(kind: str, name: str) -> type:
     return the_class(module, tuple(bases))
 
 
+def checked(kind: str, name: str) -> type:
+    """Return :func:`load` of a name in the settings, for their validators.
+
+    Raises
+    ------
+    ValueError
+        As :func:`load` does: pydantic knows no other error.
+    """
+    try:
+        return load(kind, name)
+    except UserError as error:
+        raise ValueError(str(error)) from None
+
+
 def the_class(module, bases: tuple[type, ...] = ()) -> type:
     """Return the one public class that ``module`` itself defines.
 

@@ -8,7 +8,6 @@ from pydantic import field_validator
 from ensemble_search.ensembles.base import Ensemble, Pool
 from ensemble_search.metrics.base import Metric
 from ensemble_search.runtime import plugins
-from ensemble_search.runtime.errors import UserError
 
 Ties = Literal["random", "selected-first", "log-loss"]
 
@@ -35,10 +34,7 @@ class GreedyEnsemble(Ensemble, ABC):
     def _is_a_metric(cls, name: str | None) -> str | None:
         """Refuse a metric that does not exist."""
         if name is not None:
-            try:
-                plugins.load("metrics", name)
-            except UserError as error:
-                raise ValueError(str(error)) from None
+            plugins.checked("metrics", name)
         return name
 
     @property
