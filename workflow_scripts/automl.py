@@ -15,13 +15,14 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import yaml
 
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
@@ -111,26 +112,27 @@ class Search:
 
     def _continue(self) -> bool:
         """Take over what an earlier call has found for the same table, or say that it is void."""
-        file = self.folder / "automl.json"
-        if not file.is_file():
-            if self.folder.exists():
-                raise UserError(
-                    f"--name: '{self.folder}' holds another study; choose another name, "
-                    "or move that folder"
-                )
+        if not self.folder.exists():
             return False
-        earlier = read_json(file, f"remove '{self.folder}' and run again")
-        if earlier["study"]["datasets"] != self.study["datasets"]:
+        study = self.folder / "study.yaml"
+        if (self.folder / "automl.json").is_file():
+            earlier = readers.automl(self.folder)
+        elif study.is_file():
+            kept = {key: read_yaml(study).get(key) for key in ("study", "datasets", "limits")}
+            earlier = {"study": {**self.study, **kept}, "searched": 0.0, "data": self.data}
+        else:
+            earlier = {"study": {}}
+        if earlier["study"].get("datasets") != self.study["datasets"]:
             raise UserError(
-                f"--name: '{self.folder}' is of another table or target; choose another name, "
-                "or move that folder"
+                f"--name: '{self.folder}' is of another study, table or target; choose another "
+                "name, or move that folder"
             )
         # The limit of an evaluation stays as it was: with another, the search would start again.
-        again = {**self.study, "limits": earlier["study"]["limits"]}
+        again = {**self.study, "limits": earlier["study"].get("limits")}
         self.again = again == earlier["study"]
         if self.again:
             self.study = again
-        if self.again and self.data == earlier.get("data", self.data):
+        if self.again and self.data == (earlier["data"] or self.data):
             self.searched = earlier["searched"]
             return False
         (self.checkpoints / "progress.json").unlink(missing_ok=True)
@@ -286,7 +288,9 @@ class _Process(subprocess.Popen):
         # A background job of a shell ignores SIGINT, and would pass that on.
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         with log.open("w", encoding="utf-8") as stream:
-            super().__init__(command, stdout=stream, stderr=subprocess.STDOUT)
+            # It ends with this process, even if that is killed, and its jobs end with it.
+            end = partial(signals.prctl, signals.PARENT_DEATH_SIGNAL, signal.SIGKILL)
+            super().__init__(command, stdout=stream, stderr=subprocess.STDOUT, preexec_fn=end)
         signal.signal(signal.SIGINT, before)
 
     def interrupt(self) -> None:

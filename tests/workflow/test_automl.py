@@ -10,11 +10,13 @@ from functools import partial
 from types import SimpleNamespace
 
 import pandas as pd
+import psutil
 import pytest
 import yaml
 
 import automl
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
 from support.checkout import Checkout
 
 
@@ -62,15 +64,34 @@ class Automl(Checkout):
         return json.loads((self.results / "automl.json").read_text())
 
 
+def running(folder):
+    """Processes that work in a folder."""
+    found = psutil.process_iter(["cwd", "status"])
+    return [p.pid for p in found if p.info["cwd"] == str(folder) and p.info["status"] != "zombie"]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Interrupted once, then run to the end."""
+    """Killed and interrupted, then run to the end."""
     made = Automl(tmp_path_factory.mktemp("automl"))
-    process = made.start("--minutes", "1000")
     progress = made.results / "checkpoints/my-table/divbo/0/progress.json"
-    while not progress.exists():
-        assert process.poll() is None, process.stdout.read()
-        time.sleep(0.2)
+
+    def begun():
+        process = made.start("--minutes", "1000")
+        before = progress.stat().st_mtime_ns if progress.exists() else 0
+        while not progress.exists() or progress.stat().st_mtime_ns == before:
+            assert process.poll() is None, process.stdout.read()
+            time.sleep(0.2)
+        return process
+
+    process = begun()
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=100)
+    deadline = time.monotonic() + 600
+    while running(made.folder):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process = begun()
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=100)
     made.interrupted = process.returncode, json.loads(progress.read_text())["evaluations"]
@@ -130,7 +151,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
         (["--data", "none.csv"], "file: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
-        (["--name", "tiny"], "--name: 'results/tiny' holds another study"),
+        (["--name", "tiny"], "--name: 'results/tiny' is of another study, table or target"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is no number of minutes above 0"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
@@ -162,6 +183,24 @@ def test_other_rows_are_searched_for_the_whole_time(made, monkeypatch):
     finally:
         table.write_text(rows)
         progress.write_bytes(stored)
+
+
+def test_a_damaged_or_lost_state_costs_a_line_or_nothing(made, monkeypatch):
+    monkeypatch.chdir(made.folder)
+    state = made.results / "automl.json"
+    arguments = {"data": "my table.csv", "target": "left", "metric": "", "name": ""}
+    options = SimpleNamespace(**arguments, minutes=0.001, cores=2)
+    stored = state.read_bytes()
+    try:
+        for content in ("{}", '{"study": {}, "searched": "x"}', ""):
+            state.write_text(content)
+            with pytest.raises(UserError, match=r"automl\.json.*remove '.*automl\.json'"):
+                automl.Search(options)
+        state.unlink()
+        found = automl.Search(options)
+        assert (found.searched, found.again) == (0, True)
+    finally:
+        state.write_bytes(stored)
 
 
 def test_changes_of_the_study_file_are_kept(tmp_path):

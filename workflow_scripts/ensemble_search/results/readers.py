@@ -120,6 +120,14 @@ class Progress(Stored):
     updated: Amount = 0.0
 
 
+class Automl(Stored):
+    """``automl.json``, of `make ensemble`."""
+
+    study: dict[str, Any]
+    searched: Amount
+    data: str = ""  # older versions of the project did not write it
+
+
 class Classes(Stored):
     """Rows of each part by class."""
 
@@ -214,6 +222,13 @@ def progress(folder: Path) -> dict[str, Any]:
     path = folder / "progress.json"
     remedy = f"remove '{path}': the search's next evaluation writes it again"
     return schema.read_json(path, Progress, remedy)
+
+
+def automl(folder: Path) -> dict[str, Any]:
+    """Read the ``automl.json`` of the results of `make ensemble`."""
+    path = folder / "automl.json"
+    remedy = f"remove '{path}': the search goes on, for all of its minutes"
+    return schema.read_json(path, Automl, remedy)
 
 
 def autogluon(folder: Path) -> dict[str, Any]:
