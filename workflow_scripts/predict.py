@@ -16,6 +16,9 @@ from typing import TextIO
 
 from ensemble_search.runtime.errors import UserError, one_line, run
 
+#: Characters of a field of the input; longer ones are probably a quote that is not closed.
+LONGEST = 2**24
+
 
 def main() -> None:
     """Parse the command line and write the predictions, in the order of the rows."""
@@ -29,6 +32,7 @@ def main() -> None:
         raise UserError("--output: it is the file of --input; name another")
     if not options.output.parent.is_dir():
         raise UserError(f"--output: there is no folder '{options.output.parent}'")
+    csv.field_size_limit(LONGEST)
     if options.output.is_dir():
         raise UserError(f"--output: '{options.output}' is a folder; name a file")
 

@@ -224,7 +224,8 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
 def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
     """And what is said of new rows is safe for a terminal."""
     file, link, pipe = (tmp_path / name for name in ("new.csv", "link.csv", "pipe.csv"))
-    FRAME[:2].assign(alcohol=["\x1b[31mred", "13"]).to_csv(file, index=False)
+    long = "x" * 200_000  # more than Python's limit of a field
+    FRAME[:2].assign(alcohol=["\x1b[31mred", "13"], more=long).to_csv(file, index=False)
     (tmp_path / "real").mkdir()
     (tmp_path / "real/out.csv").write_text("old")
     link.symlink_to("real/out.csv")

@@ -8,8 +8,6 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
-#: Characters of a field.
-LONGEST = 2**24
 
 
 def chunks(
@@ -39,7 +37,6 @@ def chunks(
         If the file cannot be read, a column is missing or twice there, or a row is too short or
         too long.
     """
-    csv.field_size_limit(LONGEST)
     try:
         size_of_file = path.stat().st_size
         with path.open(encoding="utf-8-sig", newline="") as text:
