@@ -238,8 +238,11 @@ def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
     assert link.is_symlink()
     assert (tmp_path / "real/out.csv").read_text(encoding="utf-8") == told.stdout
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
-        assert predict(copied, tmp_path, *arguments, pipe).returncode == 0
-        assert reader.communicate(timeout=60)[0] == told.stdout
+        try:
+            assert predict(copied, tmp_path, *arguments, pipe).returncode == 0
+            assert reader.communicate(timeout=60)[0] == told.stdout
+        finally:
+            reader.kill()  # if nobody opened the pipe, it would wait forever
     assert pipe.is_fifo()
 
 

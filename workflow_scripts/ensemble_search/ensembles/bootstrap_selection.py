@@ -52,7 +52,7 @@ class BootstrapSelection(GreedyEnsemble):
                 self.size,
                 int(np.random.default_rng([pool.seed, number]).integers(2**31)),
                 self.ties,
-                self.minimised(pool),
+                self.minimised(pool.problem),
             )
             for row, (path, _) in zip(counts, found, strict=True):
                 np.add.at(row, path, 1)

@@ -52,7 +52,7 @@ class Selection(GreedyEnsemble):
             pool.seed,
             ties=self.ties,
             use_best=self.use_best,
-            metric=self.minimised(pool),
+            metric=self.minimised(pool.problem),
         )
         return Members(ok[chosen.indices], chosen.weights)
 
@@ -66,7 +66,7 @@ class Selection(GreedyEnsemble):
             self.size,
             pool.seed,
             self.ties,
-            self.minimised(pool),
+            self.minimised(pool.problem),
         )
         result: list[Members | None] = []
         members, counts = None, {}

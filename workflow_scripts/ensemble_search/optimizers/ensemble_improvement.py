@@ -1,19 +1,19 @@
 """Expected improvement of the selected ensemble; not from a paper."""
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import select
 from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bo import BayesianOptimization
-from ensemble_search.runtime import plugins
+from ensemble_search.problems.own_metric import OwnMetric
 
 #: Of ties in the selection.
 SEED = 0
 
 
-class EnsembleImprovement(BayesianOptimization):
+class EnsembleImprovement(OwnMetric, BayesianOptimization):
     """BO of the loss of the current ensemble with one more model.
 
     After every evaluation, an ensemble is built by selection. For every evaluated model, the forest
@@ -23,27 +23,10 @@ class EnsembleImprovement(BayesianOptimization):
     """
 
     rounds: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
-    metric: str | None = Field(
-        None, description="Loss of the ensemble: a file in metrics/ (default: the study's)."
-    )
-
-    @field_validator("metric")
-    @classmethod
-    def _is_a_metric(cls, name: str | None) -> str | None:
-        """Refuse a metric that does not exist."""
-        if name is not None:
-            plugins.checked("metrics", name)
-        return name
-
-    @property
-    def modules(self) -> list[str]:
-        """The modules of the surrogate and, unless it is the study's, of the metric."""
-        own = [plugins.module_name("metrics", self.metric)] if self.metric else []
-        return [*super().modules, *own]
 
     def targets(self, history: History) -> np.ndarray:
         """Return the ensemble's loss with each model added, of shape (n,)."""
-        metric = plugins.load("metrics", self.metric)() if self.metric else history.problem.metric
+        metric = self.minimised(history.problem)
         predictions, labels = history.predictions, history.labels
         chosen = select(predictions, labels, size=self.rounds, seed=SEED, metric=metric)
         counts = np.rint(chosen.weights * self.rounds).astype(int)

@@ -1,0 +1,34 @@
+"""The setting that names a metric, of ensembles and optimizers."""
+
+from pydantic import BaseModel, Field, field_validator
+
+from ensemble_search.metrics.base import Metric
+from ensemble_search.problems.base import Problem
+from ensemble_search.runtime import plugins
+
+
+class OwnMetric(BaseModel):
+    """A mixin, named before the base of the plugin: a loss other than the study's."""
+
+    metric: str | None = Field(
+        None,
+        description="Loss of the selection: a file in metrics/ (default: the study's).",
+    )
+
+    @field_validator("metric")
+    @classmethod
+    def _is_a_metric(cls, name: str | None) -> str | None:
+        """Refuse a metric that does not exist."""
+        if name is not None:
+            plugins.checked("metrics", name)
+        return name
+
+    @property
+    def modules(self) -> list[str]:
+        """What the plugin loads by name: the metric too, unless it is the study's."""
+        own = [plugins.module_name("metrics", self.metric)] if self.metric else []
+        return [*super().modules, *own]
+
+    def minimised(self, problem: Problem) -> Metric:
+        """Return the named metric, or the study's."""
+        return plugins.load("metrics", self.metric)() if self.metric else problem.metric
