@@ -53,5 +53,5 @@ onerror:
         print("\nFailed:", *job_logs.table(failed), sep="\n")
     print("\nStopped, or something failed; what is finished stays.")
     print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
-    first = "When the reasons above are mended, run" if failed else "Run"
+    first = "Fix the causes above, and run" if failed else "Run"
     print(f"{first} the same command again: it continues where it stopped.")

@@ -279,7 +279,7 @@ def main() -> None:
     parser.add_argument("evaluations", type=int)
     options = parser.parse_args()
     answers = sys.stdout
-    with redirect_stdout(sys.stderr):  # what libraries print is no answer
+    with redirect_stdout(sys.stderr):  # what libraries print is not an answer
         description = json.loads(sys.stdin.readline())
         kind = {"smac": Smac, "openbox": OpenBox, "optuna": Optuna}[options.name]
         search = kind(description, options.seed, options.evaluations)

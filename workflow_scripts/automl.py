@@ -10,6 +10,7 @@ a finished one does.
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -61,13 +62,19 @@ def main() -> None:
     found.tell()
 
 
+def _python() -> str:
+    """The Python that has the libraries, as a shell here takes it."""
+    here = os.path.relpath(sys.executable)
+    return shlex.quote(sys.executable if here.startswith(os.pardir) else here)
+
+
 def _minutes(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number <= 100_000:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of minutes above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of minutes")
     return number
 
 
@@ -105,7 +112,7 @@ class Search:
         validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
         self.summary = f"{rows} rows, {said}, {validated}"
         if (test := rows // 5) < FEW_TEST_ROWS:
-            self.summary += f"; with {test} test rows, the errors that are told will be uncertain"
+            self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:
             self.summary += "; table or settings have changed, so the search starts over"
         self.metric = plugins.load("metrics", metric)
@@ -123,9 +130,11 @@ class Search:
         else:
             earlier = {"study": {}}
         if earlier["study"].get("datasets") != self.study["datasets"]:
+            if earlier.get("searched") == 0 and not self.checkpoints.exists():
+                return False  # a mistake in table or target: nothing has been evaluated
             raise UserError(
-                f"--name: '{self.folder}' is of another study, table or target; choose another "
-                "name, or move that folder"
+                f"'{self.folder}' is of another study, table or target; choose another name "
+                "(ENSEMBLE= of make, --name), or move that folder"
             )
         # The limit of an evaluation stays as it was: with another, the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}
@@ -249,8 +258,8 @@ class Search:
             f"{self._loss(scores['test_error'])} on test rows\n"
             f"card:     {delivered / 'card.html'}\n"
             f"report:   {self.folder / 'report/index.html'}\n"
-            f"use it:   python {delivered / 'predict.py'} --model {delivered} --input new.csv "
-            "--output predictions.csv"
+            f"use it:   {_python()} {delivered / 'predict.py'} --model {delivered} "
+            "--input new.csv --output predictions.csv"
         )
 
     def _scores(self, name: str) -> dict[str, float]:

@@ -50,7 +50,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise argparse.ArgumentTypeError("that is no JSON") from None
+        raise argparse.ArgumentTypeError("that is not JSON") from None
 
 
 if __name__ == "__main__":

@@ -36,13 +36,19 @@ def main() -> None:
     if options.output.is_dir():
         raise UserError(f"--output: '{options.output}' is a folder; name a file")
 
-    # After the check of the arguments, as they take a second.
-    from ensemble_search.predictor import rows
-    from ensemble_search.predictor.ensemble import load_ensemble
+    try:
+        # After the check of the arguments, as they take a second.
+        from ensemble_search.predictor import rows
+        from ensemble_search.predictor.ensemble import load_ensemble
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        model = load_ensemble(options.model, options.checksum)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            model = load_ensemble(options.model, options.checksum)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"this Python ({sys.executable}) has no module '{error.name}': install what the "
+            "folder's requirements.txt lists, or use the Python that made the folder"
+        ) from None
     for warning in caught:
         print(f"warning: {one_line(str(warning.message))}", file=sys.stderr)
     classes = getattr(model, "classes_", None)

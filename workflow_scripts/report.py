@@ -57,7 +57,7 @@ def parse(text: str) -> dict:
     Raises
     ------
     UserError
-        If it is no JSON, or lacks a key that the report needs.
+        If it is not JSON, or lacks a key that the report needs.
     """
     try:
         study = json.loads(text)

@@ -24,7 +24,7 @@ def main() -> None:
     from ensemble_search.data import fetched, prepare, split
 
     if not (arguments.dataset / "dataset.json").is_file():
-        raise UserError(f"--dataset: '{arguments.dataset}' is no folder that fetch.py wrote")
+        raise UserError(f"--dataset: '{arguments.dataset}' is not a folder that fetch.py wrote")
     frame, described = fetched.read(arguments.dataset)
     made = prepare.make_split(frame, described, arguments.settings)
     split.write(*made, arguments.output)

@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
-    yaml_file.read_yaml(Path(arguments.study))  # what is no study at all, in our words
+    yaml_file.read_yaml(Path(arguments.study))  # what is not a study at all, in our words
     for line in report(jobs(dry_run(arguments.study, arguments.options))):
         print(line)
 

@@ -164,7 +164,7 @@ def test_without_losses_of_single_samples_there_is_no_such_test(study):
         path = folder(results, method, "d", 0)
         ensemble_scores.write_losses(path, np.array([1]), np.empty((1, 0)))
     found = pairwise.compare(loaded, loaded.compared, "C")
-    assert found.reason == "the metric is no mean over test samples"
+    assert found.reason == "the metric is not a mean over test samples"
     ensemble_scores.write_losses(folder(results, "A", "d", 0), np.array([1]), np.ones((1, 7)))
     ensemble_scores.write_losses(folder(results, "B", "d", 0), np.array([1]), np.ones((1, 8)))
     ensemble_scores.write_losses(folder(results, "C", "d", 0), np.array([1]), np.ones((1, 8)))

@@ -97,10 +97,10 @@ def test_times_of_day_are_left_out_with_a_word():
     times = [datetime.time(12)] * 6
     _, described = run(x=range(6), t=times, i=pd.interval_range(0, 6))
     assert described["left_out"] == {
-        "t": "time values are no features",
-        "i": "interval values are no features",
+        "t": "time values are not features",
+        "i": "interval values are not features",
     }
-    assert "column 't' left out: time values are no features" in described["notes"]
+    assert "column 't' left out: time values are not features" in described["notes"]
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,9 @@ def test_failures_are_overcome_by_further_tries(server, which, how):
 @pytest.mark.parametrize(
     ("which", "how", "reason"),
     [
-        ("data", "500", "the answer is no OpenML description"),
+        ("data", "500", "the answer is not an OpenML description"),
         ("data", "hang", r"no answer within 0\.2 s"),
-        ("data", "page", "the answer is no OpenML description"),
+        ("data", "page", "the answer is not an OpenML description"),
         ("file", "cut", "the answer was cut short"),
         ("file", "short", "has not the MD5 that its description states"),
     ],
@@ -340,15 +340,15 @@ def test_what_cannot_be_used_is_refused_with_a_line(server, elements, arff, mess
     ("settings", "message"),
     [
         ({"retries": 3}, "openml: unknown key 'retries'; did you mean 'tries'?"),
-        ({"tries": 0}, "openml.tries: 0 is no whole number from 1"),
+        ({"tries": 0}, "openml.tries: 0 is not a whole number from 1"),
         ({"cache": "no/such"}, "openml.cache: there is no folder 'no/such'"),
-        ([], r"openml: \[\] is no mapping"),
-        ({"max_mb": 0.5}, r"openml.max_mb: 0\.5 is no whole number from 1"),
-        ({"max_seconds": float("nan")}, "openml.max_seconds: nan is no number above 0"),
-        ({"min_kb_per_second": "10"}, "openml.min_kb_per_second: '10' is no number above 0"),
-        ({"cache": 5}, "openml.cache: 5 is no text"),
+        ([], r"openml: \[\] is not a mapping"),
+        ({"max_mb": 0.5}, r"openml.max_mb: 0\.5 is not a whole number from 1"),
+        ({"max_seconds": float("nan")}, "openml.max_seconds: nan is not a number above 0"),
+        ({"min_kb_per_second": "10"}, "openml.min_kb_per_second: '10' is not a number above 0"),
+        ({"cache": 5}, "openml.cache: 5 is not text"),
         ({"cache": "x" * 5000}, "openml.cache: there is no folder"),
-        ({"server": ["http://a"]}, "openml.server: .* is no text"),
+        ({"server": ["http://a"]}, "openml.server: .* is not text"),
     ],
 )
 def test_wrong_access_settings(settings, message):
@@ -424,7 +424,7 @@ LAUGHS = '<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
 OK, CHUNKED = "HTTP/1.1 200 OK\n", "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n"
-NONE = "the answer is no OpenML description"
+NONE = "the answer is not an OpenML description"
 WELL = describes(md5_checksum=None)
 #: name -> how descriptions are answered, how files are (None: well), what the line says, settings.
 HOSTILE = {
@@ -462,24 +462,24 @@ HOSTILE = {
     "ignored nested": (describes(ignore_attribute=["a", ""]), None, "its 'ignore_attribute' is"),
     "md5 text": (describes(md5_checksum="abc"), None, "its 'md5_checksum' is 'abc'"),
     "no url": (describes(url=None), None, "its 'url' is 'None'"),
-    "url of a file": (describes(url="file:///etc/passwd"), None, "is no http.s. address"),
-    "url of ftp": (describes(url="ftp://127.0.0.1/x"), None, "is no http.s. address"),
-    "url relative": (describes(url="/files/7.arff"), None, "is no http.s. address"),
-    "url without host": (describes(url="http:///x"), None, "is no http.s. address"),
+    "url of a file": (describes(url="file:///etc/passwd"), None, "is not an http.s. address"),
+    "url of ftp": (describes(url="ftp://127.0.0.1/x"), None, "is not an http.s. address"),
+    "url relative": (describes(url="/files/7.arff"), None, "is not an http.s. address"),
+    "url without host": (describes(url="http:///x"), None, "is not an http.s. address"),
     "url with a bad port": (
         describes(url="http://127.0.0.1:99999999/x"),
         None,
-        "is no http.s. address",
+        "is not an http.s. address",
     ),
-    "url with a bracket": (describes(url="http://[::1/x"), None, "is no http.s. address"),
+    "url with a bracket": (describes(url="http://[::1/x"), None, "is not an http.s. address"),
     "url with a bad name": (describes(url=f"http://{'x' * 300}/"), None, "Failed to parse"),
     # Redirects.
-    "to a file": (redirects("file:///etc/passwd"), None, "is no http.s. address"),
-    "to data": (redirects("data:text/xml,<a/>"), None, "is no http.s. address"),
-    "to a bracket": (redirects("http://[::1/x"), None, "is no http.s. address"),
+    "to a file": (redirects("file:///etc/passwd"), None, "is not an http.s. address"),
+    "to data": (redirects("data:text/xml,<a/>"), None, "is not an http.s. address"),
+    "to a bracket": (redirects("http://[::1/x"), None, "is not an http.s. address"),
     "to itself": (redirects("/api/v1/xml/data/7"), None, "more than 5 redirects"),
     "to nobody": (redirects("http://127.0.0.1:1/"), None, "no connection to 127.0.0.1:1"),
-    "file to a file": (WELL, redirects("file:///etc/passwd"), "is no http.s. address"),
+    "file to a file": (WELL, redirects("file:///etc/passwd"), "is not an http.s. address"),
     "file to itself": (WELL, redirects("7.arff"), "more than 5 redirects"),
     "endless redirect": (
         goes_on("HTTP/1.1 302 Found\nLocation: /x\n\n", b"x" * 65536),
@@ -498,10 +498,10 @@ HOSTILE = {
     "error without end": (goes_on("HTTP/1.1 500 Oh\n\n", b"x" * 65536), None, "status 500"),
     "file missing": (WELL, sends("<html>", status="404 No"), "status 404"),
     # No HTTP, or broken.
-    "no http": (goes_on("SSH-2.0-OpenSSH\n", b"x\r\n"), None, "the answer is no HTTP"),
+    "no http": (goes_on("SSH-2.0-OpenSSH\n", b"x\r\n"), None, "the answer is not HTTP"),
     "closed": (goes_on("", b"", pause=0), None, "no answer"),
-    "many headers": (goes_on(OK, b"A: b\r\n"), None, "the answer is no HTTP"),
-    "long header": (goes_on(OK + "A: ", b"x" * 65536), None, "the answer is no HTTP"),
+    "many headers": (goes_on(OK, b"A: b\r\n"), None, "the answer is not HTTP"),
+    "long header": (goes_on(OK + "A: ", b"x" * 65536), None, "the answer is not HTTP"),
     "continue": (goes_on("", b"HTTP/1.1 100 Continue\r\n\r\n"), None, "no answer within 0.5 s"),
     "header in drops": (goes_on(OK + "A: ", b"x", pause=0.1), None, "no answer within 0.5 s"),
     "two lengths": (sends("<a/>", "Content-Length: 3"), None, "Content-Length"),
@@ -640,9 +640,9 @@ def test_the_key_goes_to_its_own_server_only(server, monkeypatch):
 )
 def test_a_server_that_is_no_address(address, tmp_path):
     """The client makes folders of it: ``tmp.`` would be ``/tmp``."""
-    with pytest.raises(UserError, match=r"openml\.server: .* is no address, such as https"):
+    with pytest.raises(UserError, match=r"openml\.server: .* is not an address, such as https"):
         openml_client.access({"server": address})
-    with pytest.raises(UserError, match=r"openml\.server: is no address, such as https"):
+    with pytest.raises(UserError, match=r"openml\.server: is not an address, such as https"):
         model.check({"openml": {"server": address}})
 
 
@@ -730,7 +730,7 @@ def test_arguments_that_are_no_json(text, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         fetch_script.main()
     assert end.value.code == 2
-    assert capsys.readouterr().err.endswith("argument --source: that is no JSON\n")
+    assert capsys.readouterr().err.endswith("argument --source: that is not JSON\n")
 
 
 def arff(rows: int, features: int, classes: int) -> str:
@@ -799,7 +799,7 @@ def test_development_copies_have_the_sizes_of_the_paper(no_network):
 @pytest.mark.parametrize("number", [-7, 0, 10**9 + 1, 10**400, "seven", "../7", 7.0, True])
 def test_ids_that_are_none(number):
     for key in ("openml", "version"):
-        with pytest.raises(UserError, match=rf"source\.{key}: .* is no whole number from 1 to"):
+        with pytest.raises(UserError, match=rf"source\.{key}: .* is not a whole number from 1 to"):
             sources.source_key({"openml": 7, key: number})
     with pytest.raises(UserError, match=r"datasets\.a"):
         model.check({"study": "x", "datasets": {"a": {"openml": number}}})

@@ -62,10 +62,10 @@ def test_a_class_too_small_for_its_shares_is_named():
     ("change", "message"),
     [
         ({"train": 0.5}, "train \\+ validation \\+ test is 0.9; it must be 1"),
-        ({"train": 1.0, "test": 0}, "split.train: 1.0 is no share"),
-        ({"test": "0.2"}, "split.test: '0.2' is no share"),
-        ({"seed": -1}, "split.seed: -1 is no whole number"),
-        ({"seed": None}, "split.seed: None is no whole number"),
+        ({"train": 1.0, "test": 0}, "split.train: 1.0 is not a share"),
+        ({"test": "0.2"}, "split.test: '0.2' is not a share"),
+        ({"seed": -1}, "split.seed: -1 is not a whole number"),
+        ({"seed": None}, "split.seed: None is not a whole number"),
         ({"sede": 1}, "unknown key 'sede'; known: train"),
     ],
 )
@@ -77,16 +77,16 @@ def test_wrong_settings(change, message):
 def test_missing_settings():
     with pytest.raises(UserError, match=r"split.seed: is missing"):
         rows.check_settings({k: v for k, v in PAPER.items() if k != "seed"})
-    with pytest.raises(UserError, match="is no mapping"):
+    with pytest.raises(UserError, match="is not a mapping"):
         rows.check_settings(5)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"folds": 1}, "split.folds: 1 is no whole number from 2"),
-        ({"folds": 2.0}, "split.folds: 2.0 is no whole number from 2"),
-        ({"test": 1}, "split.test: 1 is no share"),
+        ({"folds": 1}, "split.folds: 1 is not a whole number from 2"),
+        ({"folds": 2.0}, "split.folds: 2.0 is not a whole number from 2"),
+        ({"test": 1}, "split.test: 1 is not a share"),
         ({"train": 0.6}, "unknown key 'train'; known: folds, test, seed"),
     ],
 )

@@ -351,7 +351,7 @@ def test_the_script_ends_with_one_line(dataset, tmp_path):
     assert "damaged/dataset.parquet': Parquet " in done.stderr
     done = run_split(tmp_path / "none", tmp_path / "a")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is no folder that fetch.py wrote" in done.stderr
+    assert "is not a folder that fetch.py wrote" in done.stderr
     assert not (tmp_path / "a").exists()
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -221,6 +222,17 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
     np.testing.assert_array_equal([row[1:] for row in found[1:]], expected.astype(str))
 
 
+def test_a_missing_library_is_named(copied, tmp_path):
+    (tmp_path / "skops.py").write_text("raise ModuleNotFoundError('no', name='skops')")
+    (tmp_path / "new.csv").write_text("x")
+    arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
+    done = predict(copied, tmp_path, *arguments)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"error: this Python \(.*\) has no module 'skops': install .*\n", done.stderr
+    )
+
+
 def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
     """And what is said of new rows is safe for a terminal."""
     file, link, pipe = (tmp_path / name for name in ("new.csv", "link.csv", "pipe.csv"))
@@ -279,13 +291,13 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
         "    except UserError as error: print(error)\n"
     )
     cases = {
-        ("no", fine): "'no' is no delivered ensemble: it has no file 'ensemble.json'",
+        ("no", fine): "'no' is not a delivered ensemble: it has no file 'ensemble.json'",
         (copied, "missing.csv"): "'missing.csv' cannot be read: No such file or directory",
         (copied, tmp_path / "other.csv"): "has no column 'hue'; did you mean 'Hue'?",
         (copied, tmp_path / "fewer.csv"): "has no columns 'hue', 'proline'; ",
         (copied, tmp_path / "semicolons.csv"): "fields must be separated by commas",
         (copied, tmp_path / "empty.csv"): "line 1 of",
-        (copied, tmp_path / "latin.csv"): "is no UTF-8 text",
+        (copied, tmp_path / "latin.csv"): "is not UTF-8 text",
         (copied, short): "line 5 of",
         (copied, tmp_path): "Is a directory",
     }
@@ -338,7 +350,7 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m.update(classes=["a", "b", "c", "d"]), "not those of the members"),
         (lambda m: m.update(classes=["a", "b", "a"]), "not those of the members"),
         (lambda m: m.update(combination="product"), "is none of mean, votes"),
-        (lambda m: m.update(target=None), "the target is no text"),
+        (lambda m: m.update(target=None), "the target is not text"),
         (lambda m: m["files"].pop("preparation.json"), "was changed"),
         (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
     ],

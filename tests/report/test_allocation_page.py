@@ -42,7 +42,7 @@ def arms(turns: str) -> list[str]:
 @pytest.fixture
 def results(tmp_path):
     write(tmp_path, "search-rs", 0, ["{}"] * 6, "abcabc")
-    # A piece of a space is no algorithm: the arm is what the search says.
+    # A piece of a space is not an algorithm: the arm is what the search says.
     write(tmp_path, "search-boasf", 0, arms("1a:abc 1b:abc 1c:abc 2a:ac 2a:ac 2a:ac"), "zzzzzz")
     write(tmp_path, "search-boasf", 1, arms("1a:abc 1b:abc 1c:abc 2b:b 2b:b 2b:b"), "zzzzzz")
     # The last arm is used up: what a dropped one gets is not counted.

@@ -84,7 +84,7 @@ def test_a_metric_that_is_no_mean_over_samples(tmp_path):
     content = made.study(datasets=DATASETS, repeats=2, budget=20) | {"metric": "auc"}
     made.write(tmp_path, content, errors)
     text = page(content, tmp_path)
-    assert "There is no Poisson binomial test: the metric is no mean over test samples." in text
+    assert "There is no Poisson binomial test: the metric is not a mean over test samples." in text
     assert "DivBO1.00 ●0.751.25" in text
 
 

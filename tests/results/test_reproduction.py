@@ -330,7 +330,7 @@ def test_links_do_not_lead_out_of_reproduced(call, tmp_path, part):
 def test_a_table_that_is_none_is_refused_before_anything_is_run(call, tmp_path, content):
     table = tmp_path / "there/results/mine/report/tables/a.csv"
     table.write_text(content, errors="surrogateescape")
-    with pytest.raises(UserError, match=r"a\.csv' is no table") as caught:
+    with pytest.raises(UserError, match=r"a\.csv' is not a table") as caught:
         call(put("tables/a.csv", files.sha256(table)))
     assert "\n" not in str(caught.value)
 

@@ -348,7 +348,9 @@ def test_searches_that_do_not_belong_together(made):
     run_job(job(), other, made / "c", made / "o", make_evaluator=InstantEvaluator)
     with pytest.raises(UserError, match=r"'.*/o' does not belong .*: data or split are others$"):
         tables.build([made / "random/0", made / "o"], made / "new")
-    with pytest.raises(UserError, match=r"/nothing' is no finished search: it has no search\.json"):
+    with pytest.raises(
+        UserError, match=r"/nothing' is not a finished search: it has no search\.json"
+    ):
         tables.build([made / "nothing"], made / "new")
     with pytest.raises(UserError, match="was replayed on a table"):
         tables.build([replay(made)], made / "new")

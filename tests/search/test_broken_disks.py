@@ -134,15 +134,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
         (
             "OSError(errno.ESTALE, 'x', 'results/a')",
             f"error: 'results/a': {os.strerror(errno.ESTALE)}; "
-            "run the same command again when that is mended\n",
+            "fix that, and run the same command again\n",
         ),
         (
             "OSError(errno.ENOSPC, 'x')",
-            f"error: {os.strerror(errno.ENOSPC)}; run the same command again when that is mended\n",
+            f"error: {os.strerror(errno.ENOSPC)}; fix that, and run the same command again\n",
         ),
         (
             "MemoryError",
-            f"error: {os.strerror(errno.ENOMEM)}; run the same command again when that is mended\n",
+            f"error: {os.strerror(errno.ENOMEM)}; fix that, and run the same command again\n",
         ),
         ("OSError(errno.ENOENT, 'x')", None),
         ("ValueError('x')", None),

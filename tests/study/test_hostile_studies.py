@@ -220,7 +220,7 @@ STUDIES = [
     (text(datasets="{1.5: {sklearn: wine}}"), "line 2: 1.5: .*quote it"),
     (text(methods="{1: {search: random, ensemble: best}}"), "line 5: 1: .*quote it"),
     # names
-    *((text(study=name), "study: .*is no name for a folder") for name in (
+    *((text(study=name), "study: .*is not a name for a folder") for name in (
         "..", "'.'", "a/b", "a\\b", "'a '", "a.", "a...", '"a\\0"', '"a\\n"', '"\\x1b[31m"',
         "ａ", "аdmin", "é", '"e\\u0301"', '"a\\u200b"', '"\\ufeffa"', "'~'", "$HOME", "'*'",
         "'{a}'", "x" * 65, "-a", "'%s'", "'a:b'", "'NUL:'",
@@ -234,9 +234,9 @@ STUDIES = [
     (text(methods=f"{{RS: {METHOD}, rs: {{search: divbo, ensemble: best}}}}"),
      "methods.rs: differs from 'RS' in case only"),
     (text(datasets='{e: {sklearn: wine}, "e\\u0301": {sklearn: iris}}'),
-     "datasets.*is no name for"),
-    (text(datasets="{ｗine: {sklearn: wine}}"), "datasets.ｗine: .*is no name for a folder"),
-    (text(datasets="{" + LONG + ": {sklearn: wine}}"), "is no name for a folder|line 2: "),
+     "datasets.*is not a name for"),
+    (text(datasets="{ｗine: {sklearn: wine}}"), "datasets.ｗine: .*is not a name for a folder"),
+    (text(datasets="{" + LONG + ": {sklearn: wine}}"), "is not a name for a folder|line 2: "),
     (text(study="Data"), "study: 'Data' is taken"),
     (text(report='{reference: "\\x1b[2J"}'), r"report.reference: '\\x1b\[2J' is not among methods"),
     # characters and encodings
@@ -353,7 +353,7 @@ def test_what_is_unusual_but_right_is_read(tmp_path):
         (text() + "\x1b", "U\\+001B"),
         (text(repeats="010"), "for 8"),
         (text() + "study: s\n", "twice"),
-        (text() + "__use_yte__: true\n?open('ran', 'w'): {}\n", "a study is no template"),
+        (text() + "__use_yte__: true\n?open('ran', 'w'): {}\n", "a study is not a template"),
     ],
 )
 def test_all_commands_say_the_same(command, written, says, tmp_path, monkeypatch):
@@ -373,9 +373,9 @@ def test_what_is_no_file(command, tmp_path, monkeypatch):
     Path("folder").mkdir()
     Path("link").symlink_to("link")
     for name, says in {
-        "fifo": "it is no regular file",
-        "folder": "it is no regular file",
-        "/dev/zero": "it is no regular file",
+        "fifo": "it is not a regular file",
+        "folder": "it is not a regular file",
+        "/dev/zero": "it is not a regular file",
         "link": "Too many levels of symbolic links",
         "none.yaml": "No such file",
         "x" * 5000: "File name too long",
@@ -462,7 +462,7 @@ ALIASES = "{a: &a [x, x], " + "".join(
         (f"searches={ALIASES}", "--config: more than 100,000 values"),
         ("datasets={a: &a {iris: *a}}", "datasets: is a mapping"),
         ("openml={server: \udcff}", r"--config: '.*\\udcff.* is not UTF-8"),
-        ("study=../x", "study: .*is no name for a folder"),
+        ("study=../x", "study: .*is not a name for a folder"),
         ("study=", "study: must be text"),
         ("study=5", "study: must be text"),
         ("extends=5", "extends: must be text"),

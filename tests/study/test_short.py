@@ -44,9 +44,12 @@ def test_a_regression_needs_numbers(tmp_path):
 def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("".join(f"1,{v}\n" for v in ["y", 0.5, "", "n/a", *range(20)]))
-    with pytest.raises(UserError, match="has numbers, but also 'n/a' in row 3; leave that field"):
+    with pytest.raises(UserError, match="has numbers, but also 'n/a' in row 3; write numbers"):
         short.look_at(str(file), "y", None)
     assert short.look_at(str(file), "y", "error")[1] == "error"
+    file.write_text("x,y\n" + "".join(f'1,"{v},5"\n' for v in range(30)))
+    with pytest.raises(UserError, match="'0,5' in row 1; write numbers with a decimal point"):
+        short.look_at(str(file), "y", None)
 
 
 @pytest.mark.parametrize("metric", ["error", "balanced-error", "log-loss", "squared-error"])

@@ -206,7 +206,7 @@ def test_names_that_are_no_folder_names(section, name):
         content["study"] = name
     else:
         content[section][name] = next(iter(content[section].values()))
-    with pytest.raises(UserError, match="is no name for a folder"):
+    with pytest.raises(UserError, match="is not a name for a folder"):
         model.check(content)
 
 

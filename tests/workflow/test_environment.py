@@ -31,7 +31,7 @@ def requirements(lock: str = "requirements") -> dict[str, str]:
     for line in (ROOT / f"envs/{lock}.in").read_text().splitlines():
         if line and not line.startswith("#"):
             pin = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?==(\d[\w.]*)", line)
-            assert pin, f"envs/{lock}.in: '{line}' is no exact version"
+            assert pin, f"envs/{lock}.in: '{line}' is not an exact version"
             found[pin[1].lower()] = pin[2]
     return found
 
@@ -51,7 +51,7 @@ def conda(name: str) -> dict[str, str]:
     found = {}
     for line in content["dependencies"]:
         pin = re.fullmatch(r"([a-z0-9._-]+)=(\d+\.\d+\.\d+)", str(line))
-        assert pin, f"envs/{name}.yaml: '{line}' is no exact version"
+        assert pin, f"envs/{name}.yaml: '{line}' is not an exact version"
         found[CONDA_NAMES.get(pin[1], pin[1])] = pin[2]
     return found
 

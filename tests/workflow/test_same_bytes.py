@@ -225,9 +225,9 @@ def test_other_data_end_it(again, capsys):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda made: made.pop("data"), "is no manifest of a study: key 'data' is missing"),
+        (lambda made: made.pop("data"), "is not a manifest of a study: key 'data' is missing"),
         (lambda made: made["study"].update(seed=7), "its study is not that of its study_hash"),
-        (lambda made: made.update(study=[]), "is no manifest of a study"),
+        (lambda made: made.update(study=[]), "is not a manifest of a study"),
         (lambda made: made["tables"].update({"x.csv": ""}), "there is no table"),
         (lambda made: made["tables"].update({"summary.csv": ""}), "is not the table that"),
     ],
@@ -243,5 +243,5 @@ def test_a_torn_manifest_and_none_at_all(there, tmp_path):
     with pytest.raises(UserError, match="there is no manifest"):
         reproduction.read(file)
     file.write_text((there / "results/tiny/manifest.json").read_text(encoding="utf-8")[:-9])
-    with pytest.raises(UserError, match="is damaged: it is no JSON"):
+    with pytest.raises(UserError, match="is damaged: it is not JSON"):
         reproduction.read(file)

@@ -97,7 +97,7 @@ class Losses:
 
     @property
     def unit(self) -> str:
-        """Sentence that says in what losses are measured, where that is no share; else empty."""
+        """Sentence that says in what losses are measured, where that is not a share; else empty."""
         if self.task == CLASSIFICATION:
             return ""
         end = "the unit is their standard deviation."

@@ -212,7 +212,7 @@ def chances(
                 )
             sizes = {losses.shape[1] for _, losses in stored if len(losses)}
             if 0 in sizes:
-                return "the metric is no mean over test samples"
+                return "the metric is not a mean over test samples"
             if len(sizes) > 1:
                 return f"the methods were tested on different rows of {dataset}"
             for array, (iterations, pairs) in zip(found, questions, strict=True):

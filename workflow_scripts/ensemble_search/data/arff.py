@@ -120,7 +120,7 @@ def _content(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 def _attribute(number: int, line: str) -> tuple[str, list[str] | str]:
     match = ATTRIBUTE.fullmatch(line)
     if match is None:
-        raise Unreadable(f"line {number}: {_shown(line)} is no '@attribute name type'")
+        raise Unreadable(f"line {number}: {_shown(line)} is not '@attribute name type'")
     name, kind = _unquoted(match[1]), match[2]
     what = f"line {number}: attribute {_shown(name)}"
     if kind.startswith("{"):
@@ -161,7 +161,7 @@ def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> s
             if value is not None:
                 _converter(kind)(value)
         except ValueError:
-            return f"{what} is no number; {missing}"
+            return f"{what} is not a number; {missing}"
         except KeyError:
             return f"{what} is not among the values that it declares; add it there; {missing}"
     raise AssertionError(values)
@@ -196,7 +196,7 @@ def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> lis
         match = ENTRY.match(text, place)
         if match is None or (match[3] and match.end() == len(text)):
             raise Unreadable(
-                f"line {number}: {_shown(text[place:])} of a sparse row is no 'index value'"
+                f"line {number}: {_shown(text[place:])} of a sparse row is not 'index value'"
             )
         index = int(match[1]) if len(match[1]) < 10 else len(values)
         if index >= len(values):

@@ -62,7 +62,7 @@ class Column:
 
         kind, values = self._by_type()
         if kind is None:
-            return f"{values} are no features"
+            return f"{values} are not features"
         if kind == "categorical" and self.role != kind:
             return self._read(values)
         match self.role:

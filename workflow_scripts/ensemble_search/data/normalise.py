@@ -64,7 +64,7 @@ def normalise(
     UserError
         If there are no rows or features, values are neither numbers, booleans, dates nor text, the
         target does not suit the task (one value only; a class with fewer than three rows, or many
-        distinct numbers; in regression, what is no finite number), or a column cannot have its
+        distinct numbers; in regression, what is not a finite number), or a column cannot have its
         role, or ``classes`` names a label that is not there.
     """
     import pandas as pd
@@ -201,7 +201,7 @@ def _labels(target, what: str) -> "pd.Series":
     if not isinstance(target.dtype, pd.CategoricalDtype):
         _refuse_regression(target, what)
     if pd.api.types.is_float_dtype(target.dtype) and np.isinf(target.to_numpy("float64")).any():
-        raise UserError(f"{what}: holds infinite values, which are no class; remove them")
+        raise UserError(f"{what}: holds infinite values, which are not a class; remove them")
     labels = text(target)
     counts = labels.value_counts().sort_index()
     if len(counts) < 2:

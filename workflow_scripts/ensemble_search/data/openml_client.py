@@ -81,23 +81,23 @@ class Access:
 def access(settings: Mapping[str, Any]) -> Access:
     """Create an :class:`Access`; an unknown key or a wrong value raises UserError."""
     if not isinstance(settings, Mapping):
-        raise UserError(f"openml: {settings!r} is no mapping, such as {{tries: 5}}")
+        raise UserError(f"openml: {settings!r} is not a mapping, such as {{tries: 5}}")
     known = [f.name for f in fields(Access)]
     for key, value in settings.items():
         if key not in known:
             raise UserError(f"openml: unknown key '{key}'; {nearest(key, known)}")
         if key in ("server", "cache"):
             if value is not None and not isinstance(value, str):
-                raise UserError(f"openml.{key}: {value!r} is no text")
+                raise UserError(f"openml.{key}: {value!r} is not text")
         elif key in ("tries", "max_mb"):
             if type(value) is not int or value < 1:
-                raise UserError(f"openml.{key}: {value!r} is no whole number from 1")
+                raise UserError(f"openml.{key}: {value!r} is not a whole number from 1")
         elif type(value) not in (int, float) or not 0 < value < math.inf:
-            raise UserError(f"openml.{key}: {value!r} is no number above 0")
+            raise UserError(f"openml.{key}: {value!r} is not a number above 0")
     made = Access(**settings)
     if made.server is not None and not ADDRESS.fullmatch(made.server):
         raise UserError(
-            f"openml.server: {made.server!r} is no address, such as "
+            f"openml.server: {made.server!r} is not an address, such as "
             "https://openml.example.org/api/v1/xml"
         )
     if made.cache is not None and not os.path.isdir(made.cache):
@@ -362,7 +362,7 @@ class _Transfer(threading.Thread):
             f"{_short(self._url)} has more than {self._most_mb} MB",
             "a larger 'openml.max_mb' allows more"
             if self._most_mb != DESCRIPTION_MB
-            else "that is no description of a data set",
+            else "that is not a description of a data set",
         )
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and float(announced) > self._most_mb * MB:
@@ -382,7 +382,7 @@ def _web_address(url: str, before: str = "") -> str:
     except ValueError:  # of a port or a bracket
         right = False
     if not right:
-        raise _Failed(f"the server names {_short(url)}, which is no http(s) address")
+        raise _Failed(f"the server names {_short(url)}, which is not an http(s) address")
     if before.startswith("https:") and parts.scheme != "https":
         raise _Failed(f"the server redirects to {_short(url)}, without encryption")
     return url
@@ -408,7 +408,7 @@ def _refused(status: int, body: bytes, url: str) -> _Failed:
         code, told = error["oml:code"], error["oml:message"]
         more = error.get("oml:additional_information")
     except Exception:  # the response may be anything
-        return _Failed(f"the answer is no OpenML description or file (status {status})")
+        return _Failed(f"the answer is not an OpenML description or file (status {status})")
     told = _short(f"{told} - {more}" if more else str(told))
     if code in PERMANENT:
         return _Failed(f"{_short(url)} answers: {told}", "check the id")
@@ -423,11 +423,11 @@ def _described(path: Path, number: int) -> dict[str, Any]:
         content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:data_set_description"]
         found = {name: content.get(f"oml:{name}") for name in ELEMENTS}
     except Exception:  # the parser raises various errors for invalid XML or entities
-        raise _Failed("the answer is no OpenML description") from None
+        raise _Failed("the answer is not an OpenML description") from None
     for name, right in ELEMENTS.items():
         if not right(found[name]):
             shown = _short(str(found[name]))
-            raise _Failed(f"the answer is no OpenML description: its '{name}' is {shown!r}")
+            raise _Failed(f"the answer is not an OpenML description: its '{name}' is {shown!r}")
     if int(found["id"]) != number:
         raise _Failed(f"the answer describes data set {found['id']}")
     return found
@@ -479,7 +479,7 @@ def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
         return _Failed("the answer cannot be unpacked")
     if isinstance(error, requests.ConnectionError):
         if error.args and isinstance(error.args[0], ProtocolError):
-            return _Failed("the connection was broken off, or the answer is no HTTP")
+            return _Failed("the connection was broken off, or the answer is not HTTP")
         host = urlsplit(getattr(error.request, "url", "") or "").netloc
         return _Failed(f"no connection to {host or 'the server'}")
     return _Failed(_short(text.replace(own.key or "\0", "...")) or type(error).__name__)

@@ -333,7 +333,7 @@ def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value
 
 
@@ -429,7 +429,7 @@ def _truth(value: Any) -> float | None:
 
 
 def _number(value: Any, style: str | None) -> float | None:
-    """Read a number; NaN if it is infinite, None if it is no number."""
+    """Read a number; NaN if it is infinite, None if it is not a number."""
     if isinstance(value, str):
         number = readings.number(value, style or readings.PLAIN)
         if number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):

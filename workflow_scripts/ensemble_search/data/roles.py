@@ -23,13 +23,13 @@ def check(columns: Any, where: str) -> None:
         With one line per mistake.
     """
     if not isinstance(columns, Mapping):
-        raise UserError(f"{where}: {columns!r} is no mapping, such as {{drop: [id]}}")
+        raise UserError(f"{where}: {columns!r} is not a mapping, such as {{drop: [id]}}")
     problems, seen = [], {}
     for role, names in columns.items():
         if role not in ROLES:
             problems.append(f"{where}: unknown key '{role}'; {nearest(role, ROLES)}")
         elif not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            problems.append(f"{where}.{role}: {names!r} is no list of names, such as [id]")
+            problems.append(f"{where}.{role}: {names!r} is not a list of names, such as [id]")
         else:
             for name in names:
                 if (other := seen.setdefault(name, role)) != role or names.count(name) > 1:

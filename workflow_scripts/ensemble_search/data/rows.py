@@ -20,7 +20,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     is not checked.
     """
     if not isinstance(settings, Mapping):
-        raise UserError(f"split: {settings!r} is no mapping of train, validation, test and seed")
+        raise UserError(f"split: {settings!r} is not a mapping of train, validation, test and seed")
     known = BY_FOLDS if "folds" in settings else BY_PART
     for key in settings:
         if key not in (*known, "train_rows"):
@@ -31,16 +31,16 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     shares = {key: settings[key] for key in PARTS if key in known}
     for key, share in shares.items():
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
-            raise UserError(f"split.{key}: {share!r} is no share between 0 and 1")
+            raise UserError(f"split.{key}: {share!r} is not a share between 0 and 1")
     if "folds" in settings:
         if type(settings["folds"]) is not int or settings["folds"] < 2:
-            raise UserError(f"split.folds: {settings['folds']!r} is no whole number from 2")
+            raise UserError(f"split.folds: {settings['folds']!r} is not a whole number from 2")
     elif abs((total := sum(shares.values())) - 1) > 1e-9:
         raise UserError(f"split: train + validation + test is {total:.10g}; it must be 1")
     seed = settings["seed"]
     for value in seed if isinstance(seed, list) and seed else [seed]:
         if type(value) is not int or value < 0:
-            raise UserError(f"split.seed: {seed!r} is no whole number from 0")
+            raise UserError(f"split.seed: {seed!r} is not a whole number from 0")
 
 
 def strata(labels: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         If it is not exactly one of the three, or has an unknown key or a value of the wrong type.
     """
     if not isinstance(source, Mapping):
-        raise UserError(f"{where}: {source!r} is no mapping, such as {{openml: 772}}")
+        raise UserError(f"{where}: {source!r} is not a mapping, such as {{openml: 772}}")
     kinds = [kind for kind in KEYS if kind in source]
     if len(kinds) != 1:
         found = " and ".join(kinds) or ", ".join(map(str, source)) or "none"
@@ -57,12 +57,14 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     for key in ("openml", "version"):
         value = source.get(key, 1)
         if type(value) is not int or not 1 <= value <= LARGEST_ID:
-            raise UserError(f"{where}.{key}: {value!r} is no whole number from 1 to {LARGEST_ID}")
+            raise UserError(
+                f"{where}.{key}: {value!r} is not a whole number from 1 to {LARGEST_ID}"
+            )
     for key in ("file", "target", "sklearn", "md5", "task"):
         if key in source and not isinstance(source[key], str):
-            raise UserError(f"{where}.{key}: {source[key]!r} is no text")
+            raise UserError(f"{where}.{key}: {source[key]!r} is not text")
         if not source.get(key, "").isascii() and _unencodable(source[key]):
-            raise UserError(f"{where}.{key}: '{source[key]}' is no Unicode text; rename it")
+            raise UserError(f"{where}.{key}: '{source[key]}' is not Unicode text; rename it")
     if kind == "file" and not source.get("target"):
         raise UserError(f"{where}.target: is missing; name the column that is to be predicted")
     roles.check(source.get("columns", {}), f"{where}.columns")
@@ -79,8 +81,8 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
     labels = [label for group in groups for label in group]
     if len(groups) < 2 or not all(groups) or not all(type(v) in (str, int) for v in labels):
         raise UserError(
-            f"{where}: {classes!r} is no list of two classes or more, such as [[a, b], c]; labels "
-            "that YAML does not read as text or a whole number need quotes"
+            f"{where}: {classes!r} is not a list of two classes or more, such as [[a, b], c]; "
+            "labels that YAML does not read as text or a whole number need quotes"
         )
     for label in labels:
         if [*map(str, labels)].count(str(label)) > 1:

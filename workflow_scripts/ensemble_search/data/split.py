@@ -109,7 +109,7 @@ def _check(inputs: Inputs) -> None:
     for part in ("train", "validation", "test"):
         X = getattr(inputs, f"X_{part}")
         if X.dtype != float or X.ndim != 2 or X.shape[1] != columns or not np.isfinite(X).all():
-            raise ValueError(f"X_{part} is no table of {columns} columns of numbers")
+            raise ValueError(f"X_{part} is not a table of {columns} columns of numbers")
     for part in ("train", "validation"):
         y, X = getattr(inputs, f"y_{part}"), getattr(inputs, f"X_{part}")
         if len(inputs.classes):
@@ -124,7 +124,7 @@ def _check(inputs: Inputs) -> None:
     if inputs.folds.dtype != int or inputs.folds.shape not in ((0,), inputs.y_train.shape):
         raise ValueError("folds has no number for each row")
     if inputs.classes.dtype.kind != "U" or inputs.classes.ndim != 1:
-        raise ValueError("classes are no names")
+        raise ValueError("classes are not names")
 
 
 def write(

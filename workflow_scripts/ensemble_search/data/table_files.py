@@ -280,8 +280,8 @@ def _no_utf8(lines: Iterable[bytes]) -> str:
             line.decode()
         except UnicodeDecodeError as error:
             byte = line[error.start]
-            return f"line {number} is no UTF-8 text (byte 0x{byte:02x}); save the file as UTF-8"
-    return "it is no UTF-8 text; save the file as UTF-8"
+            return f"line {number} is not UTF-8 text (byte 0x{byte:02x}); save the file as UTF-8"
+    return "it is not UTF-8 text; save the file as UTF-8"
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
 def log_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
     """Return the mean negative log probability of the labels, as the metric ``log-loss``."""
     own = np.maximum(probabilities[np.arange(len(labels)), labels], LOWEST)
-    return float(-np.log(own).mean())
+    return max(0.0, float(-np.log(own).mean()))  # not -0.0
 
 
 def curve(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:

@@ -51,7 +51,7 @@ def losses(
     predictions
         Without NaN, of shape (n_models, n_samples, n_columns); of two columns, the second is used.
     metric
-        If it is no mean over samples, it is computed for every model and bootstrap.
+        If it is not a mean over samples, it is computed for every model and bootstrap.
     """
     if predictions.shape[2] == 2:
         predictions = predictions[:, :, 1:]

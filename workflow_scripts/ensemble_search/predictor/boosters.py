@@ -109,6 +109,6 @@ def load(described: dict[str, Any], folder: Path, remedy: str) -> Any:
         file, read = LIBRARIES[described["library"]]
         classes = described["classes"]
         if classes is not None and not all(type(c) is int for c in classes):
-            raise ValueError("classes are no codes")
+            raise ValueError("classes are not codes")
     with reading(folder / file, remedy) as path:
         return read(path, classes)

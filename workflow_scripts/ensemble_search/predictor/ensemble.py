@@ -48,7 +48,7 @@ def load_ensemble(
     Raises
     ------
     UserError
-        In one line, if a file is missing, was changed or is no part of a delivered ensemble.
+        In one line, if a file is missing, was changed or is not part of a delivered ensemble.
 
     Warns
     -----
@@ -57,7 +57,7 @@ def load_ensemble(
     """
     folder = Path(folder)
     if not (folder / MANIFEST).is_file():
-        raise UserError(f"'{folder}' is no delivered ensemble: it has no file '{MANIFEST}'")
+        raise UserError(f"'{folder}' is not a delivered ensemble: it has no file '{MANIFEST}'")
     if checksum is not None and sha256(folder / MANIFEST) != checksum:
         raise UserError(
             f"'{folder / MANIFEST}' has the checksum {sha256(folder / MANIFEST)}, not {checksum}: "
@@ -87,7 +87,7 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
     if manifest["combination"] not in COMBINATIONS:
         raise ValueError(f"the combination is none of {', '.join(COMBINATIONS)}")
     if not isinstance(manifest["target"], str):
-        raise TypeError("the target is no text")
+        raise TypeError("the target is not text")
     preparation = Preparation.from_json(read_json(folder / PREPARATION, REMEDY))
     return kind(manifest, preparation, loaded, weights)
 

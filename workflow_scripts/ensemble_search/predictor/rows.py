@@ -68,7 +68,7 @@ def chunks(
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise UserError(f"--input: '{path}' is no UTF-8 text; save it as CSV in UTF-8") from None
+        raise UserError(f"--input: '{path}' is not UTF-8 text; save it as CSV in UTF-8") from None
     except csv.Error as error:
         raise UserError(f"--input: line {rows.line_num} of '{path}': {error}") from None
 

@@ -371,7 +371,7 @@ def _settings(path: Path, table: "pa.Table", key: str) -> dict[str, Any] | None:
     with files.reading(path):
         content = json.loads(text)
         if not isinstance(content, dict):
-            raise ValueError(f"its metadata '{key}' are no mapping")
+            raise ValueError(f"its metadata '{key}' are not a mapping")
     return content
 
 

@@ -121,22 +121,22 @@ def read(path: Path) -> dict[str, Any]:
         made = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(made, ensure_ascii=False).encode()  # lone surrogates are not text
     except (ValueError, RecursionError):
-        raise UserError(f"'{path}' is damaged: it is no JSON; take it from its origin") from None
+        raise UserError(f"'{path}' is damaged: it is not JSON; take it from its origin") from None
     if not isinstance(made, dict) or not isinstance(made.get("study"), dict):
         raise UserError(
-            f"'{path}' is no manifest of a study, such as results/<study>/manifest.json"
+            f"'{path}' is not a manifest of a study, such as results/<study>/manifest.json"
         )
     if lacking := set(Manifest.model_fields) - set(made):
-        raise UserError(f"'{path}' is no manifest of a study: key '{min(lacking)}' is missing")
-    _checked(Manifest, made, f"'{path}' is no manifest of a study: ")
-    content = _checked(Study, made["study"], f"'{path}' is no manifest of a study: study: ")
+        raise UserError(f"'{path}' is not a manifest of a study: key '{min(lacking)}' is missing")
+    _checked(Manifest, made, f"'{path}' is not a manifest of a study: ")
+    content = _checked(Study, made["study"], f"'{path}' is not a manifest of a study: study: ")
     if manifest.study_hash(made["study"]) != made["study_hash"]:
         raise UserError(
             f"'{path}' was changed: its study is not that of its study_hash; take it from its "
             "origin, or run the changed study as a study"
         )
     if set(made["data"]) != set(made["study"]["datasets"]):
-        raise UserError(f"'{path}' is no manifest of a study: 'data' are not those of its study")
+        raise UserError(f"'{path}' is not a manifest of a study: 'data' are not those of its study")
     return {**made, "study": content.model_dump(mode="json")}
 
 
@@ -317,7 +317,7 @@ def _read(path: Path) -> list[list[str]]:
     except (ValueError, csv.Error):
         rows = [[], [""]]
     if any(len(row) != len(rows[0]) for row in rows):
-        raise UserError(f"'{path}' is no table: it must be UTF-8 text, with equally long rows")
+        raise UserError(f"'{path}' is not a table: it must be UTF-8 text, with equally long rows")
     kept = [i for i, name in enumerate(rows[0]) if not IGNORED_COLUMNS.fullmatch(name)]
     return [[row[i] for i in kept] for row in rows]
 

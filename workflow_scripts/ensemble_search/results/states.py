@@ -94,7 +94,7 @@ def search_state(
 
 
 class AfterSearches(NamedTuple):
-    """A job that is no search.
+    """A job that is not a search.
 
     Attributes
     ----------

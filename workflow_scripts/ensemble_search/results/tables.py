@@ -116,7 +116,7 @@ def describe(root: Path) -> Iterator[str]:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     if not (folder / "search.json").is_file():
-        raise UserError(f"'{folder}' is no finished search: it has no search.json")
+        raise UserError(f"'{folder}' is not a finished search: it has no search.json")
     manifest = readers.checked_search(folder)
     if manifest.get("table"):
         raise UserError(f"'{folder}' was replayed on a table: it has no evaluations of its own")

@@ -101,7 +101,7 @@ def run(main: Callable[[], None]) -> None:
         number = getattr(error, "errno", None) or errno.ENOMEM
         name = f"'{error.filename}': " if getattr(error, "filename", None) else ""
         reason = os.strerror(number)
-        _end(one_line(f"{name}{reason}; run the same command again when that is mended"))
+        _end(one_line(f"{name}{reason}; fix that, and run the same command again"))
     finally:
         signals.no_more()
 

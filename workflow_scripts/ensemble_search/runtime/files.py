@@ -196,7 +196,7 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
     """
     try:
         if path.exists() and not path.is_file():
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         yield path
     except (UserError, MemoryError):
         raise
@@ -205,8 +205,7 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
     except Exception as error:  # parsers have too many names for damaged bytes
         if isinstance(error, OSError) and error.errno in REFUSED:
             raise UserError(
-                f"cannot read '{path}': {error.strerror}; run the same command again when that is "
-                "mended"
+                f"cannot read '{path}': {error.strerror}; fix that, and run the same command again"
             ) from None
         raise Unusable(path, str(error) or type(error).__name__, remedy) from None
 
@@ -335,7 +334,7 @@ def damaged(
     try:
         sums = read_json(manifest).get("files", {})
         if not isinstance(sums, dict):
-            raise Unusable(manifest, "'files' is no mapping of names to checksums")
+            raise Unusable(manifest, "'files' is not a mapping of names to checksums")
     except Missing:
         return
     except Unusable as error:
@@ -346,7 +345,7 @@ def damaged(
         if not path.exists():
             yield Missing(path, "it does not exist", remedy, f"'{path}' is missing")
         elif not path.is_file():
-            yield Unusable(path, "it is no file", remedy, f"'{path}' is no file")
+            yield Unusable(path, "it is not a file", remedy, f"'{path}' is not a file")
         elif sha256(path) != sums[name]:
             said = f"'{path}' is not the file that was written with '{manifest}'"
             yield Unusable(path, "it is not the file that was written", remedy, said)

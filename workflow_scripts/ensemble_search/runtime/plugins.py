@@ -170,8 +170,8 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                 text = "is missing"
             case "string_pattern_mismatch" if "[key]" in e["loc"] or loc == ["study"]:
                 text = (
-                    f"{e['input']!r} is no name for a folder: use letters, digits, '.', '_', '-', "
-                    "at most 64, the first a letter or digit, the last no dot"
+                    f"{e['input']!r} is not a name for a folder: use letters, digits, '.', '_', "
+                    "'-', at most 64, the first a letter or digit, the last no dot"
                 )
             case "too_short" if not e["input"]:
                 text = "is empty; it needs at least one entry"

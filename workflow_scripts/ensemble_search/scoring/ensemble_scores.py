@@ -109,7 +109,7 @@ def score(
         and ``weight``; rows only for iterations at which the ensemble changed.
     losses
         Losses of the single test samples at these iterations, float32, of shape (n_changes,
-        n_test); (n_changes, 0) if the loss is no mean over samples.
+        n_test); (n_changes, 0) if the loss is not a mean over samples.
 
     Raises
     ------

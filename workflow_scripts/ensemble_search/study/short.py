@@ -86,10 +86,12 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
     if not numbers:
         row = is_number.index[~is_number][0]
         other = f"'{column[row]}' in row {row + 1}"
-        if metric is None and distinct > MAX_FRACTIONS and is_number.mean() >= MOSTLY:
+        pointed = pd.to_numeric(column.astype(str).str.replace(",", "."), errors="coerce")
+        if metric is None and distinct > MAX_FRACTIONS and pointed.notna().mean() >= MOSTLY:
             raise UserError(
-                f"--target: '{target}' has numbers, but also {other}; leave that field empty, or "
-                f"choose --metric {METRICS[CLASSIFICATION]} if they are classes"
+                f"--target: '{target}' has numbers, but also {other}; write numbers with a decimal "
+                "point, leave fields of unknown ones empty, or, if they are classes, choose "
+                f"--metric {METRICS[CLASSIFICATION]}"
             )
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:

@@ -194,7 +194,7 @@ def _parts(part: Any) -> Iterable[Any]:
 def _text(path: Path) -> str:
     """Read a study file; endless files and pipes are refused."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise UserError("cannot be read: it is no regular file")
+        raise UserError("cannot be read: it is not a regular file")
     with path.open("rb") as stream:
         data = stream.read(BYTES + 1)
     if len(data) > BYTES:
@@ -234,7 +234,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UserError(f"{path}: a study is a mapping of keys to values (study, datasets, ...)")
     if "__use_yte__" in content:  # Snakemake would execute Python code in it
-        raise UserError(f"{path}: __use_yte__: unknown key; a study is no template")
+        raise UserError(f"{path}: __use_yte__: unknown key; a study is not a template")
     return content
 
 

@@ -75,7 +75,7 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str, losses: Losses)
             0,
             f"With {pairs} paired repeats at most the smallest possible p-value is "
             f"{wilcoxon.smallest_p(pairs):g}: nothing can be significant here, and “same” does not "
-            "mean that the methods are alike. 6 repeats are the least.",
+            "mean that the methods are alike. At least 6 repeats are needed.",
         )
     caption = f"Data sets on which {reference} is better, the same or worse than each method"
     return Table("counts", caption, columns, rows, data, notes)

@@ -57,12 +57,15 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     test = friedman(errors)
     f_statistic = f"{test.f_statistic:.2f}" if np.isfinite(test.f_statistic) else "∞"
     differ = test.f_p <= test.alpha
+    doubtful = differ and test.p > test.alpha
     text = (
         f"The average ranks of the {k} methods over {n} data sets differ "
         f"{'by more than' if differ else 'no more than by'} chance: Friedman χ² = "
         f"{test.statistic:.2f}, {p_is(test.p)}; in the F form of Iman and Davenport, the "
         f"sharper of the two, F = {f_statistic}, {p_is(test.f_p)}."
     )
+    if doubtful:
+        text += " Only one of the two tests says so."
     if not differ:
         text += " So the comparisons of pairs below are to be read as descriptions, not findings."
     if n < 10:
@@ -118,7 +121,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
         f"{reference}. Intervals: "
         f"percentiles of {RESAMPLES:,} bootstrap resamples of the data sets (fixed seed); methods "
         "stay paired, repeats are averaged first.",
-        "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for all "
+        "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "
         f"{counted(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much "
         "of the signed-rank test's rank sum speaks for the reference; unlike p it does not grow "
         "with the number of data sets.",

@@ -68,7 +68,7 @@ def _lines(curves: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figur
         if len(late):
             room = 0.05 * (late.quantile(0.8) - late.min()) or 1
             axes.set_ylim(late.min() - room, late.quantile(0.8) + room)
-        axes.xaxis.set_major_formatter("{x:g}")
+        figures.log_ticks(axes.xaxis)
     return figure
 
 

@@ -91,7 +91,8 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
         datasets = [d for d in study["datasets"] if d in known]
         if len(datasets) < len(known):
             reasons.append(f"{len(datasets)} of the paper's {len(known)} data sets")
-        reasons += [f"{d} besides" for d in study["datasets"] if d not in known]
+        if others := [d for d in study["datasets"] if d not in known]:
+            reasons.append(f"other data sets ({', '.join(others)})")
     for dataset in datasets:
         if dataset not in study["datasets"]:
             reasons.append(f"without {dataset}")

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.plots.figures import STYLE, margins
+from ensemble_search.report.plots.figures import STYLE, log_ticks, margins
 
 #: More methods than these in one small panel cannot be told apart.
 FEW = 6
@@ -194,7 +194,7 @@ def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dic
             _line(axes, wide[name], look[name], place, len(searches))
         if wide.notna().any(axis=None):
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+            log_ticks(axes.yaxis)
         axes.set(xlabel="iteration", ylabel="seconds to suggest (median)")
         handles = [Line2D([], [], **look[s], label=s) for s in searches if s in wide]
         figure.legend(handles=handles, loc="outside right upper", frameon=False)

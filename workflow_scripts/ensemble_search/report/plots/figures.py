@@ -10,9 +10,11 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 from PIL import Image
 
 from ensemble_search.analysis.losses import Losses
@@ -281,6 +283,15 @@ def _add_legend(figure: Figure, look: dict[str, dict]) -> None:
             handlelength=2.6,
             labelspacing=0.3,
         )
+
+
+def log_ticks(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers; if it spans few decades, between them too."""
+    low, high = axis.get_view_interval()
+    between = range(1, 10) if high < 4 * low else (1, 2, 5) if high < 100 * low else (1,)
+    axis.set_major_locator(LogLocator(subs=between))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def margins(figure: Figure, bottom: float) -> None:

@@ -39,7 +39,7 @@ class OpenML(Section):
         from ensemble_search.data.openml_client import ADDRESS  # reading other studies is cheaper
 
         if not ADDRESS.fullmatch(server):
-            raise ValueError("is no address, such as https://openml.example.org/api/v1/xml")
+            raise ValueError("is not an address, such as https://openml.example.org/api/v1/xml")
         return server
 
     @field_validator("cache")

@@ -87,7 +87,7 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
     if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
         notes.append(
             f"With {repeats} repeats p cannot be below {wilcoxon.smallest_p(repeats):g}: nothing "
-            "can be significant. 6 repeats are the least."
+            "can be significant. At least 6 repeats are needed."
         )
     caption = f"Tests of the test {results.losses.title} against {NAME}'s single run"
     return [words, paired.table("tests", caption, tests, notes, results.losses)]

@@ -73,7 +73,7 @@ def _table(
     write = losses.spread if column == "average" else partial(agreement.spread, digits=3)
     indexed = summary.set_index(["dataset", "method"])
     methods = [m for m in methods if m in set(summary["method"])]
-    rows = []
+    rows, beside = [], False
     for dataset in seen.study["datasets"]:
         if dataset not in indexed.index:
             continue
@@ -82,10 +82,11 @@ def _table(
         rows.append(cells(dataset, *(write(*pair) for pair in pairs)))
         theirs = printed.get(dataset, {})
         if set(theirs) & set(methods):
+            beside = True
             rows.append(cells(f"{dataset}, printed", *(f"{theirs.get(m, '–')}" for m in methods)))
-    notes = [f"Printed: {agreement.source(entry)}, read as “around”."] if printed else []
+    notes = [f"Printed: {agreement.source(entry)}, read as “around”."] if beside else []
     if column == "minimum":
-        if printed:
+        if beside:
             runs = published.entry(entry)["figure-1-runs"]
             notes.append(
                 f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
