@@ -487,7 +487,11 @@ HOSTILE = {
         "more than 5 redirects",
     ),
     # Errors of the server.
-    "error html": (sends("<html>", status="500 Oh"), None, "no OpenML description .*status 500"),
+    "error html": (
+        sends("<html>", status="500 Oh"),
+        None,
+        "not an OpenML description .*status 500",
+    ),
     "error of laughs": (entities(LAUGHS, "&i;"), None, NONE),
     "error without code": (sends("<oml:error/>", status="412 No"), None, "status 412"),
     "error that paints": (

@@ -485,8 +485,8 @@ def test_what_is_no_file_or_cannot_be_reached(tmp_path, monkeypatch):
         ("pipe.csv/a.csv", "there is no file"),
     ):
         refused(lambda name=name: sources.check_file(name, "y"), message)
-    refused(lambda: sources.source_kind({"file": "\udcff.csv", "target": "y"}), "no Unicode text")
-    refused(lambda: sources.source_kind({"file": "a.csv", "target": "\ud800"}), "no Unicode text")
+    refused(lambda: sources.source_kind({"file": "\udcff.csv", "target": "y"}), "not Unicode text")
+    refused(lambda: sources.source_kind({"file": "a.csv", "target": "\ud800"}), "not Unicode text")
     long = {"file": "a" * 250 + ".csv", "target": "y", "columns": {"drop": ["a"]}}
     assert len(sources.source_key(long)) == 255
     assert len(sources.source_key(long | {"task": "regression"})) == 255
