@@ -203,6 +203,20 @@ def test_a_damaged_or_lost_state_costs_a_line_or_nothing(made, monkeypatch):
         state.write_bytes(stored)
 
 
+def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{'ab'[i % 2]},{'cd'[i % 2]}\n" for i in range(60))
+    (tmp_path / "mine.csv").write_text(f"x,wrong,right\n{rows}")
+    options = {"data": "mine.csv", "metric": "", "name": "", "minutes": 1, "cores": 1}
+    automl.Search(SimpleNamespace(**options, target="wrong"))._write(1000)
+    corrected = automl.Search(SimpleNamespace(**options, target="right"))
+    assert corrected.study["datasets"]["mine"]["target"] == "right"
+    corrected._write(1000)
+    corrected.checkpoints.mkdir(parents=True)
+    with pytest.raises(UserError, match="is of another study, table or target"):
+        automl.Search(SimpleNamespace(**options, target="wrong"))
+
+
 def test_changes_of_the_study_file_are_kept(tmp_path):
     search = object.__new__(automl.Search)
     search.folder, search.searched, search.again, search.data = tmp_path, 3.0, False, ""
