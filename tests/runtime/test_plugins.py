@@ -137,6 +137,13 @@ def test_a_mistake_of_the_whole_model_names_the_settings(write):
         plugins.make("ensembles", {"type": "mine-two", "low": 3}, "type", "ensemble")
 
 
+def test_settings_of_an_init_are_fields(write):
+    init = "    def __init__(self, k=3):\n        super().__init__()\n        self.k = k\n"
+    write("optimizers", "mine_init.py", GOOD + init)
+    with pytest.raises(UserError, match=r"^s\.k: settings are fields .*; remove its __init__$"):
+        plugins.make("optimizers", {"optimizer": "mine-init"}, "optimizer", "s")
+
+
 def test_every_wrong_setting_gets_a_line():
     wrong = {"optimizer": "bo", "initial": "7", "interleave": float("nan"), "stepz": 1}
     with pytest.raises(UserError) as caught:

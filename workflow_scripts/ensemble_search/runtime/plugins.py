@@ -173,6 +173,8 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                     f"{e['input']!r} is not a name for a folder: use letters, digits, '.', '_', "
                     "'-', at most 64, the first a letter or digit, the last no dot"
                 )
+            case "frozen_instance":
+                text = "settings are fields of the class, such as 'k: int = 3'; remove its __init__"
             case "too_short" if not e["input"]:
                 text = "is empty; it needs at least one entry"
             case "dict_type" | "model_type" | "model_attributes_type":
