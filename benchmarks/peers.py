@@ -47,6 +47,7 @@ class Peer:
         """Start the process; give the function from a history to a configuration and seconds."""
         command = [self.python, Path(__file__), self.peer, str(number), str(self.evaluations)]
         # The order of sets decides as well.
+        description = describe(problem.space)
         fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
         with subprocess.Popen(
             [str(part) for part in command],
@@ -55,7 +56,7 @@ class Peer:
             env={**os.environ, **fixed},
             text=True,
         ) as process:
-            tell(process.stdin, describe(problem.space))
+            tell(process.stdin, description)
 
             def suggest(history):
                 if len(history):
@@ -80,13 +81,25 @@ def describe(space) -> dict[str, list]:
 
     ``when`` of a hyperparameter is null, or a parent and those of its values under which it is
     active.
+
+    Raises
+    ------
+    UserError
+        If a hyperparameter has several conditions, which the other searches are not told of.
     """
+    from ConfigSpace.conditions import Conjunction
+
+    from ensemble_search.runtime.errors import UserError  # not in the peers' environments
+
     described = []
     for column in space.columns:
         hyperparameter = space.configspace[column.name]
         conditions = space.configspace.parent_conditions_of[column.name]
-        if len(conditions) > 1:
-            raise NotImplementedError(f"'{column.name}' has several conditions")
+        if len(conditions) > 1 or any(isinstance(c, Conjunction) for c in conditions):
+            raise UserError(
+                f"hyperparameter '{column.name}' has several conditions; searches of other "
+                "projects can be told of one: choose another space or other searches"
+            )
         when = None
         for condition in conditions:
             values = getattr(condition, "values", None) or [condition.value]

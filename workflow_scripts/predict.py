@@ -32,9 +32,9 @@ def main() -> None:
         raise UserError("--output: it is the file of --input; name another")
     if not options.output.parent.is_dir():
         raise UserError(f"--output: there is no folder '{options.output.parent}'")
-    csv.field_size_limit(LONGEST)
     if options.output.is_dir():
         raise UserError(f"--output: '{options.output}' is a folder; name a file")
+    csv.field_size_limit(LONGEST)
 
     try:
         # After the check of the arguments, as they take a second.

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
+from ConfigSpace import AndConjunction, ConfigurationSpace, EqualsCondition
 from scipy import stats
 
 from ensemble_search.data.split import load_inputs
@@ -354,6 +356,15 @@ def test_peers_have_the_same_space():
     default = SPACE.configuration(dict(SPACE.configspace.get_default_configuration()))
     assert SPACE.configuration(dict(theirs.get_default_configuration())) == default
     assert len(theirs.forbidden_clauses) == len(SPACE.configspace.forbidden_clauses)
+
+
+def test_peers_are_told_of_one_condition_at_most():
+    space = ConfigurationSpace({"a": ["x", "y"], "b": ["x", "y"], "c": (0.0, 1.0)})
+    parts = [EqualsCondition(space["c"], space[parent], "x") for parent in "ab"]
+    space.add(AndConjunction(*parts))
+    two = SimpleNamespace(columns=[SimpleNamespace(name="c")], configspace=space)
+    with pytest.raises(UserError, match="'c' has several conditions; searches of other projects"):
+        peers.describe(two)
 
 
 @pytest.mark.parametrize("name", peers.NAMES)

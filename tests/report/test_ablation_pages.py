@@ -232,6 +232,20 @@ def test_autogluon_is_not_tested_against_repeats_on_other_splits(tmp_path):
     assert "significantly" not in words(found).split("Table 12")[0]
 
 
+def test_friedmans_two_forms_may_disagree(tmp_path):
+    def ordered(method, dataset, repeat):
+        order = ["BO-ES", "DivBO", "RS-ES"] if dataset == "d2" else ["DivBO", "BO-ES", "RS-ES"]
+        level = 0.1 + 0.01 * order.index(method)
+        return [level] * 8, [level] * 8
+
+    content = study(["RS-ES", "BO-ES", "DivBO"], ["d0", "d1", "d2"], repeats=2)
+    made.write(tmp_path, content, ordered)
+    text = words(page("statistics", tmp_path, content))
+    # Rank sums 4, 5 and 9: chi-square 14/3, F = 2 * 14/3 / (6 - 14/3) = 7 with 2 and 4 degrees.
+    assert "Friedman χ² = 4.67, p = 0.097; in the F form" in text
+    assert "F = 7.00, p = 0.049. Only the F form says so." in text
+
+
 def test_statistics_by_hand(tmp_path):
     # On each of 7 data sets DivBO < BO-ES < RS-ES, by 1 and 3 points, in all of 6 repeats.
     places = {"DivBO": 0.0, "BO-ES": 0.01, "RS-ES": 0.03}

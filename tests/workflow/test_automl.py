@@ -128,7 +128,8 @@ def test_the_ensemble_predicts_new_rows(made):
     assert "90 rows, 'left': 2 classes, minimising the error, validation by folds" in made.said
     (command,) = re.findall(r"^use it: +(.*python.*)$", made.said, re.M)
     (made.folder / "new.csv").write_text("colour,size\nred,3\nblue,27\nred,\n")
-    done = subprocess.run(command.split(), cwd=made.folder, env=made.environment, check=False)
+    elsewhere = {**made.environment, "PATH": os.defpath}  # without the project's environment
+    done = subprocess.run(command.split(), cwd=made.folder, env=elsewhere, check=False)
     assert done.returncode == 0
     found = pd.read_csv(made.folder / "predictions.csv")
     assert found.left.tolist()[:2] == ["no", "yes"]

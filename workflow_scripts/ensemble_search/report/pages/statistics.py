@@ -57,15 +57,14 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     test = friedman(errors)
     f_statistic = f"{test.f_statistic:.2f}" if np.isfinite(test.f_statistic) else "∞"
     differ = test.f_p <= test.alpha
-    doubtful = differ and test.p > test.alpha
     text = (
         f"The average ranks of the {k} methods over {n} data sets differ "
         f"{'by more than' if differ else 'no more than by'} chance: Friedman χ² = "
         f"{test.statistic:.2f}, {p_is(test.p)}; in the F form of Iman and Davenport, the "
         f"sharper of the two, F = {f_statistic}, {p_is(test.f_p)}."
     )
-    if doubtful:
-        text += " Only one of the two tests says so."
+    if test.f_p <= test.alpha < test.p:
+        text += " Only the F form says so."
     if not differ:
         text += " So the comparisons of pairs below are to be read as descriptions, not findings."
     if n < 10:
