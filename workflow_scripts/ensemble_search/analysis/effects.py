@@ -1,4 +1,4 @@
-"""How large a difference is, apart from how sure: effect sizes and bootstrap intervals."""
+"""How large a difference is, apart from how sure: effect sizes and intervals."""
 
 import numpy as np
 import pandas as pd
@@ -60,10 +60,11 @@ def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
     return tests
 
 
-def intervals(
-    errors: pd.DataFrame, method: str, resamples: int = 10_000, seed: int = 0
-) -> pd.DataFrame:
-    """Bootstrap the differences of mean error and of mean rank, with data sets as the units.
+def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
+    """95 % intervals of differences in mean error and mean rank, with data sets as the units.
+
+    They are those of Student's t: percentiles of resampled data sets are too short where these are
+    few (they cover 84 to 88 % with six).
 
     Parameters
     ----------
@@ -71,30 +72,24 @@ def intervals(
         Mean errors, shape (data sets, methods).
     method
         The method that the others are compared with.
-    resamples
-        Data sets are drawn with replacement so many times; all methods see the same draws.
-    seed
-        Of the draws.
 
     Returns
     -------
     table
         Index: the other methods. ``error`` and ``rank``: mean of theirs minus the method's;
-        ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: 95 % percentile intervals, NaN
-        with fewer than two data sets.
+        ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: ends of the intervals, NaN with
+        fewer than two data sets.
     """
+    from scipy.special import stdtrit
+
     others = errors.columns.drop(method)
     placed = pd.DataFrame(ranks.rank(errors.to_numpy()), errors.index, errors.columns)
     table = pd.DataFrame(index=others)
     n = len(errors)
-    rng = np.random.default_rng(seed)
-    times = rng.multinomial(n, np.full(n, 1 / n), size=resamples) if n > 1 else None
     for name, values in (("error", errors), ("rank", placed)):
         difference = values[others].sub(values[method], axis=0)
         table[name] = difference.mean()
-        low = high = np.full(len(others), np.nan)
-        if times is not None:
-            drawn = (times @ difference.to_numpy() / n).round(DIGITS)
-            low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        table[f"{name}_low"], table[f"{name}_high"] = low, high
+        half = stdtrit(n - 1, 0.975) * difference.sem() if n > 1 else np.nan
+        table[f"{name}_low"] = (table[name] - half).round(DIGITS)
+        table[f"{name}_high"] = (table[name] + half).round(DIGITS)
     return table

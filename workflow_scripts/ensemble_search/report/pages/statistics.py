@@ -17,7 +17,6 @@ from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Statistics", 160
-RESAMPLES = 10_000
 
 
 def build(results: Results, publish) -> list[Section] | str:
@@ -91,9 +90,7 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
 def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list:
     n = len(errors)
     tests = wilcoxon.over_datasets(errors, reference)
-    table = tests.drop(columns="difference").join(
-        effects.intervals(errors, reference, RESAMPLES, seed=0)
-    )
+    table = tests.drop(columns="difference").join(effects.intervals(errors, reference))
     table["rank_biserial"] = effects.over_datasets(errors, reference)
     rows = []
     for method, row in table.iterrows():
@@ -117,9 +114,9 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     notes = [
         f"{losses.title[0].upper()}{losses.title[1:]} and rank: mean over "
         f"{counted(n, 'data set')} of the method's minus {reference}'s, so positive is good for "
-        f"{reference}. Intervals: "
-        f"percentiles of {RESAMPLES:,} bootstrap resamples of the data sets (fixed seed); methods "
-        "stay paired, repeats are averaged first.",
+        f"{reference}. Intervals: Student's t over the data sets, of paired differences, each the "
+        "mean over repeats; not adjusted, so of 20 comparisons without any difference one interval "
+        "is expected to lie on one side of 0.",
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "
         f"{counted(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much "
         "of the signed-rank test's rank sum speaks for the reference; unlike p it does not grow "
@@ -128,8 +125,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
         notes.append(
             f"With {counted(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
-            "possible, and the intervals are too short, or none: see the differences as a "
-            "description of these data sets."
+            "possible: see the differences as a description of these data sets."
         )
     else:
         notes += _lone(n, "data sets", len(table))
