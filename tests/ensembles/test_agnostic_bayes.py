@@ -1,6 +1,7 @@
 """Agnostic Bayes: weights counted in plain loops, votes, ties and the search it belongs to."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,20 +32,20 @@ def make_pool(n: int, rows: int, n_classes: int, seed: int = 0) -> Pool:
     return Pool(predictions, labels, errors, seed)
 
 
-def resampled(number: int, rows: int, ratio: float) -> list[int]:
-    """The rows of a bootstrap, with repeats."""
-    return np.random.default_rng([0, number]).integers(rows, size=round(ratio * rows)).tolist()
+def resampled(number: int, rows: int, ratio: float, repeat: int = 0) -> list[int]:
+    """The rows of a bootstrap, with duplicates."""
+    return np.random.default_rng([repeat, number]).integers(rows, size=round(ratio * rows)).tolist()
 
 
-@pytest.mark.parametrize(("n_classes", "ratio"), [(2, 1.0), (3, 0.5)])
-def test_weights_are_shares_of_the_bootstraps(n_classes, ratio):
+@pytest.mark.parametrize(("n_classes", "ratio", "repeat"), [(2, 1.0, 0), (3, 0.5, 4)])
+def test_weights_are_shares_of_the_bootstraps(n_classes, ratio, repeat):
     """12 models on 20 rows: counted label by label; many tie."""
-    pool = make_pool(12, 20, n_classes)
+    pool = make_pool(12, 20, n_classes, repeat)
     wrong = [(predicted_labels(p) != pool.labels).tolist() for p in pool.predictions]
     weights: Counter[int] = Counter()
     ties = 0
     for number in range(40):
-        rows = resampled(number, 20, ratio)
+        rows = resampled(number, 20, ratio, repeat)
         found = [sum(model[row] for row in rows) for model in wrong]
         best = [i for i, count in enumerate(found) if count == min(found)]
         ties += len(best) > 1
@@ -87,7 +88,7 @@ def test_votes_of_three_classes():
 def test_losses_by_other_metrics_are_those_of_the_resampled_rows(metric):
     """With and without a loss of each sample."""
     pool = make_pool(5, 40, 2)
-    counts = _bootstraps.counts(range(4), 40, 0.8)
+    counts = _bootstraps.counts(range(4), 40, 0.8, 0)
     losses = _bootstraps.losses(counts, pool.labels, pool.predictions, metric)
     for number in range(4):
         rows = resampled(number, 40, 0.8)
@@ -98,10 +99,10 @@ def test_losses_by_other_metrics_are_those_of_the_resampled_rows(metric):
 @pytest.mark.parametrize("failed", [set(), {4, 13}])
 def test_esmbo_learns_the_losses_on_the_bootstrap_in_turn(failed, monkeypatch):
     """BO with these losses in place of its errors suggests the same."""
-    past = history(ToySpace(), 20, failed=failed)
+    past = replace(history(ToySpace(), 20, failed=failed), repeat=3)
     optimizer = EnsembleSequentialOptimization(interleave=0, bootstraps=7, candidates=200)
     targets = optimizer.targets(past)
-    rows = resampled(20 % 7, len(past.labels), 1.0)
+    rows = resampled(20 % 7, len(past.labels), 1.0, 3)
     expected = [ERROR.loss(past.labels[rows], p[rows]) for p in past.predictions]
     np.testing.assert_allclose(targets[past.ok], expected, rtol=1e-6)
     assert all(targets[i] == targets.max() for i in failed)

@@ -28,7 +28,7 @@ def test_weights_are_shares_of_the_selections(n_classes, ratio):
     size = max(1, round(ratio * 30))
     times = np.zeros(9)
     for number in range(6):
-        rows = np.random.default_rng([0, number]).integers(30, size=size)
+        rows = np.random.default_rng([pool.seed, number]).integers(30, size=size)
         path: list[int] = []
         for _ in range(3):
             losses = [

@@ -10,6 +10,7 @@ from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.optimizers.smbo import SequentialModelBasedOptimization
 from ensemble_search.runtime import plugins
+from ensemble_search.surrogates.gaussian_process import GaussianProcess
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy
 
 
@@ -57,13 +58,60 @@ def test_its_candidates_are_a_sobol_sequence(monkeypatch):
         return found[-1]
 
     monkeypatch.setattr("ensemble_search.optimizers.bo.propose", spy)
-    lowest(SequentialModelBasedOptimization(candidates=300, initial=3), 5, 0)
-    lowest(SequentialModelBasedOptimization(candidates=300, initial=3, draws="uniform"), 5, 0)
+    plain = SequentialModelBasedOptimization(candidates=300, initial=3, ascents=0)
+    lowest(plain, 5, 0)
+    lowest(plain.model_copy(update={"draws": "uniform"}), 5, 0)
     square = [made.points[:, [Square().index["x"], Square().index["y"]]] for made in found]
     assert [made.points.shape for made in found] == [(300, 4)] * 4
     assert [made.n_local for made in found] == [0] * 4
     assert max(map(discrepancy, square[:2])) < min(map(discrepancy, square[2:])) / 3
     assert not np.array_equal(square[0], square[1])
+
+
+class Cube(_Toy):
+    """Five numbers."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        space.add([Float(f"x{i}", (0.0, 1.0)) for i in range(5)])
+        return space
+
+
+def test_ascents_find_the_maximum_of_the_expected_improvement():
+    """No point of 20 000, nor one near it, has a larger one."""
+    draw, space = np.random.default_rng(0), Cube()
+    points = draw.random((25, 5))
+    model = GaussianProcess().fit(
+        points, ((points - 0.4) ** 2).sum(axis=1), space.categories, np.random.default_rng(0)
+    )
+    best = ((points - 0.4) ** 2).sum(axis=1).min()
+
+    def improvement(points):
+        return acquisition.expected_improvement(*model(points), best)
+
+    def slope(vector):
+        return acquisition.log_improvement(*model.gradients(vector), best)
+
+    starts = draw.random((1000, 5))
+    starts = starts[np.argsort(-improvement(starts))[:5]]
+    ends = acquisition.ascend(space, starts, slope)
+    found = improvement(ends).max()
+    near = np.clip(ends[improvement(ends).argmax()] + 0.02 * draw.normal(size=(5000, 5)), 0, 1)
+    assert found > 0.9999 * improvement(near).max()
+    assert found >= improvement(draw.random((20_000, 5))).max()
+    assert (improvement(ends) > 1.05 * improvement(starts)).all()
+    values = [list(c.values()) for c in space.at(ends)]
+    np.testing.assert_allclose(values, np.round(values, 4), atol=1e-9)
+
+
+def test_ascents_move_numbers_only():
+    space = Square().restricted({"x": 0.25})
+    starts = space.sample_points(4, np.random.default_rng(0))
+    up = np.ones(4)
+    ends = acquisition.ascend(space, starts, lambda vector: (float(vector.sum()), up))
+    values = [dict(c) for c in space.at(ends)]
+    assert [v["c"] for v in values] == [c["c"] for c in space.at(starts)]
+    assert {(v["x"], v["y"], v["k"]) for v in values} == {(0.25, 1e3, 15)}
 
 
 def test_climbs_are_an_option():

@@ -29,23 +29,27 @@ def matern(a: np.ndarray, b: np.ndarray, scales: np.ndarray) -> np.ndarray:
     return (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r)
 
 
+def fitted(vectors, errors):
+    return GaussianProcess().fit(vectors, errors, NUMBERS, rng())
+
+
 def parameters(process) -> tuple[float, np.ndarray, float]:
     """Variance, length scales and variance of the noise of a fitted process."""
-    kernel = process.kernel_
-    return kernel.k1.k1.constant_value, kernel.k1.k2.length_scale, kernel.k2.noise_level
+    covariance = process.factor @ process.factor.T
+    return process.variance, process.weights**-0.5, covariance[0, 0] - process.variance
 
 
 def test_it_predicts_by_the_formulas():
     """Rasmussen and Williams (2006), Eqs. 2.25 and 2.26, at the parameters found."""
     vectors, errors = made(25, noise=0.01)
-    surrogate, new = GaussianProcess(), made(40, seed=1)[0]
-    variance, scales, noise = parameters(surrogate._process(vectors, errors, rng()))
+    model, new = fitted(vectors, errors), made(40, seed=1)[0]
+    variance, scales, noise = parameters(model)
     y = (errors - errors.mean()) / errors.std()
     factor = cho_factor(variance * matern(vectors, vectors, scales) + noise * np.eye(25))
     cross = variance * matern(new, vectors, scales)
     mean = cross @ cho_solve(factor, y)
     var = variance - np.einsum("ij,ji->i", cross, cho_solve(factor, cross.T))
-    ours = surrogate.fit(vectors, errors, NUMBERS, rng())(new)
+    ours = model(new)
     np.testing.assert_allclose(ours[0], mean * errors.std() + errors.mean(), rtol=1e-6)
     np.testing.assert_allclose(ours[1], np.sqrt(var) * errors.std(), rtol=1e-3)
 
@@ -60,7 +64,7 @@ def test_its_parameters_have_the_highest_likelihood():
         determinant = np.linalg.slogdet(covariance)[1]
         return -0.5 * (y @ np.linalg.solve(covariance, y) + determinant)
 
-    found = parameters(GaussianProcess()._process(vectors, errors, rng()))
+    found = parameters(fitted(vectors, errors))
     for name, value in zip(("variance", "scale", "noise"), found, strict=True):
         low, high = BOUNDS[name]
         assert np.all((value >= 0.999 * low) & (value <= 1.001 * high))
@@ -78,7 +82,7 @@ def test_its_parameters_have_the_highest_likelihood():
 
 def test_it_learns_which_column_matters():
     vectors, errors = made(40)
-    scales = parameters(GaussianProcess()._process(vectors, errors, rng()))[1]
+    scales = parameters(fitted(vectors, errors))[1]
     assert scales[0] < scales[1] / 1.5
     new, true = made(200, seed=2)
     mean, std = GaussianProcess().fit(vectors, errors, NUMBERS, rng())(new)
@@ -104,6 +108,33 @@ def test_categories_are_columns_of_their_own():
     model = GaussianProcess().fit(vectors, errors, np.array([0, 3]), rng())
     mean, _ = model(np.array([[0.5, 0], [0.5, 1], [0.5, 2]]))
     np.testing.assert_allclose(mean, [0.25, 0.55, 0.25], atol=0.02)
+
+
+def test_its_gradients_are_those_of_its_predictions():
+    """Against differences, with a category between two numbers."""
+    draw = rng()
+    vectors = np.column_stack([draw.random(30), draw.integers(3, size=30), draw.random(30)])
+    errors = np.sin(4 * vectors[:, 0]) + 0.2 * vectors[:, 1] + vectors[:, 2] ** 2
+    model = GaussianProcess().fit(vectors, errors, np.array([0, 3, 0]), rng())
+    for vector in ([0.31, 1, 0.52], [0.93, 2, 0.08], [0.5, 0, 0.5]):
+        mean, std, mean_slope, std_slope = model.gradients(np.array(vector))
+        np.testing.assert_allclose([mean, std], np.ravel(model(np.array([vector]))), rtol=1e-6)
+        for i in (0, 2):
+            step = np.zeros(3)
+            step[i] = 1e-2
+            ends = model(np.stack([vector - step, vector + step]))
+            # One hot columns are float32: steps are large, and differences rough.
+            slopes = (ends[0][1] - ends[0][0]) / 2e-2, (ends[1][1] - ends[1][0]) / 2e-2
+            assert (mean_slope[i], std_slope[i]) == pytest.approx(slopes, rel=0.02, abs=0.01)
+        assert mean_slope[1] == std_slope[1] == 0
+
+
+def test_parameters_of_many_observations_are_fitted_to_a_part():
+    vectors, errors = made(300, noise=0.01)
+    some = GaussianProcess(most=100).fit(vectors, errors, NUMBERS, rng())
+    assert len(some.columns) == 300
+    new, true = made(200, seed=2)
+    assert np.abs(some(new)[0] - true).mean() < 0.005
 
 
 @pytest.mark.parametrize("errors", [[0.3], [0.3, 0.3, 0.3], [0.3, 0.1]])

@@ -4,8 +4,6 @@ import numpy as np
 
 from ensemble_search.metrics.base import Metric
 
-#: Of the bootstraps, in all searches: a search and its ensemble must have the same ones.
-SEED = 0
 #: Largest number of bootstraps.
 MOST = 10_000
 
@@ -18,20 +16,23 @@ def number(evaluations: int | None) -> int:
     return 75 if evaluations is None else min(max(1, evaluations // 2), MOST)
 
 
-def counts(numbers: range, rows: int, ratio: float = 1.0) -> np.ndarray:
+def counts(numbers: range, rows: int, ratio: float, seed: int) -> np.ndarray:
     """Return how often each row is in bootstraps, int, of shape (len(numbers), rows).
 
     Parameters
     ----------
     numbers
-        Which bootstraps, from 0; each is drawn by the generator of (:data:`SEED`, its number).
+        Which bootstraps, from 0.
     rows
         Number of rows.
     ratio
         Size of a bootstrap over the number of rows; at least one row is drawn.
+    seed
+        The repeat of a search and of its ensemble: both have the same bootstraps. Each is drawn by
+        the generator of (seed, its number).
     """
     size = max(1, round(ratio * rows))
-    draws = (np.random.default_rng([SEED, n]).integers(rows, size=size) for n in numbers)
+    draws = (np.random.default_rng([seed, n]).integers(rows, size=size) for n in numbers)
     return np.stack([np.bincount(drawn, minlength=rows) for drawn in draws])
 
 

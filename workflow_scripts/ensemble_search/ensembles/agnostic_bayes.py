@@ -52,7 +52,7 @@ class AgnosticBayes(Ensemble):
         if not len(ok):
             return [None] * len(pool.errors)
         numbers = range(self.bootstraps or _bootstraps.number(None))
-        counts = _bootstraps.counts(numbers, len(pool.labels), self.ratio)
+        counts = _bootstraps.counts(numbers, len(pool.labels), self.ratio, pool.seed)
         losses = _bootstraps.losses(counts, pool.labels, pool.predictions[ok], pool.problem.metric)
         lowest = np.minimum.accumulate(losses)
         votes = self.combine == "vote" and pool.problem.task == CLASSIFICATION

@@ -44,7 +44,9 @@ class BootstrapSelection(GreedyEnsemble):
         # Row t: how often each model is selected from the first t + 1.
         counts = np.zeros((len(ok), len(ok)), dtype=int)
         for number in range(self.bootstraps):
-            drawn = _bootstraps.counts(range(number, number + 1), len(pool.labels), self.ratio)[0]
+            drawn = _bootstraps.counts(
+                range(number, number + 1), len(pool.labels), self.ratio, pool.seed
+            )[0]
             rows = np.repeat(np.arange(len(drawn)), drawn)
             found = paths(
                 pool.predictions[ok][:, rows],

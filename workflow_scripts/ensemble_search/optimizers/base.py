@@ -63,12 +63,16 @@ class History:
         Every evaluation so far, failed ones too.
     problem
         Type of the problem, with the metric. Default: classification, error.
+    repeat
+        Number of the search among those that differ in their seeds only: for draws that it has in
+        common with its ensemble.
     """
 
     space: Space
     labels: np.ndarray
     observations: tuple[Observation, ...] = field(default=())
     problem: Problem = CLASSIFICATION
+    repeat: int = 0
 
     def __len__(self) -> int:
         return len(self.observations)

@@ -8,8 +8,10 @@ from pydantic import Field, field_validator
 from ensemble_search.optimizers._model_based import batches
 from ensemble_search.optimizers._model_based.acquisition import (
     Candidates,
+    ascend,
     expected_improvement,
     first_new,
+    log_improvement,
     propose,
 )
 from ensemble_search.optimizers.base import History, Suggestion, random_new
@@ -46,6 +48,12 @@ class BayesianOptimization(batches.BatchOptimizer):
     )
     interleave: float = Field(
         0.2, ge=0, le=1, description="Probability that a random configuration is suggested."
+    )
+    ascents: int = Field(
+        0,
+        ge=0,
+        description="Best candidates from which the expected improvement is climbed by its "
+        "gradient, if the performance model has one: gaussian-process.",
     )
     draws: Literal["uniform", "sobol"] = Field(
         "uniform",
@@ -104,6 +112,17 @@ class BayesianOptimization(batches.BatchOptimizer):
         )
         mean, std = model(candidates.vectors)
         gain = expected_improvement(mean, std, best)
+        if self.ascents and hasattr(model, "gradients") and not history.space.conditional:
+
+            def slope(vector: np.ndarray) -> tuple[float, np.ndarray]:
+                return log_improvement(*model.gradients(vector), best)
+
+            first = np.argsort(-gain, kind="stable")[: self.ascents]
+            ends = ascend(history.space, candidates.points[first[gain[first] > 0]], slope)
+            candidates = candidates.extended(ends, history.space)
+            added = model(candidates.vectors[: len(ends)])
+            mean, std = (np.concatenate(pair) for pair in zip(added, (mean, std), strict=True))
+            gain = expected_improvement(mean, std, best)
         cost, columns, facts = self.rank(history, candidates, gain, more)
         chosen = first_new(history.space, candidates.points, cost, history.seen, ties)
         if chosen is None:

@@ -41,7 +41,9 @@ class EnsembleSequentialOptimization(BayesianOptimization):
     def targets(self, history: History) -> np.ndarray:
         """Return the losses on the current bootstrap, of shape (n,)."""
         turn = len(history) % (self.bootstraps or _bootstraps.number(None))
-        counts = _bootstraps.counts(range(turn, turn + 1), len(history.labels), self.ratio)
+        counts = _bootstraps.counts(
+            range(turn, turn + 1), len(history.labels), self.ratio, history.repeat
+        )
         losses = _bootstraps.losses(
             counts, history.labels, history.predictions, history.problem.metric
         )

@@ -10,8 +10,8 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 class SequentialModelBasedOptimization(BayesianOptimization):
     """BO with the settings of the ESMBO paper (Lacoste et al., UAI 2014).
 
-    A Gaussian process predicts errors, and the point of a Sobol sequence with the largest expected
-    improvement is suggested. ``local`` above 0 adds the ends of climbs from evaluated
+    A Gaussian process predicts errors. The expected improvement is maximised by its gradient, from
+    the best points of a Sobol sequence. ``local`` above 0 adds the ends of climbs from evaluated
     configurations.
 
     It needs a space without conditions.
@@ -21,11 +21,12 @@ class SequentialModelBasedOptimization(BayesianOptimization):
     performance: str = Field(
         "gaussian-process", description="Performance model: a file in surrogates/."
     )
-    candidates: int = Field(10_000, ge=1, description="Candidates a suggestion is chosen from.")
+    candidates: int = Field(2000, ge=1, description="Candidates a suggestion is chosen from.")
     draws: Literal["uniform", "sobol"] = Field(
         "sobol",
         description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
     )
+    ascents: int = Field(5, ge=0, description="Best candidates to climb from by the gradient.")
     local: int = Field(0, ge=0, description="Maximum climbs from evaluated configurations.")
     interleave: float = Field(
         0.0, ge=0, le=1, description="Probability that a random configuration is suggested."

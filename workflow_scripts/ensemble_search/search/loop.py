@@ -94,7 +94,7 @@ def run(
         )  # fmt: skip
 
     def plan(known: int) -> Iterator[Suggestion]:
-        history = History(space, labels, observations[:known], problem)
+        history = History(space, labels, observations[:known], problem, seed[-1])
         return iter(optimizer.plan(history, (generator(seed, i) for i in count(known))))
 
     def start_next() -> bool:

@@ -135,6 +135,10 @@ class Column:
         """Return the entries of numbers, or of indices of categories, within the range."""
         return self._entries(self._round(numbers))
 
+    def nearest(self, positions: np.ndarray) -> np.ndarray:
+        """Return the entries nearest to positions in unit scale; categories stay."""
+        return positions if self.categorical else self._entries(self._numbers(positions))
+
     def holds(self, entries: np.ndarray) -> np.ndarray:
         """Return which entries can be drawn, bool: all, unless this is a piece of a range."""
         return np.ones(len(entries), dtype=bool)
@@ -153,7 +157,7 @@ class Column:
             uniform = rng.random((len(entries), size))
             draws = ndtri(low[:, None] + uniform * (high - low)[:, None]) * spread
             near = np.clip(entries[:, None] + draws, 0.0, 1.0)
-            others = self._entries(self._numbers(near.ravel())).reshape(near.shape)
+            others = self.nearest(near.ravel()).reshape(near.shape)
             others.sort(axis=1)
         new = others != entries[:, None]
         new[:, 1:] &= others[:, 1:] != others[:, :-1]

@@ -359,6 +359,16 @@ class Space(ABC):
         order = legal[np.argsort(centres[legal], kind="stable")]
         return points[order], centres[order]
 
+    def nearest_points(self, points: np.ndarray) -> np.ndarray:
+        """Return the nearest configurations to points whose numbers are anywhere in unit scale.
+
+        The forbidden ones are left out.
+        """
+        near = np.column_stack(
+            [column.nearest(points[:, i]) for i, column in enumerate(self.columns)]
+        )
+        return near[~self._forbidden(near)]
+
     def compose(self, choose: Callable[[int], float]) -> np.ndarray | None:
         """Make a point of entries chosen one by one, parents before children.
 

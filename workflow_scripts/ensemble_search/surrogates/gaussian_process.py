@@ -1,6 +1,6 @@
 """Gaussian process on numbers: the performance surrogate of the ESMBO paper."""
 
-import warnings
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +10,8 @@ from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurroga
 
 #: Of the logarithms of fitted parameters; the further ones depend on the processor.
 DIGITS = 3
+#: Bounds of the logarithms of variance, length scales and variance of the noise.
+VARIANCE, SCALE, NOISE = np.log([[1e-3, 1e3], [1e-2, 2.0], [1e-6, 1.0]])
 
 
 class GaussianProcess(PerformanceSurrogate):
@@ -28,6 +30,12 @@ class GaussianProcess(PerformanceSurrogate):
     restarts: int = Field(
         1, ge=0, description="Random starts of the maximisation, besides unit parameters."
     )
+    most: int = Field(
+        200,
+        ge=2,
+        description="Observations that the parameters are fitted to: a random part of more. "
+        "Predictions are from all of them.",
+    )
 
     def fit(
         self,
@@ -36,37 +44,170 @@ class GaussianProcess(PerformanceSurrogate):
         categories: np.ndarray,
         rng: np.random.Generator,
     ) -> PerformanceModel:
-        """Fit the process; see :meth:`PerformanceSurrogate.fit`."""
-        process = self._process(_columns(vectors, categories), np.asarray(errors, float), rng)
-        noise = process.kernel_.k2.noise_level * np.var(errors)
-
-        def predict(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            mean, std = process.predict(_columns(vectors, categories), return_std=True)
-            return mean, np.sqrt(np.maximum(std**2 - noise, 0.0))
-
-        return predict
-
-    def _process(self, columns: np.ndarray, errors: np.ndarray, rng: np.random.Generator):
-        """Fit scikit-learn's Gaussian process, with rounded parameters."""
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.gaussian_process import GaussianProcessRegressor
-        from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
-
-        matern = Matern(np.ones(columns.shape[1]), (1e-2, 2.0), nu=2.5)
-        free = GaussianProcessRegressor(
-            ConstantKernel(1.0, (1e-3, 1e3)) * matern + WhiteKernel(1e-3, (1e-6, 1.0)),
-            normalize_y=True,
-            n_restarts_optimizer=self.restarts,
-            random_state=int(rng.integers(2**31)),
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of parameters at their bounds too
-            found = free.fit(columns, errors).kernel_
-        rounded = found.clone_with_theta(np.round(found.theta, DIGITS))
-        return GaussianProcessRegressor(rounded, optimizer=None, normalize_y=True).fit(
-            columns, errors
-        )
+        """Fit the process; see :meth:`PerformanceSurrogate.fit`. The model has gradients."""
+        columns = one_hot(vectors, categories).astype(float)
+        errors = np.asarray(errors, float)
+        mean, std = errors.mean(), errors.std() or 1.0
+        standardised = (errors - mean) / std
+        part = np.arange(len(errors))
+        if len(part) > self.most:
+            part = np.sort(rng.choice(len(part), self.most, replace=False))
+        found = _maximise(_Evidence.of(columns[part], standardised[part]), self.restarts, rng)
+        return _Process.of(columns, standardised, np.exp(found), mean, std, categories)
 
 
-def _columns(vectors: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    return one_hot(vectors, categories).astype(float)
+@dataclass(frozen=True)
+class _Evidence:
+    """The marginal likelihood of parameters, as a function of their logarithms.
+
+    Attributes
+    ----------
+    squares
+        Squared differences in every column of the pairs i > j, of shape (n_columns, n_pairs).
+    targets
+        Standardised errors, of shape (n,).
+    pairs
+        Indices i and j.
+    """
+
+    squares: np.ndarray
+    targets: np.ndarray
+    pairs: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, columns: np.ndarray, targets: np.ndarray) -> "_Evidence":
+        i, j = np.tril_indices(len(targets), -1)
+        return cls(((columns[i] - columns[j]) ** 2).T.copy(), targets, (i, j))
+
+    def __call__(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return minus the logarithm (Rasmussen and Williams, 2006, Eqs. 5.8, 5.9), and slopes."""
+        from scipy.linalg import lapack
+
+        variance, scales, noise = _split(np.exp(logarithms))
+        weights = scales**-2.0
+        similarity, slope = matern(weights @ self.squares)
+        n = len(self.targets)
+        covariance = np.zeros((n, n))
+        covariance[self.pairs] = variance * similarity
+        covariance.flat[:: n + 1] = variance + noise
+        factor, failed = lapack.dpotrf(covariance, lower=True)
+        if failed:  # not positive definite in double precision: as unlikely as can be
+            return 1e25, np.zeros_like(logarithms)
+        alpha, _ = lapack.dpotrs(factor, self.targets, lower=True)
+        inverse, _ = lapack.dpotri(factor, lower=True)
+        value = 0.5 * (self.targets @ alpha) + np.log(factor.diagonal()).sum()
+        # d value = 0.5 tr((K^-1 - alpha alpha') dK); each pair is in the trace twice.
+        i, j = self.pairs
+        inner = inverse[self.pairs] - alpha[i] * alpha[j]
+        trace = inverse.trace() - alpha @ alpha
+        by_scales = -2 * variance * weights * (self.squares @ (inner * slope))
+        by_variance = variance * (inner @ similarity + 0.5 * trace)
+        return value, np.array([by_variance, *by_scales, 0.5 * noise * trace])
+
+
+@dataclass(frozen=True)
+class _Process:
+    """A Gaussian process with fixed parameters; errors in their own units.
+
+    It predicts encoded configurations, of shape (m, n_hyperparameters), as
+    :meth:`PerformanceSurrogate.fit` says.
+    """
+
+    columns: np.ndarray
+    factor: np.ndarray
+    alpha: np.ndarray
+    variance: float
+    weights: np.ndarray
+    mean: float
+    std: float
+    categories: np.ndarray
+
+    @classmethod
+    def of(cls, columns, targets, parameters, mean: float, std: float, categories) -> "_Process":
+        """Condition on observations: columns, of shape (n, n_columns), and standardised errors."""
+        from scipy.linalg import cho_solve, cholesky
+
+        variance, scales, noise = _split(parameters)
+        weights = scales**-2.0
+        covariance = variance * matern(_distances(columns, columns, weights))[0]
+        covariance.flat[:: len(columns) + 1] += noise
+        factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        alpha = cho_solve((factor, True), targets)
+        return cls(columns, factor, alpha, variance, weights, mean, std, categories)
+
+    def __call__(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and standard deviations, each of shape (m,)."""
+        from scipy.linalg import solve_triangular
+
+        new = one_hot(vectors, self.categories).astype(float)
+        cross = self.variance * matern(_distances(self.columns, new, self.weights))[0]
+        mean = self.alpha @ cross
+        half = solve_triangular(self.factor, cross, lower=True, check_finite=False)
+        left = np.maximum(self.variance - np.einsum("ij,ij->j", half, half), 0.0)
+        return self.mean + self.std * mean, self.std * np.sqrt(left)
+
+    def gradients(self, vector: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
+        """Return mean, deviation and their gradients at one configuration.
+
+        The gradients are by the hyperparameters, of shape (n_hyperparameters,); 0 for categories.
+        """
+        from scipy.linalg import cho_solve
+
+        new = one_hot(vector[None], self.categories).astype(float)
+        similarity, slope = matern(_distances(self.columns, new, self.weights)[:, 0])
+        cross = self.variance * similarity
+        solved = cho_solve((self.factor, True), cross, check_finite=False)
+        std = float(np.sqrt(max(self.variance - cross @ solved, 0.0)))
+        widths = np.maximum(self.categories, 1)
+        numbers = (np.cumsum(widths) - widths)[self.categories == 0]
+        steps = (new - self.columns)[:, numbers] * self.weights[numbers]
+        by_cross = 2 * self.variance * slope[:, None] * steps
+        mean_slope, std_slope = np.zeros((2, len(vector)))
+        mean_slope[self.categories == 0] = self.alpha @ by_cross
+        if std:
+            std_slope[self.categories == 0] = -(solved @ by_cross) / std
+        mean = self.mean + self.std * float(self.alpha @ cross)
+        return mean, self.std * std, self.std * mean_slope, self.std * std_slope
+
+
+def matern(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Matérn 5/2 of squared distances, and its derivative by them.
+
+    Rasmussen and Williams (2006), Eq. 4.17.
+    """
+    scaled = np.sqrt(5 * squares)
+    decay = np.exp(-scaled)
+    return (1 + scaled + scaled * scaled / 3) * decay, -5 / 6 * (1 + scaled) * decay
+
+
+def _maximise(evidence: _Evidence, restarts: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the logarithms of the best parameters found, rounded."""
+    from scipy.optimize import minimize
+
+    n_columns = len(evidence.squares)
+    bounds = np.array([VARIANCE, *([SCALE] * n_columns), NOISE])
+    starts = [np.array([0.0, *np.zeros(n_columns), np.log(1e-3)])]
+    starts += [rng.uniform(*bounds.T) for _ in range(restarts)]
+    ends = [
+        minimize(evidence, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts
+    ]
+    best = min(ends, key=lambda end: end.fun).x
+    return np.clip(np.round(best, DIGITS), *bounds.T)
+
+
+def _split(parameters: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """Variance, length scales and variance of the noise."""
+    return float(parameters[0]), parameters[1:-1], float(parameters[-1])
+
+
+def _distances(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Squared distances of all pairs, the columns weighted, of shape (len(a), len(b)).
+
+    Differences first: exact zeros for equal rows.
+    """
+    total = np.zeros((len(a), len(b)))
+    for column, weight in enumerate(weights):
+        difference = a[:, column, None] - b[:, column]
+        difference *= difference
+        total += np.multiply(difference, weight, out=difference)
+    return total

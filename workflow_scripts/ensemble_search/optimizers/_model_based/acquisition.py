@@ -8,6 +8,7 @@ import numpy as np
 from ensemble_search.spaces.base import Configuration, Space
 
 Score = Callable[[np.ndarray], np.ndarray]
+Slope = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def settled(values: np.ndarray) -> np.ndarray:
@@ -36,6 +37,31 @@ def expected_improvement(mean: np.ndarray, std: np.ndarray, best: float) -> np.n
     z = gain / safe
     density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
     return settled(np.where(std > 0, np.maximum(gain * ndtr(z) + safe * density, 0.0), 0.0))
+
+
+def log_improvement(
+    mean: float, std: float, mean_slope: np.ndarray, std_slope: np.ndarray, best: float
+) -> tuple[float, np.ndarray]:
+    """Logarithm of :func:`expected_improvement` at one configuration, and its gradient.
+
+    Parameters
+    ----------
+    mean, std, mean_slope, std_slope
+        Prediction, and its gradients, of shape (n_hyperparameters,).
+    best
+        Lowest observed error.
+    """
+    from scipy.special import ndtr
+
+    if std <= 0:
+        return -np.inf, np.zeros_like(mean_slope)
+    gain = best - mean
+    z = gain / std
+    density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    value = gain * ndtr(z) + std * density
+    if value <= 0:
+        return -np.inf, np.zeros_like(mean_slope)
+    return float(np.log(value)), (density * std_slope - ndtr(z) * mean_slope) / value
 
 
 def descending_ranks(values: np.ndarray) -> np.ndarray:
@@ -87,6 +113,41 @@ def climb(
     return points
 
 
+def ascend(space: Space, starts: np.ndarray, score: Slope) -> np.ndarray:
+    """Climb from every start to a local maximum by the gradient (L-BFGS-B, Byrd et al. 1995).
+
+    Only numbers move, integers as if they were continuous. The ends are rounded to four digits of
+    the range: further ones depend on the processor.
+
+    Parameters
+    ----------
+    starts
+        Points without inactive hyperparameters, of shape (n, n_hyperparameters).
+    score
+        Maps an encoded configuration, of shape (n_hyperparameters,), to a value and its gradient.
+
+    Returns
+    -------
+    points
+        Legal ones, of shape (at most n, n_hyperparameters).
+    """
+    from scipy.optimize import minimize
+
+    numbers = np.array([c.name not in space.fixed and not c.categorical for c in space.columns])
+    ends = starts.copy()
+    for end in ends if numbers.any() else ():
+
+        def loss(x: np.ndarray, point: np.ndarray = end) -> tuple[float, np.ndarray]:
+            point[numbers] = x
+            value, gradient = score(point)
+            return -value, -gradient[numbers]
+
+        bounds = [(0.0, 1.0)] * int(numbers.sum())
+        start = end[numbers]
+        end[numbers] = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return space.nearest_points(np.round(ends, 4))
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The configurations that an optimizer chooses from.
@@ -105,6 +166,14 @@ class Candidates:
     points: np.ndarray
     vectors: np.ndarray
     n_local: int
+
+    def extended(self, ends: np.ndarray, space: Space) -> "Candidates":
+        """Return the candidates with further ends of climbs, before the others."""
+        return Candidates(
+            np.concatenate([ends, self.points]),
+            np.concatenate([space.encode_points(ends).astype(np.float32), self.vectors]),
+            len(ends) + self.n_local,
+        )
 
 
 def propose(
