@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.dpp.posterior_variance import (
-    largest_variance,
-    sample_by_variance,
-    unit_grid,
-)
+from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
@@ -91,21 +87,6 @@ def test_bad_kernels():
         greedy_map(np.array([[np.inf]]), 1)
 
 
-def test_the_largest_variance_is_greedy():
-    similarity = KERNEL(GRID, GRID)
-    items = largest_variance(GRID, 12, KERNEL)
-    assert items.tolist() == greedy_map(similarity, 12).tolist()
-    assert len(set(items.tolist())) == 12
-    other = largest_variance(GRID, 12, KERNEL, first=25)
-    assert other[:2].tolist() == [25, 0]
-    for n in range(1, 12):  # against the formula of a Gaussian process
-        known = other[:n]
-        weights = np.linalg.solve(similarity[np.ix_(known, known)], similarity[known])
-        variances = 1 - (similarity[known] * weights).sum(axis=0)
-        assert variances[other[n]] == pytest.approx(variances.max(), abs=1e-7)
-    assert largest_variance(GRID, 5, KERNEL).tolist() == items[:5].tolist()
-
-
 def chain_law(kernel, k):
     """The law of sets by all sequences: posterior variances, over their sum at each step."""
     result = {}
@@ -155,13 +136,10 @@ def test_points_are_added_one_by_one():
 
 def test_variance_that_is_used_up():
     points = np.array([[0.0], [0.0], [1.0], [1.0]])
-    assert largest_variance(points, 3, KERNEL).tolist() == [0, 2]
     with pytest.raises(UserError, match="after 2 of 3 points no posterior variance is left"):
         sample_by_variance(points, 3, KERNEL, np.random.default_rng(0))
     with pytest.raises(UserError, match="k is 5"):
-        largest_variance(points, 5, KERNEL)
-    with pytest.raises(UserError, match="first item is 4"):
-        largest_variance(points, 2, KERNEL, first=4)
+        sample_by_variance(points, 5, KERNEL, np.random.default_rng(0))
     with pytest.raises(UserError, match="finite"):
         sample_by_variance(points * np.nan, 2, KERNEL, np.random.default_rng(0))
 

@@ -255,7 +255,7 @@ def test_indefinite_kernels():
         swap_items(similarity, 3, np.random.default_rng(0))
     with pytest.raises(UserError, match="steps is -1"):
         swap_items(np.eye(3), 2, np.random.default_rng(0), steps=-1)
-    with pytest.raises(UserError, match="of real numbers"):
+    with pytest.raises(UserError, match="real numbers"):
         swap_items(np.eye(3) + 0j, 2, np.random.default_rng(0))
     draw, kernel = (lambda rng: rng.random((9, 2))), partial(rbf, sigma=0.1)
     with pytest.raises(UserError, match=r"given points have the shape \(1, 3\), and draws 2 feat"):

@@ -124,6 +124,22 @@ def test_a_large_power_leaves_no_one_out(choice, power):
         assert found[:certain] == tuple(range(certain))
 
 
+@pytest.mark.parametrize("power", [1.0, 50.0, 60.0, 400.0, 1000.0])
+@pytest.mark.parametrize("choice", ["map", "k-dpp", "dpp"])
+def test_no_power_makes_members_of_duplicates(choice, power):
+    """Two equal models of accuracy 0.95 and two of about half of it: both of these are needed."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=200)
+    rows = rng.permutation(200)
+    predicted = [np.where(np.isin(np.arange(200), rows[a:b]), 1 - labels, labels)
+                 for a, b in ((0, 10), (0, 10), (10, 115), (100, 200))]  # fmt: skip
+    for seed in range(25):
+        pool = pool_of(predicted, labels, seed)
+        assert pool.errors.tolist() == [0.05, 0.05, 0.525, 0.5]
+        found = chosen(pool, choice=choice, size=3, power=power)
+        assert found in ((0, 2, 3), (1, 2, 3))
+
+
 def test_dpp_draws_sets_of_an_expected_size():
     matrix = kernel(pool_of(SIX, LABELS))
     values = np.linalg.eigvalsh(matrix)

@@ -8,8 +8,9 @@ from functools import partial
 
 import numpy as np
 
+from ensemble_search.dpp.checks import check_size, real
 from ensemble_search.dpp.exact import LEnsemble
-from ensemble_search.dpp.kernels import check_size, rbf
+from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 from ensemble_search.runtime.errors import UserError
 
@@ -112,7 +113,7 @@ def star_discrepancy(points: np.ndarray) -> float:
     UserError
         If there are no points, or some are not from 0 to 1.
     """
-    points = np.asarray(points, float)
+    points = real(points, "points")
     k = len(points)
     if points.ndim != 1 or not k or not ((points >= 0) & (points <= 1)).all():
         raise UserError("the star discrepancy is of one point or more from 0 to 1")

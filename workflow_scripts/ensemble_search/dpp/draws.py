@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ensemble_search.dpp.checks import real
 from ensemble_search.runtime.errors import UserError
 
 
@@ -26,7 +27,7 @@ class Draws:
         draw: Callable[[np.random.Generator], np.ndarray], rng: np.random.Generator
     ) -> Iterator[np.ndarray]:
         while True:
-            rows = np.atleast_2d(np.asarray(draw(rng), float))
+            rows = np.atleast_2d(real(draw(rng), "feature vectors"))
             if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
                 raise UserError(
                     "a draw must be a finite feature vector, or several of one length; "

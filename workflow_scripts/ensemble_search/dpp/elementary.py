@@ -8,7 +8,7 @@ sums below have positive terms only, and lose no digits, whatever the spectrum a
 
 import numpy as np
 
-from ensemble_search.dpp.kernels import check_size
+from ensemble_search.dpp.checks import check_size
 from ensemble_search.runtime.errors import UserError
 
 
@@ -74,11 +74,6 @@ class Elementary:
             counts[n + 1] = tail * counts[n]
             counts[n + 1, 1:] += head * counts[n, :-1]
         return counts
-
-    def log(self) -> float:
-        """Compute log e_k(λ)."""
-        log_probability = np.log(self._counts[-1, -1])
-        return float(log_probability - self._k * self._scale + np.logaddexp(0, self._tilted).sum())
 
     def inclusion(self) -> np.ndarray:
         """Compute the probability that each eigenvector is one of the k, (r,)."""

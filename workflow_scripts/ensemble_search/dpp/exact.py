@@ -10,18 +10,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ensemble_search.dpp.elementary import Elementary, heads, log_scale
-from ensemble_search.dpp.kernels import (
+from ensemble_search.dpp.checks import (
     ROUNDING,
     check_quality,
     check_similarity,
     not_semidefinite,
+    real,
 )
+from ensemble_search.dpp.elementary import Elementary, heads, log_scale
+from ensemble_search.dpp.graded import graded
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
 #: Qualities below this part of the largest one need singular values with relative accuracy.
 GRADED = 1e-3
+#: So do features whose weighted singular values are not this many times what rounding does to them.
+SAFE = 1e6
+#: Logarithm up to which sizes of items can be squared and summed.
+LARGE = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +84,17 @@ class LEnsemble:
         items = np.flatnonzero(quality)
         if not len(items):
             return cls(np.empty(0), np.empty((len(quality), 0)))
-        values, vectors = np.linalg.eigh(similarity[np.ix_(items, items)])
+        similarity, logs = similarity[np.ix_(items, items)], np.log(quality[items])
+        scales = _scales(np.sqrt(similarity.diagonal()), logs)
+        values, vectors = np.linalg.eigh(similarity / scales[:, None] / scales)
         values, vectors = values[::-1], vectors[:, ::-1]
         if values[-1] < -ROUNDING * np.abs(values).max():
             raise not_semidefinite(values[-1])
         noise = len(values) * np.finfo(float).eps * max(values[0], 0)
         keep = values > max(noise, -values[-1])
-        return cls._weighted(vectors[:, keep], np.sqrt(values[keep]), quality, items)
+        values, vectors = np.sqrt(values[keep]), vectors[:, keep]
+        error = np.finfo(float).eps * values[:1] ** 2 / values[-1:]
+        return cls._weighted(vectors, values, logs + np.log(scales), error, items, len(quality))
 
     @classmethod
     def from_features(cls, features: np.ndarray, quality: np.ndarray | None = None) -> "LEnsemble":
@@ -103,9 +113,9 @@ class LEnsemble:
         Raises
         ------
         UserError
-            If B has no two dimensions, anything is not finite, or a quality is negative.
+            If B has no two dimensions, anything is not finite or complex, or a quality is negative.
         """
-        features = np.asarray(features, float)
+        features = real(features, "features")
         if features.ndim != 2 or not features.size:
             raise UserError(f"features must be a matrix, have the shape {features.shape}")
         if not np.isfinite(features).all():
@@ -114,48 +124,61 @@ class LEnsemble:
         items = np.flatnonzero(quality)
         if not len(items):
             return cls(np.empty(0), np.empty((len(quality), 0)))
-        vectors, values, _ = np.linalg.svd(features[items], full_matrices=False)
-        keep = values > max(features.shape) * np.finfo(float).eps * values[0]
-        return cls._weighted(vectors[:, keep], values[keep], quality, items)
+        features, logs = features[items], np.log(quality[items])
+        scales = _scales(np.abs(features).max(axis=1), logs)
+        vectors, values, _ = np.linalg.svd(features / scales[:, None], full_matrices=False)
+        error = np.finfo(float).eps * values[:1]
+        keep = values > max(features.shape) * error
+        return cls._weighted(
+            vectors[:, keep], values[keep], logs + np.log(scales), error, items, len(quality)
+        )
 
     @classmethod
     def _weighted(
-        cls, vectors: np.ndarray, values: np.ndarray, quality: np.ndarray, items: np.ndarray
+        cls,
+        vectors: np.ndarray,
+        values: np.ndarray,
+        logs: np.ndarray,
+        error: np.ndarray,
+        items: np.ndarray,
+        n_items: int,
     ) -> "LEnsemble":
-        """Weigh items whose similarity has these eigenvectors and roots of its eigenvalues."""
-        most = quality.max()
-        weights = quality[items] / most
-        if weights.min() == 1:
+        """Weigh ``items`` of ``n_items``.
+
+        Parameters
+        ----------
+        vectors, values
+            Eigenvectors of the items' similarity, and roots of its eigenvalues.
+        logs
+            Logarithms of the qualities.
+        error
+            What rounding does to rows of vectors times values, (1,), or (0,) at rank 0.
+        """
+        most = logs.max()
+        weights = np.exp(logs - most)
+        log_values = np.log(values)
+        if not len(values) or weights.min() == 1:
             pass
-        elif weights.min() > GRADED:
+        elif weights.min() > GRADED and weights.min() * values[-1] > SAFE * error[0]:
             vectors, values, _ = np.linalg.svd(
                 weights[:, None] * (vectors * values), full_matrices=False
             )
+            log_values = np.log(values)
         else:
-            vectors, values = _graded(weights[:, None] * (vectors * values))
-        whole = np.zeros((len(quality), len(values)))
+            vectors, log_values = graded(vectors * values, logs - most, error[0])
+        whole = np.zeros((n_items, len(log_values)))
         whole[items] = vectors
-        return cls(2 * (np.log(values) + np.log(most)), whole)
+        return cls(2 * (log_values + most), whole)
 
     @property
     def rank(self) -> int:
         """Number of positive eigenvalues: sets are no larger."""
         return len(self.log_values)
 
-    def expected_size(self) -> float:
-        """Compute the expected number of items of the DPP."""
-        return float(heads(self.log_values).sum())
-
     def of_expected_size(self, size: float) -> "LEnsemble":
         """Scale L so that the DPP has an expected size, between 0 and the rank (``UserError``)."""
         scale = log_scale(self.log_values, size)
         return replace(self, log_values=self.log_values + scale)
-
-    def log_normaliser(self, k: int | None = None) -> float:
-        """Compute the log of the sum of det(L_A): log det(L + I), or log e_k of the eigenvalues."""
-        if k is None:
-            return float(np.logaddexp(0, self.log_values).sum())
-        return self._elementary(k).log()
 
     def inclusion(self, k: int | None = None) -> np.ndarray:
         """Compute the probability that each item is in a drawn set, (N,)."""
@@ -188,16 +211,18 @@ class LEnsemble:
         return np.array(items, dtype=int)
 
 
-def _graded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors and values, each accurate to many digits whatever the rows' scales.
+def _scales(sizes: np.ndarray, log_quality: np.ndarray) -> np.ndarray:
+    """What items are divided by before they are decomposed: 1, or their sizes where these matter.
 
-    One-sided Jacobi rotations (Drmač and Veselić, "New fast and accurate Jacobi SVD algorithm",
-    2008); the usual algorithms lose what is below the machine precision times the largest value.
+    Parameters
+    ----------
+    sizes
+        Square roots of the variances, or so, (N,), not negative.
+    log_quality
+        (N,).
     """
-    from scipy.linalg.lapack import dgejsv
-
-    # Scaling of rows and columns allowed for; left vectors; tiny values are not set to 0.
-    values, vectors, _, scales, _, info = dgejsv(matrix, joba=2, jobu=0, jobv=3, jobr=0, jobp=1)
-    if info:
-        raise UserError("the kernel cannot be decomposed; take a smaller range of qualities")
-    return vectors, values * (scales[0] / scales[1])
+    logs = np.log(sizes[sizes > 0])
+    safe = np.abs(logs).max(initial=0) < LARGE
+    if safe and max(np.ptp(part) for part in (log_quality, logs) if len(part)) < -np.log(GRADED):
+        return np.ones(len(sizes))
+    return np.where(sizes > 0, sizes, 1)

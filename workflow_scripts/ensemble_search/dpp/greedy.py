@@ -1,10 +1,8 @@
 """Greedy maximisation of the determinant."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from ensemble_search.dpp.kernels import check_quality, check_similarity, check_size
+from ensemble_search.dpp.checks import check_quality, check_similarity, check_size
 from ensemble_search.dpp.residuals import Residuals
 
 
@@ -41,40 +39,13 @@ def greedy_map(
     """
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
-    check_size(len(similarity) if k is None else k, len(similarity), "the number of items")
-    most = float(quality.max()) or 1.0
-    quality = quality / most  # whose square is finite; the scale decides nothing but when to stop
-    return maximise(
-        similarity.diagonal() * quality**2,
-        lambda item: quality * similarity[item] * quality[item],
-        len(similarity) if k is None else k,
-        least=1 / most / most if k is None else 0.0,
-    )
-
-
-def maximise(
-    diagonal: np.ndarray,
-    column: Callable[[int], np.ndarray],
-    k: int,
-    first: int | None = None,
-    least: float = 0.0,
-) -> np.ndarray:
-    """Choose up to k items, each of the largest residual, while it is above ``least``.
-
-    Parameters
-    ----------
-    diagonal, column, k
-        As of :class:`Residuals`.
-    first
-        The first item; default that of the largest variance.
-    least
-        Residuals up to this one end the choice.
-    """
-    residuals = Residuals(diagonal, column, k)
+    most = len(similarity) if k is None else k
+    check_size(most, len(similarity), "the number of items")
+    residuals = Residuals(similarity.diagonal(), similarity.__getitem__, most, quality)
     items: list[int] = []
-    while len(items) < k:
-        item = residuals.largest() if items or first is None else first
-        if residuals.left[item] <= least:
+    while len(items) < most and residuals.left.any():
+        item = residuals.largest()
+        if k is None and residuals.log2(item) <= 0:
             break
         residuals.choose(item)
         items.append(item)

@@ -1,19 +1,17 @@
-"""Similarities of items, their checks, and a length scale for the RBF kernel."""
+"""The RBF kernel, and a length scale for it."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 
+from ensemble_search.dpp.checks import check_size, is_number, real
 from ensemble_search.dpp.draws import Draws
 from ensemble_search.runtime.errors import UserError
 
 #: A kernel function: points (n, d) and (m, d) to their similarities (n, m).
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
-#: Relative size of asymmetries and negative eigenvalues that pass for (single precision) rounding.
-ROUNDING = 1e-6
 #: Uniform sets that choose a length scale, and points of all sets that log det is averaged over.
 SETS, POINTS = 9, 20_000
 
@@ -36,87 +34,21 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     Raises
     ------
     UserError
-        If sigma is not positive, or the features have another shape or are not finite.
+        If sigma is not positive (at least 2.3e-308), or the features have another shape, are
+        complex, or their squared distances not finite.
     """
     from scipy.spatial.distance import cdist
 
-    if not (is_number(sigma) and 0 < sigma < np.inf):
+    if not (is_number(sigma) and np.finfo(float).tiny <= sigma < np.inf):
         raise UserError(f"sigma of the RBF kernel is {sigma!r}, must be a positive number")
-    a, b = np.asarray(a, float), np.asarray(b, float)
+    a, b = real(a, "feature vectors"), real(b, "feature vectors")
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise UserError(f"feature vectors have the shapes {a.shape} and {b.shape}")
     distances = cdist(a, b, "sqeuclidean")
     if not np.isfinite(distances).all():
-        raise UserError("feature vectors must be finite")
+        raise UserError("feature vectors and their squared distances must be finite")
     with np.errstate(over="ignore"):  # of distances far above sigma
         return np.exp(distances * (-0.5 / sigma) / sigma)
-
-
-def check_similarity(similarity: np.ndarray) -> np.ndarray:
-    """Check the similarities of N items; whether they are positive semidefinite comes later.
-
-    Returns
-    -------
-    np.ndarray
-        (N, N) float64, exactly symmetric.
-
-    Raises
-    ------
-    UserError
-        If the matrix is not square, finite and, up to rounding, symmetric.
-    """
-    if np.iscomplexobj(similarity):
-        raise UserError("a kernel matrix must be of real numbers")
-    matrix = np.asarray(similarity, float)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise UserError(f"a kernel matrix must be square, has the shape {matrix.shape}")
-    if not np.isfinite(matrix).all():
-        raise UserError("a kernel matrix must be finite")
-    difference = np.abs(matrix - matrix.T).max()
-    if difference > ROUNDING * np.abs(matrix).max():
-        raise UserError(f"a kernel matrix must be symmetric; entries differ by {difference:.3g}")
-    if matrix.diagonal().min() < 0:
-        raise not_semidefinite(matrix.diagonal().min())
-    return (matrix + matrix.T) / 2
-
-
-def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
-    """Check the qualities of items; (n_items,), ones if None.
-
-    Raises
-    ------
-    UserError
-        If the length differs, or one is negative or not finite.
-    """
-    if quality is None:
-        return np.ones(n_items)
-    quality = np.asarray(quality, float)
-    if quality.shape != (n_items,):
-        raise UserError(f"{n_items} items need as many qualities, not shape {quality.shape}")
-    if not (np.isfinite(quality).all() and quality.min() >= 0):
-        raise UserError("qualities must be finite and not negative")
-    return quality
-
-
-def check_size(k: int, most: int, what: str) -> None:
-    """Check that a set of k items can be drawn from ``most``, described by ``what``."""
-    if not isinstance(k, Integral) or isinstance(k, bool):
-        raise UserError(f"k is {k!r}, must be a whole number")
-    if not 1 <= k <= most:
-        raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a real number; truth values are none."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def not_semidefinite(value: float) -> UserError:
-    """Make the error for an indefinite kernel, with an eigenvalue or variance that shows it."""
-    return UserError(
-        f"a kernel must be positive semidefinite, found {value:.3g} below 0; "
-        "set its negative eigenvalues to 0 or choose another kernel"
-    )
 
 
 @dataclass(frozen=True)

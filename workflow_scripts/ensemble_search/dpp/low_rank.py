@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from ensemble_search.dpp.kernels import check_quality, check_size
-from ensemble_search.dpp.mcmc import Chain, check_steps
+from ensemble_search.dpp.checks import check_quality, check_size, real
+from ensemble_search.dpp.mcmc import WIDE, Chain, check_steps
 from ensemble_search.dpp.strata import check_alpha, check_strata
 from ensemble_search.runtime.errors import UserError
 
@@ -49,7 +49,8 @@ def swap_features(
         Group of every item, (N,): integers from 0; default one group.
     steps
         Swaps of a uniform member for a uniform other item that are tried; default max(1000, 100 k,
-        10 (N - g)).
+        10 (N - g)). The start is a uniform set, or, if qualities differ by more than a factor of
+        1000, the items of the largest ones.
     given
         Other items, (g,), which the set has besides: the k are drawn given them. Default none.
 
@@ -64,16 +65,17 @@ def swap_features(
         If k is not from 1 to N - g, alpha is negative or too close to 1 for the norms of the
         features, steps are negative, shapes differ, or anything is not finite or positive.
     """
-    features = np.ascontiguousarray(features, dtype=float)
+    features = np.ascontiguousarray(real(features, "features"))
     if features.ndim != 2:
         raise UserError(f"features must be a matrix, have the shape {features.shape}")
     given = _check_given(given, len(features))
     possible = np.setdiff1d(np.arange(len(features)), given)
     check_size(k, len(possible), "the number of items")
     check_alpha(alpha)
-    if not np.isfinite(features).all():
-        raise UserError("features must be finite")
-    norm = float(np.square(features).sum(axis=1).max())
+    with np.errstate(over="ignore"):
+        norm = float(np.square(features).sum(axis=1).max())
+    if not np.isfinite(norm):
+        raise UserError("features must be finite, and so must their squared norms")
     if alpha * norm > LARGEST * (1 - alpha) * (1 + 1e-9):
         raise UserError(
             f"alpha is {alpha}, must be at most 1 - {norm / (LARGEST + norm):.1g} for a chain, "
@@ -89,6 +91,8 @@ def swap_features(
     groups = check_strata(groups, len(features), "groups")
     factor = alpha / (1 - alpha)
     items = rng.permutation(possible)
+    if quality[possible].min() < quality[possible].max() / WIDE:
+        items = items[np.argsort(-quality[items], kind="stable")]
     members, outside = items[:k].copy(), items[k:].copy()
 
     def rows(group: int) -> np.ndarray:

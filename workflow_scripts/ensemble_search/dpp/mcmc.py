@@ -15,23 +15,27 @@ from typing import Protocol
 
 import numpy as np
 
-from ensemble_search.dpp.draws import Draws
-from ensemble_search.dpp.greedy import maximise
-from ensemble_search.dpp.kernels import (
+from ensemble_search.dpp.checks import (
     ROUNDING,
-    Kernel,
     check_quality,
     check_similarity,
     check_size,
-    condition_number,
     not_semidefinite,
+    real,
 )
+from ensemble_search.dpp.draws import Draws
+from ensemble_search.dpp.greedy import greedy_map
+from ensemble_search.dpp.kernels import Kernel, condition_number
+from ensemble_search.dpp.residuals import NOTHING
 from ensemble_search.runtime.errors import UserError
 
 #: Start sets have condition numbers below this.
 WORST_CONDITION = 1e12
 #: Uniform sets that are tried as the start.
 TRIES = 100
+#: Chains of items whose qualities differ by more than this factor start where these are large:
+#: from a uniform set, whose probability may be 0 but for rounding, they would not arrive in time.
+WIDE = 1e3
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,9 @@ def swap_items(
     quality
         q, (N,), not negative; default all 1. Items of quality 0 are never drawn.
     steps
-        Default max(1000, 100 k, 10 N), N without the items of quality 0; each costs O(k^2).
+        Default max(1000, 100 k, 10 N), N without the items of quality 0; each costs O(k^2). The
+        start is a uniform set, or, if qualities differ by more than a factor of 1000, that of
+        :func:`ensemble_search.dpp.greedy.greedy_map`.
 
     Raises
     ------
@@ -104,7 +110,7 @@ def swap_items(
     """
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
-    possible = np.flatnonzero(quality)
+    possible = np.flatnonzero((quality > 0) & (similarity.diagonal() > 0))
     check_size(k, len(possible), "the number of items of positive quality")
     ground = _Items(similarity, possible, quality, k, rng)
     steps = check_steps(steps, k, len(possible))
@@ -178,24 +184,35 @@ class _Items:
         k: int,
         rng: np.random.Generator,
     ):
-        self._similarity, self._rng = similarity, rng
+        self._rng = rng
+        # Variances count as qualities: what is left of them tells what is rounding.
+        roots = np.sqrt(np.where(similarity.diagonal() > 0, similarity.diagonal(), 1))
+        self._similarity = similarity / roots[:, None] / roots
         with np.errstate(divide="ignore"):
-            self._log_quality = np.log(quality)
-        self.numbers = self.points = _start(self._starts(possible, k), self.kernel)[0]
+            self._log_quality = np.log(quality) + np.log(roots)
+
+        def largest() -> tuple[np.ndarray, np.ndarray]:
+            part = similarity[np.ix_(possible, possible)]
+            items = rng.permutation(possible[greedy_map(part, k, quality[possible])])
+            if len(items) < k:
+                raise UserError(
+                    f"k is {k}, but only {len(items)} items are linearly independent up to rounding"
+                )
+            return items, items
+
+        self.numbers = self.points = _start(self._starts(possible, k, largest), self.kernel)[0]
         self._outside = np.setdiff1d(possible, self.numbers)
 
-    def _starts(self, possible: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Uniform sets, then that of the greedily largest determinant."""
+    def _starts(
+        self, possible: np.ndarray, k: int, largest: Callable[[], tuple[np.ndarray, np.ndarray]]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Uniform sets, and that of the greedily largest determinant: last, or first if wide."""
+        if np.ptp(self._log_quality[possible]) > np.log(WIDE):
+            yield largest()
         for _ in range(TRIES):
             items = self._rng.permutation(possible)[:k]
             yield items, items
-        part = self._similarity[np.ix_(possible, possible)]
-        items = self._rng.permutation(possible[maximise(part.diagonal(), part.__getitem__, k)])
-        if len(items) < k:
-            raise UserError(
-                f"k is {k}, but only {len(items)} items are linearly independent up to rounding"
-            )
-        yield items, items
+        yield largest()
 
     def kernel(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return self._similarity[a[:, None], b]
@@ -233,7 +250,7 @@ class _Space:
     def _starts(
         draws: Draws, k: int, given: np.ndarray | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        given = None if given is None else np.asarray(given, float)
+        given = None if given is None else real(given, "given points")
         for _ in range(TRIES):
             numbers, points = draws.distinct(k, given)
             if given is not None and np.shape(given)[1:] != points.shape[1:]:
@@ -285,7 +302,7 @@ class Determinant:
     Parameters
     ----------
     matrix
-        (k, k), positive definite (else ``numpy.linalg.LinAlgError``).
+        (k, k), positive definite beyond rounding (else ``numpy.linalg.LinAlgError``).
 
     Attributes
     ----------
@@ -297,6 +314,8 @@ class Determinant:
 
     def __init__(self, matrix: np.ndarray):
         root = np.linalg.cholesky(matrix)
+        if (root.diagonal() ** 2 <= NOTHING * matrix.diagonal()).any():
+            raise np.linalg.LinAlgError("a point depends on others up to rounding")
         inverse_root = np.linalg.inv(root)
         self.inverse = inverse_root.T @ inverse_root
         self.log_det = 2 * float(np.log(root.diagonal()).sum())
@@ -355,7 +374,7 @@ def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int) -> Chain
         out = int(rng.integers(k))
         number, points[-1] = ground.propose()
         own_quality = float(ground.log_quality(points[-1:])[0])
-        column = ground.kernel(points, points[-1:])[:, 0]
+        column = real(ground.kernel(points, points[-1:]), "the kernel of two points")[:, 0]
         if not np.isfinite(column).all():
             raise UserError("the kernel of two points is not finite")
         own, column = float(column[-1]), column[:-1]

@@ -5,53 +5,12 @@ candidates. They do not depend on function values, so that k points are known be
 and k + 1 points continue k points, unlike draws of k-DPPs.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
-from ensemble_search.dpp.greedy import maximise
-from ensemble_search.dpp.kernels import Kernel, check_size
+from ensemble_search.dpp.checks import check_size, not_semidefinite, real
+from ensemble_search.dpp.kernels import Kernel
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
-
-
-def largest_variance(
-    candidates: np.ndarray, k: int, kernel: Kernel, first: int | None = None
-) -> np.ndarray:
-    """Choose k candidates, each of the largest posterior variance given those before it.
-
-    The posterior variance of a candidate given a set A is det(L of A and it) / det(L_A), so these
-    are the items of :func:`ensemble_search.dpp.greedy.greedy_map` on L = kernel of the candidates,
-    without qualities, from the same first item and by the same rule for ties: the two are equal
-    step by step, without ever forming L. This maximises greedily and is not a draw of a DPP.
-
-    Parameters
-    ----------
-    candidates
-        Feature vectors, (N, d).
-    k
-        Number of points; the costs are O(N k^2) and k columns of the kernel.
-    kernel
-        Positive semidefinite, such as ``functools.partial(rbf, sigma=0.1)``.
-    first
-        The first item; default that of the largest prior variance, the first of ties.
-
-    Returns
-    -------
-    np.ndarray
-        Items, fewer than k where no variance above rounding is left.
-
-    Raises
-    ------
-    UserError
-        If k or ``first`` is out of range, or the kernel seen not to be positive semidefinite.
-    """
-    diagonal, column = _process(candidates, k, kernel)
-    if first is not None and first not in range(len(candidates)):
-        raise UserError(
-            f"the first item is {first}, must be a whole number from 0 to {len(candidates) - 1}"
-        )
-    return maximise(diagonal, column, k, first=first)
 
 
 def sample_by_variance(
@@ -71,7 +30,7 @@ def sample_by_variance(
     k
         Number of points; the costs are O(N k^2) and k columns of the kernel.
     kernel
-        Positive semidefinite.
+        Positive semidefinite, such as ``functools.partial(rbf, sigma=0.1)``.
     rng
         Generator; one uniform number a point.
 
@@ -83,9 +42,27 @@ def sample_by_variance(
     Raises
     ------
     UserError
-        If k is out of range, or no variance above rounding is left before k points are drawn.
+        If k is out of range, no variance above rounding is left before k points are drawn,
+        candidates or kernel are not finite or complex, or the kernel is seen not to be positive
+        semidefinite.
     """
-    residuals = Residuals(*_process(candidates, k, kernel), k)
+    candidates = real(candidates, "candidates")
+    if candidates.ndim != 2 or not np.isfinite(candidates).all():
+        raise UserError("candidates must be a matrix of finite feature vectors")
+    check_size(k, len(candidates), "the number of candidates")
+
+    def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        result = real(kernel(a, b), "the kernel of two candidates")
+        if not np.isfinite(result).all():
+            raise UserError("the kernel of two candidates is not finite")
+        return result
+
+    parts = np.array_split(candidates, -(-len(candidates) // 64))
+    diagonal = np.concatenate([similarities(part, part).diagonal() for part in parts])
+    if diagonal.min() < 0:
+        raise not_semidefinite(diagonal.min())
+    column = lambda item: similarities(candidates, candidates[item : item + 1])[:, 0]  # noqa: E731
+    residuals = Residuals(diagonal, column, k)
     items: list[int] = []
     while len(items) < k:
         if not residuals.left.any():
@@ -116,16 +93,3 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     side = int((points + 0.5) ** (1 / dimensions))
     axes = np.meshgrid(*[np.linspace(0, 1, side)] * dimensions, indexing="ij")
     return np.stack(axes, axis=-1).reshape(-1, dimensions)
-
-
-def _process(
-    candidates: np.ndarray, k: int, kernel: Kernel
-) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
-    """Prior variances of the candidates, and the function that computes a column of L."""
-    candidates = np.asarray(candidates, float)
-    if candidates.ndim != 2 or not np.isfinite(candidates).all():
-        raise UserError("candidates must be a matrix of finite feature vectors")
-    check_size(k, len(candidates), "the number of candidates")
-    parts = np.array_split(candidates, -(-len(candidates) // 64))
-    diagonal = np.concatenate([kernel(part, part).diagonal() for part in parts])
-    return diagonal, lambda item: kernel(candidates, candidates[item : item + 1])[:, 0]

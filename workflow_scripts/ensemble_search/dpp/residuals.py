@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ensemble_search.dpp.kernels import ROUNDING, not_semidefinite
+from ensemble_search.dpp.checks import ROUNDING, not_semidefinite
 
 #: Residuals below this part of an item's own variance are rounding: the item depends on others.
 NOTHING = 1e-12
@@ -14,29 +14,50 @@ class Residuals:
     """Schur complements of all items with respect to the chosen ones, by incremental Cholesky.
 
     The residual of item i is det(L of chosen and i) / det(L of chosen), and the posterior variance
-    of i under a Gaussian process without noise with kernel L.
+    of i under a Gaussian process without noise with kernel L = diag(q) S diag(q). What is left of
+    an item's own variance does not depend on q: it is computed from S, scaled to ones on the
+    diagonal, so that rounding does not grow with the range of the qualities.
 
     Parameters
     ----------
     diagonal
-        Variances L_ii, (N,).
+        Variances S_ii, (N,).
     column
-        Item to its column of L, (N,).
+        Item to its column of S, (N,).
     k
         Number of items that will be chosen at most; the t-th costs O(t N) and a column.
+    quality
+        q, (N,), not negative; default all 1.
 
     Attributes
     ----------
     left
-        The residuals, (N,); 0 for chosen items and for those below :data:`NOTHING`.
+        The residuals as parts of the variances, (N,); 0 for chosen items, for items of variance 0,
+        and for those that are rounding: below :data:`NOTHING`, or below the error that items with a
+        small residual, chosen for their quality, leave in those of others.
     """
 
-    def __init__(self, diagonal: np.ndarray, column: Callable[[int], np.ndarray], k: int):
-        self.left = np.array(diagonal, float)
-        self._diagonal = self.left.copy()
+    def __init__(
+        self,
+        diagonal: np.ndarray,
+        column: Callable[[int], np.ndarray],
+        k: int,
+        quality: np.ndarray | None = None,
+    ):
+        self._roots = np.sqrt(diagonal)
+        self.left = np.where(self._roots > 0, 1.0, 0.0)
+        self._roots[self._roots == 0] = 1
+        self._nothing = np.full(len(self.left), NOTHING)
         self._column = column
         self._rows = np.empty((k, len(self.left)))
         self._chosen = 0
+        # Variances of L as products with powers of two: floats would overflow.
+        self._variances, self._exponents = np.frexp(diagonal)
+        if quality is not None:
+            mantissas, exponents = np.frexp(quality)
+            self._variances = self._variances * mantissas**2
+            self._exponents = self._exponents + 2 * exponents
+            self.left[self._variances == 0] = 0
 
     def choose(self, item: int) -> None:
         """Add an item with a positive residual to the chosen ones.
@@ -44,25 +65,37 @@ class Residuals:
         Raises
         ------
         UserError
-            If this shows that L is not positive semidefinite.
+            If this shows that S is not positive semidefinite.
         """
         known = self._rows[: self._chosen]
-        row = self._column(item) - known[:, item] @ known
+        row = self._column(item) / self._roots / self._roots[item] - known[:, item] @ known
         row /= np.sqrt(self.left[item])
         self._rows[self._chosen] = row
         self._chosen += 1
+        squares = row**2
         # Those at 0 stay there: what remains of them is rounding.
-        left = np.where(self.left > 0, self.left - row**2, 0)
+        left = np.where(self.left > 0, self.left - squares, 0)
         left[item] = 0
-        if (lowest := (left + ROUNDING * self._diagonal).min()) < 0:
+        if (lowest := left.min()) < -ROUNDING:
             raise not_semidefinite(lowest)
-        self.left = np.where(left > NOTHING * self._diagonal, left, 0)
+        self._nothing += 4 * np.finfo(float).eps / self.left[item] * squares
+        self.left = np.where(left > self._nothing, left, 0)
+
+    def weights(self) -> np.ndarray:
+        """Return the residuals of L, (N,), not all 0, times a power of two: they are finite."""
+        most = self._exponents[self.left > 0].max()
+        return np.ldexp(self.left * self._variances, self._exponents - most)
+
+    def log2(self, item: int) -> float:
+        """Compute the binary logarithm of an item's positive residual of L."""
+        return float(np.log2(self.left[item] * self._variances[item]) + self._exponents[item])
 
     def draw(self, rng: np.random.Generator) -> int:
-        """Draw an item with probability proportional to its residual."""
-        sums = np.cumsum(self.left)
+        """Draw an item with probability proportional to its residual of L."""
+        sums = np.cumsum(self.weights())
         return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
 
     def largest(self) -> int:
-        """Return the item of the largest residual, the first of those equal up to rounding."""
-        return int(np.argmax(self.left >= self.left.max() * (1 - 1e-9)))
+        """Return the item of the largest residual of L, the first of those equal up to rounding."""
+        weights = self.weights()
+        return int(np.argmax(weights >= weights.max() * (1 - 1e-9)))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensemble_search.dpp.kernels import check_quality, check_size, is_number
+from ensemble_search.dpp.checks import check_quality, check_size, is_number
 from ensemble_search.runtime.errors import UserError
 
 
@@ -132,8 +132,10 @@ def _tilt(logs: list[np.ndarray], numbers: np.ndarray, k: int) -> float:
     """
     most = numbers @ [int(np.isfinite(terms).sum()) - 1 for terms in logs]
     wanted = min(k, most - 0.5)
-    low, high = -700.0, 700.0
-    for _ in range(60):
+    # Beyond what a further item multiplies any of the terms by: all strata are empty, or full.
+    steps = np.concatenate([np.diff(terms[np.isfinite(terms)]) for terms in logs])
+    low, high = -700.0 - steps.max(), 700.0 - steps.min()
+    for _ in range(64):
         middle = (low + high) / 2
         laws = (_normalised(terms, middle) for terms in logs)
         if numbers @ [law @ np.arange(len(law)) for law in laws] < wanted:

@@ -14,8 +14,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 #: An accuracy counts as at least this, and its power over that of the best as at least LEAST_POWER,
-#: whose square is not 0 in float64: no evaluation is excluded for them.
-LEAST, LEAST_POWER = 1e-3, 1e-150
+#: which is not 0 in float64: no evaluation is excluded for them.
+LEAST, LEAST_POWER = 1e-3, 1e-300
 
 
 class Dpp(Ensemble):

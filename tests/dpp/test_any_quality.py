@@ -1,0 +1,219 @@
+"""Qualities that differ by any factor, and duplicates: against laws in exact rationals."""
+
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ensemble_search.dpp.coverage import star_discrepancy
+from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.greedy import greedy_map
+from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.low_rank import swap_features
+from ensemble_search.dpp.mcmc import swap_items, swap_points
+from ensemble_search.dpp.posterior_variance import sample_by_variance
+from ensemble_search.dpp.strata import sample_strata
+from ensemble_search.runtime.errors import UserError
+
+LINE = np.linspace(0, 1, 5)[:, None]
+TWINS = np.vstack([LINE, LINE[:1]])  # items 0 and 5 are equal
+
+
+def determinant(rows):
+    """By elimination, of fractions."""
+    rows, result = [list(row) for row in rows], Fraction(1)
+    for i in range(len(rows)):
+        pivot = next((r for r in range(i, len(rows)) if rows[r][i]), None)
+        if pivot is None:
+            return Fraction(0)
+        if pivot != i:
+            rows[i], rows[pivot], result = rows[pivot], rows[i], -result
+        result *= rows[i][i]
+        for r in range(i + 1, len(rows)):
+            factor = rows[r][i] / rows[i][i]
+            rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return result
+
+
+def exact_law(similarity, quality, k):
+    """The probability of every set of k items, as a fraction; {} if all are 0."""
+    s = [[Fraction(float(value)) for value in row] for row in similarity]
+    q = [Fraction(float(value)) for value in quality]
+    weights = {}
+    for items in combinations(range(len(q)), k):
+        weights[items] = determinant([[s[i][j] for j in items] for i in items])
+        for i in items:
+            weights[items] *= q[i] ** 2
+    total = sum(weights.values())
+    return {items: weight / total for items, weight in weights.items()} if total else {}
+
+
+@st.composite
+def cases(draw):
+    """Features of integers, some of which are equal or dependent, and qualities of any range."""
+    dimensions = draw(st.integers(1, 3))
+    row = st.lists(st.integers(-2, 2), min_size=dimensions, max_size=dimensions)
+    features = np.array(draw(st.lists(row, min_size=2, max_size=5)), dtype=float)
+    copied = draw(st.lists(st.integers(0, len(features) - 1), max_size=2))
+    features = np.vstack([features, features[copied]])
+    exponent = draw(st.sampled_from([0, 1, 3, 7, 8, 12, 20, 75, 150, 200, 300])) / 2
+    levels = st.sampled_from([-1.0, 0.0, 1.0]) | st.floats(-1, 1)
+    powers = draw(st.lists(levels, min_size=len(features), max_size=len(features)))
+    return features, 10.0 ** (exponent * np.array(powers))
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases(), st.integers(0, 2**32))
+def test_laws_in_exact_rationals(case, seed):
+    features, quality = case
+    similarity, rng = features @ features.T, np.random.default_rng(seed)
+    rank = np.linalg.matrix_rank(features)
+    laws = {k: exact_law(similarity, quality, k) for k in range(1, rank + 1)}
+    for ensemble in (
+        LEnsemble.from_similarity(similarity, quality),
+        LEnsemble.from_features(features, quality),
+    ):
+        assert ensemble.rank == rank
+        for k, law in laws.items():
+            expected = np.zeros(len(features))
+            for items, probability in law.items():
+                expected[list(items)] += float(probability)
+            assert ensemble.inclusion(k) == pytest.approx(expected, abs=1e-9)
+            assert law[tuple(sorted(ensemble.sample(rng, k).tolist()))] > 1e-9
+    chosen = greedy_map(similarity, len(features), quality).tolist()
+    assert len(chosen) == rank
+    for n, item in enumerate(chosen, start=1):
+        # As likely as every other set with the same first items.
+        of_prefix = [
+            probability for items, probability in laws[n].items() if {*chosen[: n - 1]} <= {*items}
+        ]
+        assert laws[n][tuple(sorted([*chosen[: n - 1], item]))] >= max(of_prefix) * Fraction(
+            999999, 1000000
+        )
+    for k, law in laws.items():
+        assert (
+            law[tuple(sorted(swap_items(similarity, k, rng, quality, 150).items.tolist()))] > 1e-9
+        )
+
+
+@pytest.mark.parametrize("exponent", [0, 7, 7.5, 8, 9, 20, 150, 300])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_duplicates_are_never_drawn_together(exponent, k):
+    similarity = rbf(TWINS, TWINS, 0.4)
+    quality = 10.0 ** np.array([exponent, *[-exponent] * 4, exponent])
+    rng = np.random.default_rng(0)
+    exact = LEnsemble.from_similarity(similarity, quality)
+    for _ in range(50):
+        assert not {0, 5} <= {*exact.sample(rng, k).tolist()}
+    for _ in range(10):
+        items = {*swap_items(similarity, k, rng, quality, 200).items.tolist()}
+        assert len(items & {0, 5}) == 1 or not exponent
+    assert not {0, 5} <= {*greedy_map(similarity, k, quality).tolist()}
+
+
+def test_a_gradual_range_beyond_that_of_floats():
+    """Independent items, so that inclusion probabilities are known; ratios from 1e-300 to 1e300."""
+    quality = np.logspace(-300, 300, 31)
+    ensemble = LEnsemble.from_similarity(np.eye(31), quality)
+    assert ensemble.log_values == pytest.approx(2 * np.log(quality[::-1]))
+    assert ensemble.inclusion(7) == pytest.approx(np.repeat([0.0, 1.0], [24, 7]))
+    mixed = np.eye(31) / 2 + 0.5  # all alike by half
+    assert ensemble.rank == LEnsemble.from_similarity(mixed, quality).rank == 31
+    drawn = LEnsemble.from_similarity(mixed, quality).sample(np.random.default_rng(0), 7)
+    assert sorted(drawn.tolist()) == list(range(24, 31))
+    assert greedy_map(mixed, 7, quality).tolist() == list(range(30, 23, -1))
+
+
+def test_variances_of_any_range():
+    """A kernel with the qualities in it is the same kernel."""
+    quality = np.array([1e140, 1e-140, 1.0, 1e140, 2e-140])
+    points = LINE[[0, 1, 2, 0, 4]]
+    similarity = rbf(points, points, 0.4)
+    kernel = quality[:, None] * similarity * quality
+    features = quality[:, None] * np.array([[1, 0], [1, 1], [0, 1], [1, 0], [1, 2]])
+    rng = np.random.default_rng(0)
+    for k in (2, 3, 4):
+        expected = LEnsemble.from_similarity(similarity, quality).inclusion(k)
+        assert LEnsemble.from_similarity(kernel).inclusion(k) == pytest.approx(expected, abs=1e-9)
+        assert {0, 3} - {*swap_items(kernel, k, rng).items.tolist()}
+    assert LEnsemble.from_features(features).inclusion(2) == pytest.approx([0.5, 0, 1, 0.5, 0])
+    assert greedy_map(kernel, 5).tolist() == greedy_map(similarity, 5, quality).tolist()
+    numbers = np.arange(5.0)[:, None]
+    of_numbers = lambda a, b: kernel[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))]  # noqa: E731
+    for _ in range(20):
+        drawn = sample_by_variance(numbers, 4, of_numbers, rng)
+        assert {*drawn[:2].tolist()} in ({0, 2}, {3, 2}) and not {0, 3} <= {*drawn.tolist()}
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1.0, 1e300, 1.7e308])
+def test_kernels_and_qualities_at_the_ends_of_floats(scale):
+    rng, similarity = np.random.default_rng(0), np.eye(4)
+    similarity[0, 3] = similarity[3, 0] = 1  # items 0 and 3 are equal
+    for kernel, quality in ((scale * similarity, None), (similarity, np.full(4, scale))):
+        assert LEnsemble.from_similarity(kernel, quality).inclusion(2) == pytest.approx(
+            [0.4, 0.6, 0.6, 0.4], abs=1e-3
+        )
+        assert greedy_map(kernel, 4, quality).tolist() == [0, 1, 2]
+        assert not {0, 3} <= {*swap_items(kernel, 3, rng, quality, 50).items.tolist()}
+    strata = sample_strata(np.array([0, 0, 1]), 2, 1.0, rng, np.full(2, scale))
+    assert 2 in strata
+
+
+@pytest.mark.parametrize("exponent", [0, 5, 100, 300])
+def test_strata_and_chains_of_any_quality(exponent):
+    """As many of the good ones as there are, or as are asked for."""
+    rng, groups = np.random.default_rng(0), np.repeat([0, 1, 2], [4, 10, 5])
+    quality = 10.0 ** np.array([exponent, -exponent, -exponent])
+    features = np.ones((19, 1))
+    counts = np.zeros((2, 2))
+    for _ in range(100):
+        for row, k in enumerate((3, 6)):
+            drawn = sample_strata(groups, k, 0.5, rng, quality)
+            counts[row, 0] += (groups[drawn] == 0).sum() / 100
+            chain = swap_features(features, k, 0.0, rng, quality[groups], steps=100)
+            counts[row, 1] += (groups[chain.items] == 0).sum() / 100
+    if exponent:
+        assert counts.tolist() == pytest.approx(np.array([[3, 3], [4, 4]]))
+    else:
+        assert counts[0, 1] == pytest.approx(3 * 4 / 19, abs=0.3)
+
+
+COMPLEX = TWINS + 1j
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda rng: LEnsemble.from_features(COMPLEX),
+        lambda rng: LEnsemble.from_similarity(np.eye(6) + 0j),
+        lambda rng: LEnsemble.from_similarity(np.eye(6), COMPLEX[:, 0]),
+        lambda rng: greedy_map(np.eye(6), 2, COMPLEX[:, 0]),
+        lambda rng: rbf(COMPLEX, TWINS, 1.0),
+        lambda rng: sample_by_variance(COMPLEX, 2, partial(rbf, sigma=1.0), rng),
+        lambda rng: sample_by_variance(TWINS, 2, lambda a, b: rbf(a, b, 1.0) + 0j, rng),
+        lambda rng: swap_features(COMPLEX, 2, 0.5, rng),
+        lambda rng: swap_points(lambda rng: COMPLEX, partial(rbf, sigma=1.0), 2, rng),
+        lambda rng: swap_points(lambda rng: TWINS, lambda a, b: rbf(a, b, 1.0) + 0j, 2, rng),
+        lambda rng: swap_points(
+            lambda rng: TWINS, partial(rbf, sigma=1.0), 2, rng, given=COMPLEX[:1]
+        ),
+        lambda rng: sample_strata(np.array([0, 1]), 1, 0.5, rng, np.array([1j, 1])),
+        lambda rng: star_discrepancy(COMPLEX[:, 0]),
+    ],
+)
+def test_complex_numbers_are_rejected(call):
+    with pytest.raises(UserError, match="must be real numbers, found complex ones") as caught:
+        call(np.random.default_rng(0))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_variances_that_are_none(bad):
+    with pytest.raises(UserError, match=r"not finite|semidefinite"):
+        sample_by_variance(
+            TWINS, 2, lambda a, b: np.full((len(a), len(b)), bad), np.random.default_rng(0)
+        )

@@ -1,0 +1,86 @@
+"""Checks of what the samplers are given."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+
+#: Relative size of asymmetries and negative eigenvalues that pass for (single precision) rounding.
+ROUNDING = 1e-6
+
+
+def real(values: np.ndarray, what: str) -> np.ndarray:
+    """Return ``values``, called ``what``, as float64; UserError unless they are real numbers.
+
+    NumPy would drop the imaginary parts of complex numbers.
+    """
+    if np.iscomplexobj(values):
+        raise UserError(f"{what} must be real numbers, found complex ones")
+    return np.asarray(values, float)
+
+
+def check_similarity(similarity: np.ndarray) -> np.ndarray:
+    """Check the similarities of N items; whether they are positive semidefinite comes later.
+
+    Returns
+    -------
+    np.ndarray
+        (N, N) float64, exactly symmetric.
+
+    Raises
+    ------
+    UserError
+        If the matrix is not real, square, finite and, up to rounding, symmetric.
+    """
+    matrix = real(similarity, "the entries of a kernel matrix")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise UserError(f"a kernel matrix must be square, has the shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise UserError("a kernel matrix must be finite")
+    half = matrix / 2  # so that no sum or difference of two entries overflows
+    difference = 2 * float(np.abs(half - half.T).max())
+    if difference > ROUNDING * np.abs(matrix).max():
+        raise UserError(f"a kernel matrix must be symmetric; entries differ by {difference:.3g}")
+    if matrix.diagonal().min() < 0:
+        raise not_semidefinite(matrix.diagonal().min())
+    return half + half.T
+
+
+def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
+    """Check the qualities of items; (n_items,), ones if None.
+
+    Raises
+    ------
+    UserError
+        If the length differs, or one is complex, negative or not finite.
+    """
+    if quality is None:
+        return np.ones(n_items)
+    quality = real(quality, "qualities")
+    if quality.shape != (n_items,):
+        raise UserError(f"{n_items} items need as many qualities, not shape {quality.shape}")
+    if not (np.isfinite(quality).all() and quality.min() >= 0):
+        raise UserError("qualities must be finite and not negative")
+    return quality
+
+
+def check_size(k: int, most: int, what: str) -> None:
+    """Check that a set of k items can be drawn from ``most``, described by ``what``."""
+    if not isinstance(k, Integral) or isinstance(k, bool):
+        raise UserError(f"k is {k!r}, must be a whole number")
+    if not 1 <= k <= most:
+        raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number; truth values are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def not_semidefinite(value: float) -> UserError:
+    """Make the error for an indefinite kernel, with an eigenvalue or variance that shows it."""
+    return UserError(
+        f"a kernel must be positive semidefinite, found {value:.3g} below 0; "
+        "set its negative eigenvalues to 0 or choose another kernel"
+    )

@@ -1,0 +1,107 @@
+"""Singular values and vectors of weighted features, whatever the range of the weights.
+
+The rows of diag(w) B are items. Usual algorithms lose what is below the machine precision times the
+largest value. Where rows depend on each other, so do those that keep the digits of small values:
+the difference of two equal rows is rounding, which a large weight raises above rows of small
+weight. So dependent rows are found first, in B, where weights do not matter: Gram-Schmidt with the
+row of the largest weighted remainder as pivot makes diag(w) B = C Q^T, and C is well-conditioned
+but for the scale of its columns (Demmel et al., "Computing the singular value decomposition with
+high relative accuracy", 1999). Jacobi rotations then find singular values to many digits (Drmač and
+Veselić, "New fast and accurate Jacobi SVD algorithm", 2008).
+"""
+
+import numpy as np
+
+from ensemble_search.runtime.errors import UserError
+
+#: A remainder is rounding if it is below this many times the error of a row.
+NOISE = 20.0
+#: Range of the logarithms of scales that fits into floats, and a gap wide enough to divide at: what
+#: is neglected has the inverse square of it as its relative size.
+RANGE, GAP = np.log(1e280), np.log(1e6)
+
+
+def graded(
+    features: np.ndarray, log_weights: np.ndarray, error: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Decompose diag(w) B, whose singular values may differ by any factor; O(N D^2).
+
+    Parameters
+    ----------
+    features
+        B, (N, D), with rows of similar norms.
+    log_weights
+        Logarithms of w, (N,).
+    error
+        Size of the errors of rows of B.
+
+    Returns
+    -------
+    vectors
+        Left singular vectors, (N, rank).
+    log_values
+        Logarithms of the singular values, (rank,), descending.
+
+    Raises
+    ------
+    UserError
+        If the weights have too wide a range without a gap.
+    """
+    columns, logs = _orthogonalised(features, log_weights, error)
+    return _decomposed(columns, logs)
+
+
+def _orthogonalised(
+    features: np.ndarray, log_weights: np.ndarray, error: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of C with largest entries of 1, (N, rank), and logarithms of their scales."""
+    left = features.copy()
+    errors = np.full(len(left), error**2)
+    known = np.empty((0, features.shape[1]))
+    columns, logs = [], []
+    while True:
+        squares = np.square(left).sum(axis=1)
+        rounding = squares <= NOISE**2 * errors
+        left[rounding] = squares[rounding] = 0
+        if not squares.any():
+            return np.column_stack(columns), np.array(logs)
+        with np.errstate(divide="ignore"):
+            sizes = np.log(squares) / 2 + log_weights
+        pivot = int(np.argmax(sizes))
+        norm = np.sqrt(squares[pivot])
+        direction = left[pivot] / norm
+        for _ in range(2):  # small remainders are not orthogonal to the others
+            direction -= known.T @ (known @ direction)
+            direction /= np.linalg.norm(direction)
+        known = np.vstack([known, direction])
+        parts = left @ direction
+        parts[pivot] = norm
+        left -= parts[:, None] * direction
+        left[pivot] = 0
+        # The direction is as wrong as the pivot, and leaves its part of that in the others.
+        errors += (parts / norm) ** 2 * errors[pivot]
+        with np.errstate(divide="ignore"):
+            entries = np.exp(np.log(np.abs(parts)) + log_weights - sizes[pivot])
+        columns.append(np.copysign(entries, parts))
+        logs.append(sizes[pivot])
+
+
+def _decomposed(columns: np.ndarray, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Decompose columns times exp(logs), descending; in parts if floats cannot hold the range."""
+    from scipy.linalg.lapack import dgejsv
+
+    if logs[0] - logs[-1] > RANGE:
+        first = int(np.argmax(logs[:-1] - logs[1:])) + 1
+        if logs[first - 1] - logs[first] < GAP:
+            raise UserError("the kernel cannot be decomposed; take a smaller range of qualities")
+        vectors, log_values = _decomposed(columns[:, :first], logs[:first])
+        rest = columns[:, first:] - vectors @ (vectors.T @ columns[:, first:])
+        others, log_others = _decomposed(rest, logs[first:])
+        return np.hstack([vectors, others]), np.concatenate([log_values, log_others])
+    # Scaling of rows and columns allowed for; left vectors; tiny values are not set to 0.
+    values, vectors, _, scales, _, info = dgejsv(
+        columns * np.exp(logs - logs[0]), joba=2, jobu=0, jobv=3, jobr=0, jobp=1
+    )
+    if info or not values.all():
+        raise UserError("the kernel cannot be decomposed; take a smaller range of qualities")
+    return vectors, np.log(values * (scales[0] / scales[1])) + logs[0]
