@@ -3,12 +3,16 @@
 #
 # Installs SLURM, munge and MariaDB (Debian or Ubuntu, as root) if they are missing, and starts the
 # daemons that do not run, all as root and on the loopback interface. Everything they write is in
-# FOLDER; /etc is left alone. Other commands find the cluster by SLURM_CONF=FOLDER/slurm.conf; its
-# nodes are n1, n2, ..., with a processor and 12000 MB each, its account is `lab` and its partition
-# `main`. Stop it with tests/cluster/stop.sh FOLDER.
+# FOLDER; outside it there is a link, /etc/slurm/slurm.conf. The nodes are n1, n2, ..., with a
+# processor and 12000 MB each, the account is `lab` and the partition `main`.
+# Stop it with tests/cluster/stop.sh FOLDER.
 set -eu
 mkdir -p "$1"
 folder=$(cd "$1" && pwd) nodes=${2:-2} host=$(hostname -s)
+if [ -e /etc/slurm/slurm.conf ] && ! [ /etc/slurm/slurm.conf -ef "$folder/slurm.conf" ]; then
+    echo "/etc/slurm/slurm.conf: another cluster is configured on this machine" >&2
+    exit 1
+fi
 chmod 755 "$folder"  # munge rejects a folder that others cannot enter
 export SLURM_CONF="$folder/slurm.conf" MYSQL_UNIX_PORT="$folder/mysql.socket"
 
@@ -28,6 +32,8 @@ if [ "$missing" ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
 fi
 
+mkdir -p /etc/slurm
+ln -sfn "$SLURM_CONF" /etc/slurm/slurm.conf
 cat >"$SLURM_CONF" <<END
 ClusterName=lab
 SlurmctldHost=$host(127.0.0.1)

@@ -4,7 +4,6 @@
 # Cancels its jobs and ends its daemons by their pid files. The folder stays.
 set -u
 folder=$(cd "$1" && pwd) || exit
-export SLURM_CONF="$folder/slurm.conf"
 
 if [ -s "$folder/slurmctld.pid" ]; then
     timeout 10 scancel --user=root
@@ -29,4 +28,4 @@ for file in "$folder"/slurmd.*.pid "$folder"/slurmctld.pid "$folder"/slurmdbd.pi
     done
     kill -9 "$pid"
 done
-exit 0
+if [ /etc/slurm/slurm.conf -ef "$folder/slurm.conf" ]; then rm /etc/slurm/slurm.conf; fi

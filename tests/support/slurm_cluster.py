@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,8 +18,8 @@ from support.checkout import ROOT, STUDY, Checkout
 
 #: `start.sh` and `stop.sh` start and stop a cluster in a folder.
 SCRIPTS = ROOT / "tests/cluster"
-#: Of the slurmctld that they start.
-PORT = 26817
+#: Where SLURM's commands look for their cluster.
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
 WAIT_SECONDS = 600
 
 
@@ -61,11 +60,9 @@ class Cluster:
             raise NoClusterError("only root can start the daemons of SLURM")
         if not (shutil.which("slurmctld") or shutil.which("apt-get")):
             raise NoClusterError("SLURM is not installed, nor is there apt-get to install it")
-        with socket.socket() as attempt:
-            if not attempt.connect_ex(("127.0.0.1", PORT)):
-                raise NoClusterError("another cluster of these tests runs on this machine")
+        if CONFIGURATION.exists():
+            raise NoClusterError(f"{CONFIGURATION}: a cluster is configured on this machine already")
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-"))
-        os.environ["SLURM_CONF"] = str(self.folder / "slurm.conf")
         # Stops the cluster as soon as this process closes the pipe, or ends, however that may be.
         stop = 'cat; sh "$0" "$1"; rm -r "$1"'
         self.stopper = subprocess.Popen(
@@ -101,7 +98,6 @@ class Cluster:
     def __exit__(self, *_) -> None:
         self.stopper.stdin.close()
         self.stopper.wait(WAIT_SECONDS)
-        del os.environ["SLURM_CONF"]
 
     def crash(self, node: str, job: str, processes_too: bool = True) -> None:
         """Kill SLURM's processes of a node, and those of the job it runs unless they live on."""
