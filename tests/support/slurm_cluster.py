@@ -61,7 +61,7 @@ class Cluster:
         if not (shutil.which("slurmctld") or shutil.which("apt-get")):
             raise NoClusterError("SLURM is not installed, nor is there apt-get to install it")
         if CONFIGURATION.exists():
-            raise NoClusterError(f"{CONFIGURATION}: a cluster is configured on this machine already")
+            raise NoClusterError(f"{CONFIGURATION}: this machine belongs to a cluster already")
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-"))
         # Stops the cluster as soon as this process closes the pipe, or ends, however that may be.
         stop = 'cat; sh "$0" "$1"; rm -r "$1"'

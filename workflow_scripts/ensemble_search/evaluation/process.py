@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from ensemble_search.evaluation.worker import LENGTHS, one_line
+from ensemble_search.evaluation.worker import LENGTHS, PIPE_LOST, one_line
 
 ROOT = Path(__file__).parents[2]
 THREADS = (
@@ -25,10 +25,12 @@ THREADS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-#: Seconds between samples of the worker, growing from the first to the second.
+#: Seconds between samples of the worker, growing from the first to the second unless its memory
+#: grows.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
 _STDERR_BYTES = 8192
 _HEADER_BYTES = 65536
+_VMSTAT = Path("/proc/vmstat")
 _HAS_CHILDREN_FILE = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
@@ -127,8 +129,10 @@ class WorkerProcess:
             if dead and not read:
                 raise EOFError
             if time.monotonic() >= due:
+                before = self.private
                 check()
-                step = min(1.2 * step, LAST_STEP)
+                # What grows may be at its limit soon.
+                step = FIRST_STEP if self.private > before else min(1.2 * step, LAST_STEP)
                 due = time.monotonic() + step
 
     def _read(self, seconds: float, received: bytearray) -> bool:
@@ -153,7 +157,7 @@ class WorkerProcess:
             while self._read(0, bytearray()):
                 pass
         code = self._process.returncode
-        if code is None:
+        if code in (None, PIPE_LOST):
             return "ProtocolError", "the learner closed the worker's own pipe"
         name = signal.Signals(-code).name if code < 0 else "exit"
         text = f"the worker was ended by {name}" if code < 0 else f"exit with status {code}"
@@ -275,6 +279,14 @@ def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
                     text = (task / "schedstat").read_text(encoding="ascii")
                     nanoseconds += int(text.split()[1])
     return nanoseconds / 1e9
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed for lack of memory; 0 where unknown."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^oom_kill (\d+)$", _VMSTAT.read_text(encoding="ascii"), re.MULTILINE)
+        return int(found[1]) if found else 0
+    return 0
 
 
 def _session(pid: int) -> list[psutil.Process]:
