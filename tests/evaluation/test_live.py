@@ -359,6 +359,19 @@ def test_waiting_for_a_processor_is_not_waiting(inputs, monkeypatch):
     assert result.fit_seconds > 2 * SECONDS
 
 
+def test_a_suspension_is_no_waiting(inputs, monkeypatch):
+    """As of a whole job by SLURM: search and worker stop, and go on."""
+    monkeypatch.setattr(evaluator_module, "GRACE_SECONDS", 0)
+    with LiveEvaluator(SPACE, inputs, 1.0, MEMORY, 1) as evaluator:
+        evaluator.evaluate(GOOD)
+        both = f"{os.getpid()} {worker_pid(evaluator)}"
+        script = f"sleep 0.3; kill -STOP {both}; sleep 3; kill -CONT {both}"
+        with subprocess.Popen(["sh", "-c", script]):
+            result = evaluator.evaluate({"behaviour": "sleeps_in_bits", "seconds": 1.0})
+    assert result.status == "ok", result.message
+    assert result.fit_seconds > 3
+
+
 def test_cpu_time_counts_for_each_thread(inputs):
     values = {"behaviour": "work", "seconds": 1.5 * SECONDS}
     with LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 2) as evaluator:

@@ -121,9 +121,7 @@ def test_jobs_in_the_queue_are_those_of_the_folder(tmp_path, monkeypatch):
         ("7", "PENDING", True),
         ("9", "RUNNING", False),
     ]
-    assert status.waiting(jobs) == [
-        "Waiting in SLURM's queue: 1, because of ReqNodeNotAvail, a"
-    ]
+    assert status.waiting(jobs) == ["Waiting in SLURM's queue: 1, because of ReqNodeNotAvail, a"]
     usual = [slurm.Job("7", "PENDING", reason, "") for reason in ("Priority", "Resources", "None")]
     assert status.waiting(usual) == []
     command.write_text("#!/bin/sh\nexit 1\n")

@@ -51,8 +51,9 @@ class LiveEvaluator:
         ``inputs.npz`` of a split.
     seconds
         CPU seconds per thread that the worker's process tree may take for an evaluation. Code that
-        waits or hangs is stopped after 2 * seconds + 5 of wall time. On Linux, time in which the
-        tree waits for a processor does not count: a busy machine causes no time-outs.
+        waits or hangs is stopped after 2 * seconds + 5 of wall time. Time in which this process is
+        suspended, as by SLURM or with a laptop, does not count, nor on Linux time in which the
+        tree waits for a processor: a busy machine causes no time-outs.
     memory_mb
         Resident memory of the worker's process tree in MiB, interpreter and data included.
         Allocations of the worker beyond that fail with MemoryError (RLIMIT_DATA, on Linux); its
@@ -208,7 +209,8 @@ class LiveEvaluator:
             self._check_cancelled()
             memory = worker.watch()
             self._check_cpu(worker.cpu)
-            if time.monotonic() - start - worker.queued > 2 * self._seconds + GRACE_SECONDS:
+            waited = time.monotonic() - start - worker.queued - worker.late
+            if waited > 2 * self._seconds + GRACE_SECONDS:
                 raise _LimitError("timeout")
             if memory > self._memory and worker.proportional_memory() > self._memory:
                 raise _LimitError("memory")

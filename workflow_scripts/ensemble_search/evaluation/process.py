@@ -46,6 +46,8 @@ class WorkerProcess:
     ----------
     cpu, queued
         Seconds since :meth:`begin` in which the tree ran, and in which it waited for a processor.
+    late
+        Seconds since then that samples came too late, as when the whole job is suspended.
     private
         Largest private memory of the worker since then, in bytes.
     resident
@@ -88,7 +90,7 @@ class WorkerProcess:
         self._tree = psutil.Process(self._process.pid)
         self._descendants: set[psutil.Process] = set()
         self._said = b""
-        self._start_cpu = self._start_queued = self.cpu = self.queued = 0.0
+        self._start_cpu = self._start_queued = self.cpu = self.queued = self.late = 0.0
         self.private = self.resident = 0
 
     @property
@@ -128,7 +130,8 @@ class WorkerProcess:
             read = self._read(0 if dead else max(0.0, due - time.monotonic()), received)
             if dead and not read:
                 raise EOFError
-            if time.monotonic() >= due:
+            if (late := time.monotonic() - due) >= 0:
+                self.late += late
                 before = self.private
                 check()
                 # What grows may be at its limit soon.
@@ -170,7 +173,7 @@ class WorkerProcess:
         with contextlib.suppress(EOFError):
             while self._read(0, bytearray()):
                 pass
-        self._said, self.private = b"", 0
+        self._said, self.private, self.late = b"", 0, 0.0
         with contextlib.suppress(psutil.NoSuchProcess):
             self._start_cpu, self.cpu = sum(self._tree.cpu_times()[:4]), 0.0
             self.resident = self._tree.memory_info().rss
