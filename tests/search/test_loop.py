@@ -251,10 +251,8 @@ def test_a_live_evaluation_is_cancelled(inputs):
     space = hostile_space.__name__
     with LiveEvaluator(space, inputs / "inputs.npz", 1000, 2048, 1) as evaluator:
         threading.Timer(1, evaluator.cancel).start()
-        start = time.monotonic()
         with pytest.raises(EvaluatorError, match="cancelled"):
             evaluator.evaluate({"behaviour": "sleep", "seconds": 500})
-        assert time.monotonic() - start < 200
 
 
 def test_an_optimizer_that_plans_nothing_is_named(tmp_path):
