@@ -176,6 +176,11 @@ def test_who_holds_a_lock_is_found_without_taking_it(tmp_path):
     path = tmp_path / "lock"
     with lock(path, "it"):
         assert states._held(path, 0)
+        mine = path.read_text()
+    path.write_text(mine[:-2] + "x\n")
+    assert not states._held(path, 0), "a later process with the same number"
+    path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")  # its start unknown
+    assert states._held(path, 0)
     started = psutil.Process().create_time()
     os.utime(path, (started - 100, started - 100))
     assert not states._held(path, 0), "a later process with the same number"
