@@ -41,7 +41,7 @@ onstart:
     lock_results()
     cancel_leftovers()
     if workflow.executor_plugin.executor.__module__ == "snakemake_executor_plugin_slurm":
-        watch_submissions()
+        watch_executor()
 
 
 onsuccess:

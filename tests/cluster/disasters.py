@@ -107,6 +107,24 @@ def closed(study: Struck) -> None:
     tell("scontrol", "update", "partitionname=main", "state=UP")
 
 
+def controller_dies(study: Struck) -> None:
+    """SLURM's controller dies and is started again, while the workflow asks for its jobs."""
+    study.held()
+    study.cluster.kill_controller()
+    time.sleep(90)
+    study.cluster.start()
+    study.gate.unlink()
+
+
+def forgotten(study: Struck) -> None:
+    """The workflow is suspended, as on a laptop, until SLURM has forgotten that its job ended."""
+    job = study.held()
+    study.process.send_signal(signal.SIGSTOP)
+    study.gate.unlink()
+    until(lambda: job not in tell("squeue", "--states=all", "--format=%i").split(), "it is purged")
+    study.process.send_signal(signal.SIGCONT)
+
+
 def scancel(study: Struck) -> None:
     """Somebody cancels the job."""
     job = study.held()
@@ -140,6 +158,8 @@ DISASTERS: dict[str, Callable[[Struck], None]] = {
     "time-limit": time_limit,
     "memory": memory,
     "closed": closed,
+    "controller-dies": controller_dies,
+    "forgotten": forgotten,
     "scancel": scancel,
     "head-killed": head_killed,
     "interrupted": interrupted,

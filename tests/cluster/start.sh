@@ -60,6 +60,7 @@ DefMemPerCPU=500
 ReturnToService=2
 SlurmdTimeout=15
 KillWait=5
+MinJobAge=60
 SlurmdParameters=config_overrides
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/spool.%n

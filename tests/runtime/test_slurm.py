@@ -1,5 +1,6 @@
 """What SLURM says: why jobs ended, and whether they can be submitted, with stand-ins for it."""
 
+import asyncio
 import threading
 from types import SimpleNamespace
 
@@ -121,6 +122,19 @@ def submission(monkeypatch):
     class Executor:
         def __init__(self):
             self.submitted, self._failed_nodes, self.cancelled = [], {"n1"}, False
+            self._status_query_calls, self._submitted_job_clusters = 0, set()
+            self.responds, self.ended, self.errors = True, set(), []
+
+        async def check_active_jobs(self, active):
+            """As the plugin: what ended is reported, and nothing is yielded without an answer."""
+            if self.responds:
+                self._status_query_calls += 1
+                for job in active:
+                    if job.external_jobid not in self.ended:
+                        yield job
+
+        def report_job_error(self, job, msg):
+            self.errors.append((job.external_jobid, msg))
 
         def run_job(self, job):
             self.submitted.append((job.name, set(self._failed_nodes)))
@@ -133,7 +147,7 @@ def submission(monkeypatch):
     workflow = SimpleNamespace(executor_plugin=SimpleNamespace(executor=Executor))
     names = {"workflow": workflow, "slurm": slurm}
     exec(compile((ROOT / "rules/slurm.smk").read_text(), "slurm.smk", "exec"), names)
-    names["watch_submissions"]()
+    names["watch_executor"]()
     return Executor()
 
 
@@ -169,3 +183,40 @@ def test_failed_nodes_are_excluded_while_there_are_others(submission, monkeypatc
     submission._failed_nodes.add("n2")
     submission.run_job(job("b"))
     assert submission.submitted == [("a", {"n1"}), ("b", set())]
+
+
+def active(submission, *numbers: str) -> list[str]:
+    """The jobs that are still watched after a look."""
+
+    async def check():
+        jobs = [SimpleNamespace(external_jobid=number) for number in numbers]
+        return [job.external_jobid async for job in submission.check_active_jobs(jobs)]
+
+    return asyncio.run(check())
+
+
+def test_no_job_is_lost_when_slurm_does_not_respond(submission, monkeypatch):
+    monkeypatch.setattr(slurm, "queue", lambda: None)
+    submission.responds = False
+    for _ in range(3):
+        assert active(submission, "7", "8") == ["7", "8"]
+    submission.responds, submission.ended = True, {"7"}
+    assert active(submission, "7", "8") == ["8"]
+    assert submission.errors == []
+
+
+def test_a_job_that_slurm_has_forgotten_is_not_waited_for(submission, monkeypatch):
+    queue = [slurm.Job("8", "RUNNING", "None", "")]
+    monkeypatch.setattr(slurm, "queue", lambda: queue)
+    assert active(submission, "7", "8") == ["7", "8"], "it may have ended just now"
+    assert active(submission, "7", "8") == ["8"]
+    assert submission.errors == [
+        ("7", "SLURM has forgotten job 7, which ended longer ago than MinJobAge")
+    ]
+    queue.clear()
+    assert active(submission, "8") == ["8"]
+    queue.append(slurm.Job("8", "RUNNING", "None", ""))
+    assert active(submission, "8") == active(submission, "8") == ["8"]
+    submission._submitted_job_clusters.add("other")
+    for _ in range(3):
+        assert active(submission, "9") == ["9"], "the queue is that of one cluster"

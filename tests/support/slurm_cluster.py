@@ -99,6 +99,10 @@ class Cluster:
         self.stopper.stdin.close()
         self.stopper.wait(WAIT_SECONDS)
 
+    def kill_controller(self) -> None:
+        """Kill slurmctld; :meth:`start` starts it again."""
+        os.kill(int((self.folder / "slurmctld.pid").read_text()), signal.SIGKILL)
+
     def crash(self, node: str, job: str, processes_too: bool = True) -> None:
         """Kill SLURM's processes of a node, and those of the job it runs unless they live on."""
         daemon = int((self.folder / f"slurmd.{node}.pid").read_text())
