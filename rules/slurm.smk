@@ -38,7 +38,9 @@ def watch_executor():
             if MISSES[number] < 2:  # once: it may have ended since the plugin asked
                 yield job
             else:
-                message = f"SLURM has forgotten job {number}, which ended longer ago than MinJobAge"
+                message = (
+                    f"SLURM has forgotten job {number}, which ended longer ago than MinJobAge. "
+                )
                 self.report_job_error(job, msg=message)
 
     def cancel_and_close(self):

@@ -211,7 +211,7 @@ def test_a_job_that_slurm_has_forgotten_is_not_waited_for(submission, monkeypatc
     assert active(submission, "7", "8") == ["7", "8"], "it may have ended just now"
     assert active(submission, "7", "8") == ["8"]
     assert submission.errors == [
-        ("7", "SLURM has forgotten job 7, which ended longer ago than MinJobAge")
+        ("7", "SLURM has forgotten job 7, which ended longer ago than MinJobAge. ")
     ]
     queue.clear()
     assert active(submission, "8") == ["8"]
