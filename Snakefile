@@ -10,6 +10,7 @@ min_version("9.0")
 
 include: "rules/common.smk"
 include: "rules/failures.smk"
+include: "rules/slurm.smk"
 include: "rules/data.smk"
 include: "rules/table.smk"
 include: "rules/replay.smk" if STUDY.evaluation.replay else "rules/search.smk"
@@ -39,6 +40,8 @@ rule all:
 onstart:
     lock_results()
     cancel_leftovers()
+    if workflow.executor_plugin.executor.__module__ == "snakemake_executor_plugin_slurm":
+        watch_executor()
 
 
 onsuccess:

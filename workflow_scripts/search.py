@@ -57,7 +57,7 @@ def main() -> None:
                 arguments.tables,
                 started,
             )
-            started = time.time()
+            started = time.monotonic()
     except EvaluatorError as error:
         raise errors.UserError(str(error)) from error
 

@@ -62,6 +62,11 @@ class Struck(OnCluster):
         log = self.folder / LOG
         return log.read_text(encoding="utf-8") if log.exists() else ""
 
+    def says(self, words: str) -> None:
+        """Wait until the workflow says something."""
+        log = self.folder / "head.log"
+        until(lambda: words in log.read_text(encoding="utf-8"), words)
+
     def node(self, job: str) -> str:
         return tell("squeue", "--noheader", f"--jobs={job}", "--format=%N").strip()
 
@@ -90,6 +95,34 @@ def memory(study: Struck) -> None:
     """The first job takes more memory than it asked for."""
     options = ("--set-resources", "search:mem_mb=1300 if attempt == 1 else 4000")
     study.gone(study.held(*options, gate="eat"))
+    study.says("took more than its 1300 MB of memory")
+
+
+def closed(study: Struck) -> None:
+    """The partition takes no jobs when they are submitted, and is opened later."""
+    tell("scontrol", "update", "partitionname=main", "state=DRAIN")
+    study.process = study.head()
+    study.says("no job is submitted until SLURM's partition 'main' (drain) is up")
+    assert not study.queued("PENDING") + study.queued("RUNNING")
+    tell("scontrol", "update", "partitionname=main", "state=UP")
+
+
+def controller_dies(study: Struck) -> None:
+    """SLURM's controller dies and is started again, while the workflow asks for its jobs."""
+    study.held()
+    study.cluster.kill_controller()
+    time.sleep(90)
+    study.cluster.start()
+    study.gate.unlink()
+
+
+def forgotten(study: Struck) -> None:
+    """The workflow is suspended, as on a laptop, until SLURM has forgotten that its job ended."""
+    job = study.held()
+    study.process.send_signal(signal.SIGSTOP)
+    study.gate.unlink()
+    until(lambda: job not in tell("squeue", "--states=all", "--format=%i").split(), "it is purged")
+    study.process.send_signal(signal.SIGCONT)
 
 
 def scancel(study: Struck) -> None:
@@ -124,6 +157,9 @@ DISASTERS: dict[str, Callable[[Struck], None]] = {
     "node-lost": node_lost,
     "time-limit": time_limit,
     "memory": memory,
+    "closed": closed,
+    "controller-dies": controller_dies,
+    "forgotten": forgotten,
     "scancel": scancel,
     "head-killed": head_killed,
     "interrupted": interrupted,

@@ -95,7 +95,7 @@ def test_refits_are_what_the_pipelines_predict_fitted_here(tmp_path, n_classes, 
                 predicted.append(learner.predict_proba(X)[:, first:])
         for part, predicted in means.items():
             np.testing.assert_allclose(getattr(found, part), np.mean(predicted, axis=0), atol=1e-6)
-        assert 0 < found.predict_seconds < 20
+        assert found.predict_seconds > 0
 
 
 def test_each_configuration_is_fitted_once_a_fold_and_never_again(tmp_path, evaluated):

@@ -1,6 +1,7 @@
 """One configuration under limits, in a worker process."""
 
 import importlib.util
+import itertools
 import mmap
 import os
 import random
@@ -93,7 +94,7 @@ def test_result_of_a_good_configuration(evaluator, good):
     check_next(evaluator, good)
     result = evaluator.evaluate(GOOD)
     assert result.validation.dtype == result.test.dtype == np.float32
-    assert 0 < result.fit_seconds < 0.4
+    assert result.fit_seconds > 0
     assert 0 < result.cpu_seconds < 0.4
     np.testing.assert_allclose(result.validation.sum(axis=1), 1, atol=1e-6)
 
@@ -234,37 +235,74 @@ def test_large_predictions_pass_the_pipe(tmp_path):
         ("segfault", "crash", "SIGSEGV", "SIGSEGV"),
         ("abort", "crash", "SIGABRT", "SIGABRT"),
         ("kills_itself", "crash", "SIGKILL", "SIGKILL"),
-        ("closes_files", "crash", "exit", "Bad file descriptor"),
-        ("writes_everywhere", "crash", "ProtocolError", "pipe"),
-        ("allocate", "memory", "MemoryError", "allocate"),
-        ("grow", "memory", "MemoryError", "allocate"),
-        ("grow_and_fall", "memory", "SIGSEGV", "SIGSEGV"),
-        ("bad_alloc", "memory", "SIGABRT", "bad_alloc"),
-        ("bad_alloc_caught", "memory", "RuntimeError", "bad_alloc"),
-        ("child_grows", "memory", "MemoryError", "256 allowed"),
-        ("children_grow", "memory", "MemoryError", "256 allowed"),
-        ("loop_in_c", "timeout", "TimeoutError", "0.5 s of CPU time"),
-        ("loop_in_python", "timeout", "TimeoutError", "0.5 s of CPU time"),
-        ("child_works", "timeout", "TimeoutError", "0.5 s of CPU time"),
-        ("sleep", "timeout", "TimeoutError", "6 s by the clock"),
+        ("closes_files", "crash", "ProtocolError", "closed the worker's own pipe"),
+        ("writes_everywhere", "crash", "ProtocolError", "wrote to the worker's own pipe"),
     ],
 )
-def test_failure_is_recorded(evaluator, patient, behaviour, status, error_type, words):
-    # What takes much memory takes CPU time as well.
-    result = (patient if status == "memory" else evaluator).evaluate({"behaviour": behaviour})
-    if behaviour == "grow_and_fall" and result.error_type == "MemoryError":
-        # Measured from outside just before the allocation failed.
-        error_type, words = "MemoryError", "256 allowed"
-    assert (result.status, result.error_type) == (status, error_type)
+def test_failure_is_recorded(evaluator, behaviour, status, error_type, words):
+    result = evaluator.evaluate({"behaviour": behaviour})
+    check_failure(result, status, error_type)
     assert words in result.message
+    assert evaluator.evaluate(GOOD).status == "ok"
+
+
+def check_failure(result, status, error_type):
+    assert (result.status, result.error_type) == (status, error_type)
     assert len(result.message) <= 300
     assert "\n" not in result.message
     assert result.validation is None
     assert result.test is None
-    if status == "timeout":
-        assert result.fit_seconds < 2 * SECONDS + 7
-        assert result.cpu_seconds < 2 * SECONDS
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        *("allocate", "grow", "grow_and_fall", "bad_alloc", "bad_alloc_caught", "no_new_thread"),
+        *("child_grows", "children_grow"),
+    ],
+)
+def test_one_result_of_too_much_memory_whatever_notices_it(patient, behaviour):
+    result = patient.evaluate({"behaviour": behaviour})
+    check_failure(result, "memory", "MemoryError")
+    assert result.message == "more than 256 MiB"
+    assert patient.evaluate(GOOD).status == "ok"
+
+
+@pytest.mark.parametrize("behaviour", ["loop_in_c", "loop_in_python", "child_works", "sleep"])
+def test_one_result_of_too_much_time_whatever_notices_it(evaluator, behaviour):
+    result = evaluator.evaluate({"behaviour": behaviour})
+    check_failure(result, "timeout", "TimeoutError")
+    assert result.message == "more than 0.5 s of CPU time a thread, or 6 s by the clock"
     assert evaluator.evaluate(GOOD).status == "ok"
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_memory_that_is_measured_before_and_after_the_allocation_fails(
+    inputs, monkeypatch, outside
+):
+    """The same race, won by either side."""
+    values = {"behaviour": "grow", "shared": outside}
+    if not outside:
+        monkeypatch.setattr(process_module.WorkerProcess, "watch", lambda self: 0)
+    with LiveEvaluator(SPACE, inputs, 60, MEMORY, 1) as evaluator:
+        result = evaluator.evaluate(values)
+    check_failure(result, "memory", "MemoryError")
+    assert result.message == "more than 256 MiB"
+
+
+def test_addresses_are_left_out_of_messages(evaluator):
+    result = evaluator.evaluate({"behaviour": "names_an_address"})
+    assert result.message == "no use for <object object at 0x...>, 0xff"
+
+
+def test_a_worker_that_the_kernel_kills_for_lack_of_memory_is_no_failure_of_the_configuration(
+    evaluator, good, monkeypatch
+):
+    kills = itertools.count()
+    monkeypatch.setattr(evaluator_module, "oom_kills", lambda: next(kills))
+    with pytest.raises(EvaluatorError, match="too little memory"):
+        evaluator.evaluate({"behaviour": "kills_itself"})
+    check_next(evaluator, good)
 
 
 @pytest.mark.parametrize(
@@ -319,6 +357,19 @@ def test_waiting_for_a_processor_is_not_waiting(inputs, monkeypatch):
             other.stdout.close()
     assert result.status == "ok", result.message
     assert result.fit_seconds > 2 * SECONDS
+
+
+def test_a_suspension_is_no_waiting(inputs, monkeypatch):
+    """As of a whole job by SLURM: search and worker stop, and go on."""
+    monkeypatch.setattr(evaluator_module, "GRACE_SECONDS", 0)
+    with LiveEvaluator(SPACE, inputs, 1.0, MEMORY, 1) as evaluator:
+        evaluator.evaluate(GOOD)
+        both = f"{os.getpid()} {worker_pid(evaluator)}"
+        script = f"sleep 0.3; kill -STOP {both}; sleep 3; kill -CONT {both}"
+        with subprocess.Popen(["sh", "-c", script]):
+            result = evaluator.evaluate({"behaviour": "sleeps_in_bits", "seconds": 1.0})
+    assert result.status == "ok", result.message
+    assert result.fit_seconds > 3
 
 
 def test_cpu_time_counts_for_each_thread(inputs):

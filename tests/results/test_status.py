@@ -107,9 +107,9 @@ def test_queued_running_and_failed_on_a_cluster(tmp_path, loaded):
 def test_jobs_in_the_queue_are_those_of_the_folder(tmp_path, monkeypatch):
     """Of a stand-in for squeue; tests/workflow/test_slurm.py asks the real one."""
     lines = [
-        f"7|PENDING|rule_search_wildcards_s_wine_random_0|{tmp_path}",
-        "8|RUNNING|rule_search_wildcards_s_wine_random_0|/elsewhere",
-        f"9|RUNNING|(null)|{tmp_path}",
+        f"7|PENDING|ReqNodeNotAvail, a|rule_search_wildcards_s_wine_random_0|{tmp_path}",
+        "8|RUNNING|None|rule_search_wildcards_s_wine_random_0|/elsewhere",
+        f"9|RUNNING|None|(null)|{tmp_path}",
     ]
     command = tmp_path / "squeue"
     command.write_text("#!/bin/sh\ncat <<E\n" + "\n".join(lines) + "\nE\n")
@@ -121,6 +121,9 @@ def test_jobs_in_the_queue_are_those_of_the_folder(tmp_path, monkeypatch):
         ("7", "PENDING", True),
         ("9", "RUNNING", False),
     ]
+    assert status.waiting(jobs) == ["Waiting in SLURM's queue: 1, because of ReqNodeNotAvail, a"]
+    usual = [slurm.Job("7", "PENDING", reason, "") for reason in ("Priority", "Resources", "None")]
+    assert status.waiting(usual) == []
     command.write_text("#!/bin/sh\nexit 1\n")
     assert slurm.queue(tmp_path) is None
     monkeypatch.setenv("PATH", "")
@@ -173,6 +176,11 @@ def test_who_holds_a_lock_is_found_without_taking_it(tmp_path):
     path = tmp_path / "lock"
     with lock(path, "it"):
         assert states._held(path, 0)
+        mine = path.read_text()
+    path.write_text(mine[:-2] + "x\n")
+    assert not states._held(path, 0), "a later process with the same number"
+    path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")  # its start unknown
+    assert states._held(path, 0)
     started = psutil.Process().create_time()
     os.utime(path, (started - 100, started - 100))
     assert not states._held(path, 0), "a later process with the same number"
@@ -379,7 +387,7 @@ def test_a_replay_that_failed_starts_over(replayed):
 
 def test_replays_are_found_in_the_queue(replayed, monkeypatch):
     comments = [("replay", "wine", "random"), ("replayed_ensemble", "wine", "random", "best")]
-    queue = [slurm.Job("7", "PENDING", slurm.comment(*comment)) for comment in comments]
+    queue = [slurm.Job("7", "PENDING", "Priority", slurm.comment(*comment)) for comment in comments]
     monkeypatch.setattr(slurm, "queue", lambda: queue)
     lines, _ = status.report(replayed)
     assert "2 searches: 2 queued; 20/40 evaluations" in lines[4]

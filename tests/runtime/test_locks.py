@@ -6,12 +6,14 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
+from dataclasses import replace
 
 import pytest
 
 from ensemble_search.runtime import locks
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.locks import Holder, holder, lock, reaches_all_hosts
+from ensemble_search.runtime.locks import Holder, holder, lock, reaches_all_hosts, runs
 
 HERE = socket.gethostname()
 HOLD = """
@@ -201,3 +203,13 @@ def test_a_journal_moved_to_another_folder_goes_on(tmp_path, monkeypatch):
         assert all(equal(r, record(i)) for i, r in enumerate(journal.records))
         assert len(journal.records) == 3
         journal.append(record(3))
+
+
+def test_a_process_is_known_by_its_start_though_the_clock_was_set(tmp_path):
+    with lock(tmp_path / "a", "it"):
+        held = holder(tmp_path / "a")
+        assert held.start
+        assert runs(held, time.time() - 1e8)
+        assert not runs(replace(held, start=f"{held.start}0"), time.time())
+    assert not runs(replace(held, start="", process=2**22 + 1), time.time())
+    assert not runs(replace(held, start=""), time.time() - 1e8), "where the start is unknown"

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import time
+from datetime import UTC, datetime
 
 from ensemble_search.runtime import provenance
 
@@ -33,3 +35,16 @@ def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, 
     git("add", ".", cwd=tmp_path)
     git("commit", "-qm", "two", cwd=tmp_path)
     assert provenance.commit() == nothing
+
+
+def test_moments_of_the_past(monkeypatch):
+    now, clock = time.monotonic(), datetime.now(UTC)
+    for seconds in (0, 1000):
+        written = datetime.fromisoformat(provenance.past(now - seconds))
+        assert abs((clock - written).total_seconds() - seconds) <= 1
+
+
+def test_a_process_is_not_older_for_a_clock_that_was_set(monkeypatch):
+    before, clock = provenance.process_started(), time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + 1e8)
+    assert abs(provenance.process_started() - before) < 0.1

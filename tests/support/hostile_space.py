@@ -169,6 +169,11 @@ def sleep(values, X, y):
     time.sleep(values.get("seconds", 1e6))
 
 
+def sleeps_in_bits(values, X, y):
+    for _ in range(100):  # the kernel does not let a long sleep go on after a suspension
+        time.sleep(values["seconds"] / 100)
+
+
 def work(values, X, y):
     end = time.process_time() + values["seconds"]
     while time.process_time() < end:
@@ -189,18 +194,18 @@ def allocate(values, X, y):
 
 
 def child_grows(values, X, y):
-    """Shared memory, which RLIMIT_DATA does not count, 2 MiB at a time."""
     if os.fork() == 0:
-        while True:
-            KEPT.append(mmap.mmap(-1, 2 * MIB))
-            KEPT[-1].write(bytes(2 * MIB))
-            time.sleep(0.002)
+        grow({"shared": True}, X, y)
     os.wait()
 
 
 def grow(values, X, y):
     while True:  # 2 MiB at a time, never all at once
-        KEPT.append(np.ones(2 * MIB, dtype=np.uint8))
+        if values.get("shared"):  # which RLIMIT_DATA does not count
+            KEPT.append(mmap.mmap(-1, 2 * MIB))
+            KEPT[-1].write(bytes(2 * MIB))
+        else:
+            KEPT.append(np.ones(2 * MIB, dtype=np.uint8))
         time.sleep(0.002)
 
 
@@ -258,6 +263,10 @@ def bad_alloc_caught(values, X, y):
     raise RuntimeError("std::bad_alloc")
 
 
+def no_new_thread(values, X, y):
+    raise RuntimeError("can't start new thread")
+
+
 # Ends of the process
 
 
@@ -304,6 +313,10 @@ def keyboard_interrupt(values, X, y):
 
 def raises(values, X, y):
     raise ValueError("first\n\n   second\tline" + "\nmore" * 1_000_000)
+
+
+def names_an_address(values, X, y):
+    raise ValueError(f"no use for {object()}, 0xff")
 
 
 def raises_oddly(values, X, y):

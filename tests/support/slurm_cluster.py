@@ -16,9 +16,10 @@ import psutil
 from ensemble_search.runtime import slurm
 from support.checkout import ROOT, STUDY, Checkout
 
-#: Brings up munge, slurmdbd, slurmctld and slurmd (SLURM of the system's packages).
-START = ROOT.parent / "shared/slurm/start-slurm.sh"
-STOP = START.with_name("stop-slurm.sh")
+#: `start.sh` and `stop.sh` start and stop a cluster in a folder.
+SCRIPTS = ROOT / "tests/cluster"
+#: Where SLURM's commands look for their cluster.
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
 WAIT_SECONDS = 600
 
 
@@ -55,25 +56,17 @@ class Cluster:
         self.nodes = nodes
 
     def __enter__(self) -> "Cluster":
-        if not START.is_file():
-            raise NoClusterError(f"no {START.relative_to(ROOT.parent)} beside the repository")
         if os.geteuid() != 0:
             raise NoClusterError("only root can start the daemons of SLURM")
-        if (
-            shutil.which("scontrol")
-            and not subprocess.run(
-                ["scontrol", "ping"], capture_output=True, timeout=60, check=False
-            ).returncode
-        ):
-            raise NoClusterError("a SLURM cluster runs on this machine already")
-        # Not the folder of the test: it is closed to the users that the daemons run as.
-        self.lab = Path(tempfile.mkdtemp(prefix="slurm-"))
-        self.environment = {**os.environ, "LAB": str(self.lab), "NODES": str(self.nodes)}
-        self.environment |= {"CPUS": "1", "MEM": "12000"}
+        if not (shutil.which("slurmctld") or shutil.which("apt-get")):
+            raise NoClusterError("SLURM is not installed, nor is there apt-get to install it")
+        if CONFIGURATION.exists():
+            raise NoClusterError(f"{CONFIGURATION}: this machine belongs to a cluster already")
+        self.folder = Path(tempfile.mkdtemp(prefix="slurm-"))
         # Stops the cluster as soon as this process closes the pipe, or ends, however that may be.
+        stop = 'cat; sh "$0" "$1"; rm -r "$1"'
         self.stopper = subprocess.Popen(
-            ["bash", "-c", f"cat; exec bash '{STOP}' --purge"],
-            env=self.environment,
+            ["sh", "-c", stop, SCRIPTS / "stop.sh", self.folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -88,28 +81,31 @@ class Cluster:
 
     def start(self) -> None:
         """Start the daemons that are not running."""
+        log = self.folder / "start.log"
         run = subprocess.run(
-            ["bash", START],
-            env=self.environment,
-            text=True,
+            ["sh", SCRIPTS / "start.sh", self.folder, str(self.nodes)],
             # A file: the daemons keep what they are given.
-            stdout=(self.lab / "start.log").open("a"),
+            stdout=log.open("a"),
             stderr=subprocess.STDOUT,
             timeout=WAIT_SECONDS,
             check=False,
         )
-        said = (self.lab / "start.log").read_text()
+        said = log.read_text(encoding="utf-8").strip()
         if run.returncode and not (shutil.which("slurmctld") and shutil.which("mariadbd")):
-            raise NoClusterError(f"SLURM cannot be installed: {said.strip()[-300:]}")
+            raise NoClusterError(f"SLURM cannot be installed: {said[-300:]}")
         assert run.returncode == 0, said
 
     def __exit__(self, *_) -> None:
         self.stopper.stdin.close()
         self.stopper.wait(WAIT_SECONDS)
 
+    def kill_controller(self) -> None:
+        """Kill slurmctld; :meth:`start` starts it again."""
+        os.kill(int((self.folder / "slurmctld.pid").read_text()), signal.SIGKILL)
+
     def crash(self, node: str, job: str, processes_too: bool = True) -> None:
         """Kill SLURM's processes of a node, and those of the job it runs unless they live on."""
-        daemon = int((self.lab / f"run/slurmd.{node}.pid").read_text())
+        daemon = int((self.folder / f"slurmd.{node}.pid").read_text())
         of_job = [p for p in psutil.process_iter() if _of_job(p, job)]
         steps = [p for p in of_job if p.name() == "slurmstepd" or "slurmstepd" in _command(p)]
         for process in [psutil.Process(daemon), *(of_job if processes_too else steps)]:

@@ -30,10 +30,15 @@ def test_a_study_on_a_cluster_gives_what_it_gives_here(cluster, tmp_path):
     (tmp_path / "there").mkdir()
     there = OnCluster(tmp_path / "there", SMALL)
     tell("scontrol", "update", "nodename=n[1-2]", "state=drain", "reason=later")
+    tell("scontrol", "update", "partitionname=main", "state=drain")
     head = there.head()
+    log = tmp_path / "there/head.log"
+    until(lambda: "'main' (drain) is up" in log.read_text() or head.poll() is not None, "a note")
+    tell("scontrol", "update", "partitionname=main", "state=up")
     until(lambda: len(there.queued("PENDING")) == 2 or head.poll() is not None, "two jobs queued")
     shown = there.script("status", "--study", "study.yaml").stdout
     assert "2 searches: 2 queued; 0/12 evaluations" in shown
+    assert "Waiting in SLURM's queue: 2, because of " in shown
     os.killpg(head.pid, signal.SIGKILL)
     head.wait()
     old = {job.number for job in there.queued("PENDING")}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.evaluation.base import Evaluation, EvaluatorError
-from ensemble_search.evaluation.process import WorkerProcess
+from ensemble_search.evaluation.process import WorkerProcess, oom_kills
 from ensemble_search.evaluation.worker import MIB, is_out_of_memory
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -25,8 +25,14 @@ SPARE_MB = 1000
 NEARLY_FULL = 0.75
 
 
+LACKING = (
+    "the system has too little memory, so the kernel ended the worker; "
+    "give the job more memory, or run fewer jobs at a time"
+)
+
+
 class _LimitError(Exception):
-    """An evaluation exceeded a limit; the arguments are status, error type and message."""
+    """An evaluation exceeded a limit; the argument is the status."""
 
 
 class LiveEvaluator:
@@ -45,8 +51,9 @@ class LiveEvaluator:
         ``inputs.npz`` of a split.
     seconds
         CPU seconds per thread that the worker's process tree may take for an evaluation. Code that
-        waits or hangs is stopped after 2 * seconds + 5 of wall time. On Linux, time in which the
-        tree waits for a processor does not count: a busy machine causes no time-outs.
+        waits or hangs is stopped after 2 * seconds + 5 of wall time. Time in which this process is
+        suspended, as by SLURM or with a laptop, does not count, nor on Linux time in which the
+        tree waits for a processor: a busy machine causes no time-outs.
     memory_mb
         Resident memory of the worker's process tree in MiB, interpreter and data included.
         Allocations of the worker beyond that fail with MemoryError (RLIMIT_DATA, on Linux); its
@@ -119,8 +126,8 @@ class LiveEvaluator:
         UserError
             If the memory limit is too low for the worker itself.
         EvaluatorError
-            If no worker starts or survives, or after :meth:`cancel`. Whatever a configuration does
-            is a result instead.
+            If no worker starts or survives, if the system has too little memory for a worker within
+            its limit, or after :meth:`cancel`. Whatever a configuration does is a result instead.
         """
         self._id += 1
         request = json.dumps(
@@ -178,13 +185,14 @@ class LiveEvaluator:
 
     def _attempt(self, worker: WorkerProcess, request: bytes, last: bool) -> Evaluation | None:
         """Evaluate; None if the worker died through no fault of the configuration."""
-        start = time.monotonic()
+        start, kills = time.monotonic(), oom_kills()
         worker.begin()
 
-        def failure(status: str, error_type: str, message: str) -> Evaluation:
+        def failure(status: str, error_type: str = "", message: str = "") -> Evaluation:
             seconds = time.monotonic() - start
             self._replace()
             resident = self._memory if status == "memory" else worker.resident
+            error_type, message = self._words(status, error_type, message)
             return Evaluation(
                 status,
                 validation=None,
@@ -201,13 +209,11 @@ class LiveEvaluator:
             self._check_cancelled()
             memory = worker.watch()
             self._check_cpu(worker.cpu)
-            if time.monotonic() - start - worker.queued > (
-                most := 2 * self._seconds + GRACE_SECONDS
-            ):
-                raise _LimitError("timeout", "TimeoutError", f"more than {most:g} s by the clock")
-            if memory > self._memory and (memory := worker.proportional_memory()) > self._memory:
-                text = f"{memory // MIB} MiB resident, {self._memory // MIB} allowed"
-                raise _LimitError("memory", "MemoryError", text)
+            waited = time.monotonic() - start - worker.queued - worker.late
+            if waited > 2 * self._seconds + GRACE_SECONDS:
+                raise _LimitError("timeout")
+            if memory > self._memory and worker.proportional_memory() > self._memory:
+                raise _LimitError("memory")
 
         try:
             worker.send(request)
@@ -221,8 +227,11 @@ class LiveEvaluator:
             return failure(*limit.args)
         except EOFError:
             error_type, message = worker.cause_of_death()
-            if error_type == "SIGKILL" and not last:
-                return None
+            if error_type == "SIGKILL":
+                if oom_kills() > kills:
+                    raise EvaluatorError(LACKING) from None
+                if not last:
+                    return None
             # Much C code does not check whether an allocation succeeded.
             full = worker.private > NEARLY_FULL * self._private_limit
             lacking = error_type != "SIGKILL" and (full or is_out_of_memory(worker.stderr))
@@ -231,27 +240,44 @@ class LiveEvaluator:
             return failure("crash", "ProtocolError", "the learner wrote to the worker's own pipe")
         if header["replace"]:
             self._replace()
+        status = header["status"]
+        error_type, message = self._words(status, header["error_type"], header["message"])
         validation = test = None
-        if header["status"] == "ok":
+        if status == "ok":
             flat, (first, second) = np.frombuffer(body, dtype=np.float32), self._shapes
             cut = first[0] * first[1]
             validation, test = flat[:cut].reshape(first), flat[cut:].reshape(second)
         return Evaluation(
-            header["status"],
+            status,
             validation,
             test,
             fit_seconds=header["fit_seconds"],
             cpu_seconds=cpu,
             predict_seconds=header["predict_seconds"],
             memory_mb=max(header["peak_bytes"], worker.resident) / MIB,
-            error_type=header["error_type"],
-            message=header["message"],
+            error_type=error_type,
+            message=message,
         )
 
     def _check_cpu(self, cpu: float) -> None:
         if cpu > self._seconds * self._threads:
-            text = f"more than {self._seconds:g} s of CPU time a thread"
-            raise _LimitError("timeout", "TimeoutError", text)
+            raise _LimitError("timeout")
+
+    def _words(self, status: str, error_type: str, message: str) -> tuple[str, str]:
+        """Return error type and message: of a limit the same, whichever check notices it first.
+
+        The worker's allocation fails, its learner crashes for it, or it is measured from outside:
+        which comes first is chance.
+        """
+        if status == "memory":
+            return "MemoryError", f"more than {self._memory // MIB} MiB"
+        if status == "timeout":
+            clock = 2 * self._seconds + GRACE_SECONDS
+            text = (
+                f"more than {self._seconds:g} s of CPU time a thread, or {clock:g} s by the clock"
+            )
+            return "TimeoutError", text
+        return error_type, message
 
 
 def make(space: str, inputs: Path, limits: Mapping[str, float], threads: int) -> LiveEvaluator:

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from ensemble_search.evaluation.worker import LENGTHS, one_line
+from ensemble_search.evaluation.worker import LENGTHS, PIPE_LOST, one_line
 
 ROOT = Path(__file__).parents[2]
 THREADS = (
@@ -25,10 +25,12 @@ THREADS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-#: Seconds between samples of the worker, growing from the first to the second.
+#: Seconds between samples of the worker, growing from the first to the second unless its memory
+#: grows.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
 _STDERR_BYTES = 8192
 _HEADER_BYTES = 65536
+_VMSTAT = Path("/proc/vmstat")
 _HAS_CHILDREN_FILE = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
@@ -44,6 +46,8 @@ class WorkerProcess:
     ----------
     cpu, queued
         Seconds since :meth:`begin` in which the tree ran, and in which it waited for a processor.
+    late
+        Seconds since then that samples came too late, as when the whole job is suspended.
     private
         Largest private memory of the worker since then, in bytes.
     resident
@@ -86,7 +90,7 @@ class WorkerProcess:
         self._tree = psutil.Process(self._process.pid)
         self._descendants: set[psutil.Process] = set()
         self._said = b""
-        self._start_cpu = self._start_queued = self.cpu = self.queued = 0.0
+        self._start_cpu = self._start_queued = self.cpu = self.queued = self.late = 0.0
         self.private = self.resident = 0
 
     @property
@@ -126,9 +130,12 @@ class WorkerProcess:
             read = self._read(0 if dead else max(0.0, due - time.monotonic()), received)
             if dead and not read:
                 raise EOFError
-            if time.monotonic() >= due:
+            if (late := time.monotonic() - due) >= 0:
+                self.late += late
+                before = self.private
                 check()
-                step = min(1.2 * step, LAST_STEP)
+                # What grows may be at its limit soon.
+                step = FIRST_STEP if self.private > before else min(1.2 * step, LAST_STEP)
                 due = time.monotonic() + step
 
     def _read(self, seconds: float, received: bytearray) -> bool:
@@ -153,7 +160,7 @@ class WorkerProcess:
             while self._read(0, bytearray()):
                 pass
         code = self._process.returncode
-        if code is None:
+        if code in (None, PIPE_LOST):
             return "ProtocolError", "the learner closed the worker's own pipe"
         name = signal.Signals(-code).name if code < 0 else "exit"
         text = f"the worker was ended by {name}" if code < 0 else f"exit with status {code}"
@@ -166,7 +173,7 @@ class WorkerProcess:
         with contextlib.suppress(EOFError):
             while self._read(0, bytearray()):
                 pass
-        self._said, self.private = b"", 0
+        self._said, self.private, self.late = b"", 0, 0.0
         with contextlib.suppress(psutil.NoSuchProcess):
             self._start_cpu, self.cpu = sum(self._tree.cpu_times()[:4]), 0.0
             self.resident = self._tree.memory_info().rss
@@ -275,6 +282,14 @@ def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
                     text = (task / "schedstat").read_text(encoding="ascii")
                     nanoseconds += int(text.split()[1])
     return nanoseconds / 1e9
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed for lack of memory; 0 where unknown."""
+    with contextlib.suppress(OSError):
+        found = re.search(r"^oom_kill (\d+)$", _VMSTAT.read_text(encoding="ascii"), re.MULTILINE)
+        return int(found[1]) if found else 0
+    return 0
 
 
 def _session(pid: int) -> list[psutil.Process]:

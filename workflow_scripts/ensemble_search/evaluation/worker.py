@@ -35,6 +35,8 @@ from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 LENGTHS = struct.Struct("<QQ")
 MIB = 2**20
 MESSAGE_LENGTH = 300
+#: Exit status of a worker whose learner closed its pipe.
+PIPE_LOST = 90
 #: Share of the memory free at the start that an evaluation may leave allocated.
 LEFTOVER_SHARE = 0.25
 #: Imported at the start, so that no evaluation pays for it, unless the space has ``modules``.
@@ -62,13 +64,17 @@ MODULES = (
     "sklearn.tree",
 )
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-_OUT_OF_MEMORY = ("bad_alloc", "bad allocation", "out of memory", "cannot allocate memory")
+_OUT_OF_MEMORY = (
+    *("bad_alloc", "bad allocation", "out of memory", "cannot allocate memory"),
+    *("unable to allocate", "can't start new thread"),
+)
 
 
 def one_line(text: str) -> str:
-    """Fold white space and cut to :data:`MESSAGE_LENGTH` characters."""
+    """Fold white space, leave out addresses, and cut to :data:`MESSAGE_LENGTH` characters."""
     # Cut first: a message may be megabytes long. It need not be valid text.
     text = text[: 10 * MESSAGE_LENGTH].encode("utf-8", "replace").decode()
+    text = re.sub(r"\b0x[0-9a-fA-F]{6,}", "0x...", text)  # other ones the next time
     return " ".join(text.split())[:MESSAGE_LENGTH]
 
 
@@ -335,7 +341,10 @@ def main() -> None:
             )
             if os.getpid() != pid:  # a child forked by a learner
                 os._exit(0)
-            write_message(replies, {**reply, "id": request["id"]}, *predictions)
+            try:
+                write_message(replies, {**reply, "id": request["id"]}, *predictions)
+            except OSError:
+                os._exit(PIPE_LOST)
     except EOFError:  # the parent is done with this worker
         pass
     os._exit(0)  # even if a learner left threads

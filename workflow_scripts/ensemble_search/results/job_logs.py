@@ -79,10 +79,14 @@ def _full(log: Path) -> bool:
         return False
 
 
+def text(log: Path) -> str:
+    """Text of a log; empty if it cannot be read."""
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 def _lines(log: Path) -> list[str]:
     """Non-empty lines of a log, made printable; none if it cannot be read."""
-    try:
-        text = log.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return [one_line(line) for line in text.splitlines() if line.strip()]
+    return [one_line(line) for line in text(log).splitlines() if line.strip()]

@@ -1,5 +1,6 @@
 """The table of `make status`: one row a search, and the other jobs in a few lines."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ensemble_search.results import job_logs, states
 from ensemble_search.runtime import plugins, slurm
+from ensemble_search.runtime.errors import one_line
 from ensemble_search.search.progress import amount, duration
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Failed jobs whose errors are printed.
 ERRORS = 10
+#: Why jobs wait in SLURM's queue, unless something is wrong.
+USUAL = ("None", "Priority", "Resources")
 
 
 def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
@@ -28,7 +32,8 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
         Files that are damaged, one line each with the remedy.
     """
     study = jobs.study
-    queue = {job.comment: job.state for job in slurm.queue() or ()}
+    found = slurm.queue() or ()
+    queue = {job.comment: job.state for job in found}
 
     def comment(home: str, name: tuple[str, str, int]) -> str:
         replayed = slurm.comment("replay", *name[:2])  # all repeats are one job
@@ -47,6 +52,7 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     lines = [*table(searches, loss), "", total(searches)]
     for kind in dict.fromkeys(job.kind for job, _ in others):
         lines.append(summary(kind, [state for job, state in others if job.kind == kind]))
+    lines += waiting(found)
     failures = list(_failures(searches, others))
     lines += failures[:ERRORS]
     if len(failures) > ERRORS:
@@ -128,6 +134,16 @@ def summary(kind: str, found: Sequence[str]) -> str:
     """Count the states of the jobs of a kind, such as ``12 ensembles: 11 done, 1 running``."""
     counts = ((found.count(name), name) for name in states.STATES)
     return f"{len(found)} {kind}: " + ", ".join(f"{n} {name}" for n, name in counts if n)
+
+
+def waiting(queue: Sequence[slurm.Job]) -> list[str]:
+    """Say why jobs wait in SLURM's queue, where it is not that others come first."""
+    reasons = Counter(job.reason for job in queue if job.state == "PENDING")
+    return [
+        f"Waiting in SLURM's queue: {count}, because of {one_line(reason)}"
+        for reason, count in sorted(reasons.items())
+        if reason not in USUAL
+    ]
 
 
 def _failures(

@@ -24,7 +24,7 @@ from ensemble_search.runtime.errors import UserError
 #: Set for cluster jobs: if one outlives its workflow, the next job for the same work waits for it.
 WAIT = "ENSEMBLE_SEARCH_WAIT"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
-_HOLDER = re.compile(r"process (\d+) on (\S+)(?: since (\S+))?\s*")
+_HOLDER = re.compile(r"process (\d+) on (\S+)(?: since (\S+))?(?: start (\S+))?\s*")
 #: Network file systems, and the mount option with which locks hold across hosts (None: not
 #: guaranteed). Any other file system belongs to one host.
 NETWORK = {
@@ -47,11 +47,15 @@ class Holder:
         Its number, and the host it runs on.
     since
         When it took the lock, ISO 8601; empty if unknown.
+    start
+        Boot of the host, and ticks from there to the start of the process: other than times, they
+        do not change when the clock is set. Empty if unknown.
     """
 
     process: int
     host: str
     since: str = ""
+    start: str = ""
 
     def __str__(self) -> str:
         since = f" since {self.since}" if self.since else ""
@@ -111,7 +115,8 @@ def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
             _refuse_unless_dead(found, path, what)
         os.ftruncate(file, 0)
         me = Holder(os.getpid(), socket.gethostname(), provenance.now())
-        os.pwrite(file, f"{me}\n".encode(), 0)
+        start = _start(os.getpid())
+        os.pwrite(file, f"{me}{start and f' start {start}'}\n".encode(), 0)
     except BaseException:
         os.close(file)
         raise
@@ -161,17 +166,32 @@ def holder(path: Path) -> Holder | None:
         found = _HOLDER.fullmatch(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
-    return found and Holder(int(found[1]), found[2], found[3] or "")
+    return found and Holder(int(found[1]), found[2], found[3] or "", found[4] or "")
 
 
 def runs(held: Holder, written: float) -> bool:
-    """Whether a holder on this host still runs; a process begun after ``written`` is another."""
+    """Whether a holder on this host still runs; another process may have its number by now.
+
+    Where its start is unknown, a process begun after ``written``, as of ``time.time``, is another.
+    """
+    if held.start:
+        return _start(held.process) == held.start
     import psutil
 
     try:
         return psutil.Process(held.process).create_time() <= written + 1
     except psutil.Error:
         return False
+
+
+def _start(process: int) -> str:
+    """See ``Holder.start``; empty outside Linux, or if there is no such process."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return f"{boot}:{stat.rpartition(')')[2].split()[19]}"
 
 
 def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:

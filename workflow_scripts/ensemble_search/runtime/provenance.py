@@ -59,22 +59,27 @@ def commit() -> dict[str, str | bool | None]:
 
 def now() -> str:
     """The time in UTC, to the second, as ISO 8601."""
-    return moment(time.time())
+    return past(time.monotonic())
 
 
-def moment(seconds: float) -> str:
-    """Write a time, seconds since the epoch as of ``time.time``, as :func:`now` does."""
+def past(moment: float) -> str:
+    """Write a past time, as of ``time.monotonic``, as :func:`now` does, by the clock of today.
+
+    Durations are differences of ``time.monotonic``: the clock may be set meanwhile.
+    """
+    seconds = time.time() - (time.monotonic() - moment)
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def process_started() -> float:
-    """When this process started, as ``time.time``; its imports may have taken seconds since."""
-    process = psutil.Process()
-    if not hasattr(time, "CLOCK_BOOTTIME"):
-        return process.create_time()
-    # Linux gives the boot time to the second only, but the time since then precisely.
-    after_boot = process.create_time() - psutil.boot_time()
-    return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - after_boot)
+    """When this process started, as ``time.monotonic``; its imports may have taken seconds."""
+    try:
+        fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        after_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - after_boot
+    except OSError:  # not Linux
+        age = max(0.0, time.time() - psutil.Process().create_time())
+    return time.monotonic() - age
 
 
 def _git(*arguments: str) -> str:

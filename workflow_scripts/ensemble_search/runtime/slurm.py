@@ -1,11 +1,14 @@
-"""SLURM jobs of the searches in a folder, from `squeue`.
+"""SLURM jobs of the searches in a folder, why they end, and when no more can be submitted.
 
 Jobs are identified by their working directory and by the comment that Snakemake's SLURM plugin
 sets: the rule and its wildcards. Without SLURM nothing here is used.
 """
 
 import os
+import re
 import subprocess
+import sys
+import threading
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -15,7 +18,12 @@ from pathlib import Path
 ANSWER_SECONDS = 60
 #: Seconds that cancelled jobs may take to end; clusters kill them half a minute after SIGTERM.
 END_SECONDS = 120
-_FORMAT = "%i|%T|%k|%Z"
+#: Seconds between two looks at a closed partition.
+LOOK_SECONDS = 10
+_FORMAT = "%i|%T|%r|%k|%Z"
+#: What is said where memory is limited by cgroups, and where SLURM measures it.
+_OUT_OF_MEMORY = re.compile(r"oom.kill|out.of.memory|exceeded (job )?memory limit", re.IGNORECASE)
+_ERROR = re.compile(r"(?:srun|sbatch|slurm\w+)[\w.-]*: (?:error|fatal): (.+)")
 
 
 @dataclass(frozen=True)
@@ -28,12 +36,15 @@ class Job:
         SLURM's job id.
     state
         ``PENDING``, ``RUNNING``, ``COMPLETING``, ...
+    reason
+        Why it waits: ``Priority``, ``PartitionDown``, ...; ``None`` if it does not.
     comment
         What the job does; see :func:`comment`.
     """
 
     number: str
     state: str
+    reason: str
     comment: str
 
 
@@ -52,18 +63,15 @@ def queue(folder: Path | str = ".") -> list[Job] | None:
 
     None if there is no SLURM, or it does not respond.
     """
-    command = ["squeue", "--noheader", f"--user={os.geteuid()}", f"--format={_FORMAT}"]
     try:
-        run = subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=ANSWER_SECONDS
-        )
+        run = _ask("squeue", f"--user={os.geteuid()}", f"--format={_FORMAT}")
     except (OSError, subprocess.SubprocessError):
         return None
-    rows = [line.split("|", 3) for line in run.stdout.splitlines() if line.count("|") >= 3]
+    rows = [line.split("|", 4) for line in run.stdout.splitlines() if line.count("|") >= 4]
     here = os.path.realpath(folder)
     return [
-        Job(number, state, comment)
-        for number, state, comment, place in rows
+        Job(number, state, reason, comment)
+        for number, state, reason, comment, place in rows
         if os.path.realpath(place) == here
     ]
 
@@ -90,3 +98,102 @@ def cancel(comments: Collection[str], folder: Path | str = ".") -> int:
 
 def _numbers(comments: Collection[str], folder: Path | str) -> list[str]:
     return [job.number for job in queue(folder) or () if job.comment in comments]
+
+
+def why_ended(message: str, log: str, memory_mb: int, minutes: int, rule: str) -> str:
+    """Explain in a line why SLURM ended or rejected a job; empty if ``message`` is not SLURM's.
+
+    Parameters
+    ----------
+    message
+        What the plugin says.
+    log
+        Text of the job's log of SLURM.
+    memory_mb, minutes
+        What the job asked for.
+    rule
+        Its rule.
+    """
+    if found := re.search(r"sbatch failed.*? error message was '(.*?)'\.\n", message, re.DOTALL):
+        lines = found[1].strip().splitlines() or ["no reason given"]
+        return "SLURM rejected the job: " + lines[-1].removeprefix("sbatch: error: ")
+    if not (found := re.search(r"SLURM status is: '(\w+)", message)):
+        return ""
+    state, more = found[1], f"give it more, such as --set-resources {rule}:"
+    if state == "OUT_OF_MEMORY" or _OUT_OF_MEMORY.search(log):
+        return f"the job took more than its {memory_mb} MB of memory; {more}mem_mb={2 * memory_mb}"
+    if state in ("TIMEOUT", "DEADLINE"):
+        return f"the job took longer than its {minutes} minutes; {more}runtime={2 * minutes}"
+    if state in ("NODE_FAIL", "BOOT_FAIL"):
+        return f"the node of the job failed ({state})"
+    if state == "CANCELLED":
+        return "the job was cancelled, by scancel or by an administrator"
+    errors = _ERROR.findall(log)
+    return f"the job ended as {state}" + (f": {errors[-1]}" if errors else "")
+
+
+class Gate:
+    """Holds submissions back while SLURM accepts none, or would start none: they would fail.
+
+    Safe for several threads. After :meth:`close`, nothing waits any more.
+    """
+
+    def __init__(self):
+        self._turn, self._closed, self._until = threading.Lock(), threading.Event(), {}
+
+    def close(self) -> None:
+        """Let nothing pass any more."""
+        self._closed.set()
+
+    def passes(self, partition: str | None) -> bool:
+        """Wait until a partition (None: the default one) is open; False after :meth:`close`.
+
+        Why it waits is said on stderr. That a partition is open is believed for some seconds.
+        """
+        said = ""
+        with self._turn:
+            while not self._closed.is_set() and time.monotonic() >= self._until.get(partition, 0):
+                if not (reason := closed(partition)):
+                    self._until[partition] = time.monotonic() + LOOK_SECONDS
+                elif reason != said:
+                    said = reason
+                    print(f"note: no job is submitted until {reason}", file=sys.stderr, flush=True)
+                if reason:
+                    self._closed.wait(LOOK_SECONDS)
+        return not self._closed.is_set()
+
+
+def closed(partition: str | None) -> str:
+    """Return what has to happen before a partition takes jobs; empty if it does, or is unknown."""
+    try:
+        run = _ask("sinfo", "--format=%P|%a", *([f"--partition={partition}"] if partition else []))
+    except OSError:
+        return ""
+    except subprocess.SubprocessError as error:
+        said = " ".join((error.stderr or "").split())
+        return f"SLURM responds (sinfo: {said or error})"
+    rows = [line.rpartition("|") for line in run.stdout.splitlines()]
+    found = {name.rstrip("*"): state for name, _, state in rows if partition or name.endswith("*")}
+    if not found or "up" in found.values():
+        return ""
+    names = " or ".join(f"'{name}' ({state})" for name, state in sorted(found.items()))
+    return f"SLURM's partition {names} is up"
+
+
+def nodes(partition: str | None) -> set[str]:
+    """List the nodes of a partition (None: of all); empty if SLURM does not respond."""
+    chosen = [f"--partition={partition}"] if partition else []
+    try:
+        return set(_ask("sinfo", "--Node", "--format=%N", *chosen).stdout.split())
+    except (OSError, subprocess.SubprocessError):
+        return set()
+
+
+def _ask(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*command, "--noheader"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=ANSWER_SECONDS,
+    )

@@ -68,7 +68,7 @@ def run(
     check
         Called before an evaluation is stored; an exception ends the search without storing it.
     since
-        When the job started, as ``time.time``; by default, now.
+        When the job started, as ``time.monotonic``; by default, now.
 
     Returns
     -------
@@ -132,16 +132,16 @@ def run(
             fidelity=first.suggestion.fidelity,
             planned_after=first.planned_after,
         )
-        ended = time.time()
+        ended = time.monotonic()
         rest = max(0.0, ended - begun - record.suggest_seconds - record.fit_seconds)
-        record = replace(record, rest_seconds=rest, began=provenance.moment(begun))
+        record = replace(record, rest_seconds=rest, began=provenance.past(begun))
         begun = ended
         check()
         journal.append(record)
         observations += (observed(record),)
         progress(journal.records)
 
-    begun = time.time() if since is None else since
+    begun = time.monotonic() if since is None else since
     labels = labels.copy()
     labels.flags.writeable = False
     observations: tuple[Observation, ...] = ()

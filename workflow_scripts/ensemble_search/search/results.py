@@ -70,14 +70,14 @@ def write_manifest(
     about
         What the search is, and ``resumed_after``.
     started
-        When the job started, as ``time.time``.
+        When the job started, as ``time.monotonic``.
     written
         Names of the other files.
     """
     wall = sum(map(seconds, records))
     rest = sum(r.rest_seconds for r in records)
     mine = records[about["resumed_after"] :]
-    rest += max(0.0, time.time() - started - sum(seconds(r) + r.rest_seconds for r in mine))
+    rest += max(0.0, time.monotonic() - started - sum(seconds(r) + r.rest_seconds for r in mine))
     manifest = {
         **about,
         "evaluations": len(records),

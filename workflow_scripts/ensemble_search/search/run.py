@@ -67,7 +67,7 @@ def run_job(
     tables
         Folder of tables of all data sets and splits, to look up in first; needs ``share``.
     started
-        When the job started, as ``time.time``; by default, when the process did.
+        When the job started, as ``time.monotonic``; by default, when the process did.
     make_evaluator
         Makes the evaluators; by default, of worker processes.
 
