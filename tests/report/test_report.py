@@ -199,6 +199,8 @@ def test_an_empty_study_says_what_to_run(tmp_path):
     text = squeezed(read(tmp_path / "report"))
     assert "There are no results to compare yet." in text
     assert "snakemake --cores all --configfile studies/made.yaml" in text
+    # Snakemake deletes a report of which a declared folder was not written.
+    assert all((tmp_path / "report" / name).is_dir() for name in ("pages", "tables", "figures"))
 
 
 def test_searches_without_ensembles_are_reported(tmp_path):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -137,15 +138,16 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
 
 
 def start(checkout) -> subprocess.Popen:
-    """Start the workflow in the background."""
-    return subprocess.Popen(
-        checkout.command(),
-        cwd=checkout.folder,
-        env=checkout.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    """Start the workflow in the background; what it prints goes to the file ``said``."""
+    with (checkout.folder / "said").open("w") as said:
+        return subprocess.Popen(
+            checkout.command(),
+            cwd=checkout.folder,
+            env=checkout.environment,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
 
 
 def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
@@ -175,7 +177,7 @@ def test_killed_workflow_continues_with_the_same_command(checkout, finished, kil
     assert checkout.results() == finished.results()
 
 
-def test_second_workflow_is_refused(checkout):
+def test_second_workflow_is_refused_and_ctrl_c_is_no_failure(checkout):
     process = start(checkout)
     try:
         lock = checkout.folder / "results/tiny/.lock"
@@ -185,9 +187,17 @@ def test_second_workflow_is_refused(checkout):
         text = checkout.snakemake(fails=True)
         assert f"is being written by process {process.pid} on " in text
         assert "Traceback" not in text
+        assert process.poll() is None, "it had ended before Ctrl-C"
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 1
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    said = (checkout.folder / "said").read_text(encoding="utf-8")
+    end = said[said.index("Terminating processes on user request") :]
+    assert "Stopped, or something failed; what is finished stays." in end
+    assert not re.search("Error|Exception|Failed:|non-zero", end), end
 
 
 UNSTEADY = """
@@ -229,8 +239,11 @@ def test_a_run_that_failed_ends_with_what_failed_and_why(checkout):
 def test_a_job_that_ends_well_without_its_files_is_among_the_failures(checkout):
     (checkout.folder / "workflow_scripts/fetch.py").write_text("", encoding="utf-8")
     said = checkout.snakemake("--quiet", "rules", "--latency-wait", "0", fails=True)
-    log = "results/data/sklearn-wine/fetch.log"
-    assert f"\nfetch  sklearn-wine  {log}  said no reason; its log is empty\n" in said
+    folder = "results/data/sklearn-wine"
+    assert (
+        f"\nfetch  sklearn-wine  {folder}/fetch.log  it ended without writing "
+        f"{folder}/dataset.parquet, {folder}/dataset.json\n"
+    ) in said
 
 
 def test_the_versions_of_snakemake_that_are_asked_for_agree(checkout):

@@ -71,7 +71,8 @@ def write(
         with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
-    (output / "pages").mkdir(parents=True, exist_ok=True)
+    for folder in ("pages", "tables", "figures"):  # also without anything to show
+        (output / folder).mkdir(parents=True, exist_ok=True)
     for page in pages:
         if page.linked:
             render("page.html", output / "pages" / f"{page.name}.html", page=page, root="../")
