@@ -25,6 +25,12 @@ CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.ge
 PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
+# Searches, the report and `make status` read and write whole folders of results: all are local.
+if workflow.storage_settings.default_storage_provider:
+    workflow.storage_settings.default_storage_provider = None
+    if workflow.is_main_process:
+        print("note: results stay local files: no storage provider is used", file=sys.stderr)
+
 
 def load_jobs():
     """The study of --configfile, or else of config.yaml, with --config on top of it."""

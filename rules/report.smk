@@ -25,12 +25,11 @@ rule report:
         f"{SCRIPTS}/ensemble_search/report/style.css",
         f"{SCRIPTS}/ensemble_search/report/papers/divbo/published.yaml",
     output:
-        page=report(RESULTS / "report/index.html", caption="captions/report.rst", category="Report"),
-        pages=report(
-            directory(RESULTS / "report/pages"),
-            patterns=["{page}.html"],
-            caption="captions/report.rst",
-            category="Report",
+        page=RESULTS / "report/index.html",
+        pages=directory(RESULTS / "report/pages"),
+        # The others are pages with links to files, which a report of Snakemake cannot follow.
+        whole=report(
+            RESULTS / "report/whole.html", caption="captions/report.rst", category="Report"
         ),
         figures=report(
             directory(RESULTS / "report/figures"),

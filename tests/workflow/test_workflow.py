@@ -78,6 +78,32 @@ def test_a_finished_study(finished):
     assert "<html" in (folder / "report/index.html").read_text(encoding="utf-8")
 
 
+#: A plugin of a storage that can do nothing.
+STORAGE = """
+from snakemake_interface_storage_plugins.storage_object import StorageObjectRead, StorageObjectWrite
+from snakemake_interface_storage_plugins.storage_provider import StorageProviderBase
+
+class StorageProvider(StorageProviderBase):
+    pass
+
+class StorageObject(StorageObjectRead, StorageObjectWrite):
+    pass
+
+StorageProvider.__abstractmethods__ = frozenset()
+"""
+
+
+def test_results_stay_local_with_a_default_storage_provider(finished, tmp_path):
+    plugin = tmp_path / "snakemake_storage_plugin_elsewhere/__init__.py"
+    make(plugin.parent)
+    plugin.write_text(STORAGE, encoding="utf-8")
+    cluster = object.__new__(Checkout)
+    cluster.folder = finished.folder
+    cluster.environment = {**finished.environment, "PYTHONPATH": str(tmp_path)}
+    options = ("--default-storage-provider", "elsewhere", "--default-storage-prefix", "/there")
+    assert cluster.planned(*options) == {}
+
+
 def test_both_searches_start_from_the_same_random_configurations(finished):
     folder = finished.folder / "results/tiny/searches/wine"
     frames = [
