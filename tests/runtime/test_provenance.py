@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from importlib.metadata import version
 
 from ensemble_search.runtime import provenance
 
@@ -33,3 +34,10 @@ def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, 
     git("add", ".", cwd=tmp_path)
     git("commit", "-qm", "two", cwd=tmp_path)
     assert provenance.commit() == nothing
+
+
+def test_versions_of_further_libraries():
+    """By import name, whatever the package is called; without those of every search."""
+    found = provenance.further(["numpy", "pydantic", "sklearn", "xgboost", "no_such_module"])
+    assert found == {"xgboost": version("xgboost-cpu"), "no_such_module": "no package"}
+    assert list(provenance.versions(["xgboost"]))[-1] == "xgboost"
