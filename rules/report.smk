@@ -57,9 +57,11 @@ rule report:
         runtime=30,
     params:
         study=lambda w: JOBS.report(),
+        results=subpath(output.page, ancestor=2),
         code=lambda w: JOBS.report_code(),
     shell:
-        "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
+        "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --study-file {JOBS.file:q}"
         # Snakemake deletes the outputs of a failed job: an incomplete report goes elsewhere.
-        " --output {RESULTS}/report --incomplete {RESULTS}/partial-report"
+        " --results {params.results} --output {params.results}/report"
+        " --incomplete {params.results}/partial-report"
         " --threads {threads} 2> {log}"

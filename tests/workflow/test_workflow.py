@@ -441,11 +441,45 @@ def test_a_data_file_may_have_any_name(checkout):
     )
 
 
-def test_results_that_is_a_file(checkout):
-    (checkout.folder / "results").write_text("")
+def test_results_that_is_a_file_or_a_link_to_nothing(checkout):
+    results = checkout.folder / "results"
+    results.write_text("")
     text = checkout.snakemake(fails=True)
     assert "error: 'results' is a file" in text
     assert "Traceback" not in text
+    results.unlink()
+    results.symlink_to("elsewhere")
+    text = checkout.snakemake(fails=True)
+    assert "error: 'results' is a link to 'elsewhere', and there is no such folder" in text
+
+
+def test_a_checkout_with_braces_in_its_path_is_refused(tmp_path):
+    text = Checkout(make(tmp_path / "a{b}")).snakemake("--dry-run", fails=True)
+    assert "a{b}' has braces in its path" in text
+    assert "Traceback" not in text
+
+
+def test_a_renamed_study_file_reruns_nothing(finished):
+    shutil.copy(finished.folder / "study.yaml", finished.folder / "renamed.yaml")
+    assert finished.planned("--configfile", "renamed.yaml") == {}
+
+
+#: What `snakemake --lint` may say here, with the reason.
+LINTS = {
+    # The Snakefile sets it.
+    r"Environment variable ENSEMBLE_SEARCH_OPENML used but not asserted .*",
+    # A function for the files of one rule stands above that rule.
+    r"Mixed rules and functions in same snakefile\.",
+    # Snakemake compares parameters between runs. These say how a job runs, and change no result.
+    r"Shell command directly uses variable (PYTHON|AUTOGLUON_PYTHON|SCRIPTS|SHARE|STUDY|JOBS) .*",
+}
+
+
+def test_lints(finished):
+    text = finished.snakemake("--lint", fails=True)
+    titles = set(re.findall(r"^    \* (.+?):?$", text, re.MULTILINE))
+    assert titles
+    assert [t for t in titles if not any(re.match(known, t) for known in LINTS)] == []
 
 
 @pytest.mark.slow
