@@ -25,6 +25,17 @@ CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.ge
 PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
+if set("{}") & set(str(workflow.basedir)):
+    sys.exit(
+        f"error: '{workflow.basedir}' has braces in its path, which Snakemake reads as wildcards; "
+        "rename the folder"
+    )
+# Searches, the report and `make status` read and write whole folders of results: all are local.
+if workflow.storage_settings.default_storage_provider:
+    workflow.storage_settings.default_storage_provider = None
+    if workflow.is_main_process:
+        print("note: results stay local files: no storage provider is used", file=sys.stderr)
+
 
 def load_jobs():
     """The study of --configfile, or else of config.yaml, with --config on top of it."""
@@ -55,6 +66,11 @@ RESULTS = Path("results") / STUDY.study
 for folder in (Path("results"), RESULTS):
     if folder.exists() and not folder.is_dir():
         sys.exit(f"error: '{folder}' is a file; results go into a folder of that name, move it")
+    if folder.is_symlink() and not folder.exists():
+        sys.exit(
+            f"error: '{folder}' is a link to '{os.readlink(folder)}', and there is no such folder; "
+            "make it, or remove the link"
+        )
 # Access to OpenML affects no result, so it is not among the parameters that Snakemake compares.
 os.environ["ENSEMBLE_SEARCH_OPENML"] = STUDY.openml.model_dump_json()
 if workflow.remote_exec:

@@ -50,4 +50,5 @@ rule deliver:
         code=lambda w: JOBS.deliver_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/deliver.py --search {params.search} --split {params.split}"
-        " --job {params.job:q} --output {output:q} --threads {threads} 2> {log}"
+        " --job {params.job:q} --study-file {JOBS.file:q} --output {output:q}"
+        " --threads {threads} 2> {log}"

@@ -1,6 +1,7 @@
 # Table of failed jobs at the end of a run: Snakemake reports failures when they happen, where
 # --quiet hides them or other output follows.
 import logging
+import signal
 
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -8,23 +9,38 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from ensemble_search.results import job_logs
 
 
-class Endings(logging.Handler):
-    """Collects the executors' messages on failed jobs, by job id, also with --quiet.
+class Endings(logging.Filter):
+    """Collects messages on failed jobs, by job id, also with --quiet.
 
-    Why SLURM ended a job is added to the job's log, which cannot know it.
+    Why SLURM ended a job is added to the job's log, which cannot know it. After Ctrl-C messages are
+    dropped: the jobs have not failed.
     """
 
     def __init__(self):
         super().__init__()
         self.messages = {}
+        self.interrupted = False
+        if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+            signal.signal(signal.SIGINT, self.interrupt)
 
-    def emit(self, record):
-        if getattr(record, "event", None) == LogEvent.JOB_ERROR:
+    def interrupt(self, number, frame):
+        self.interrupted = True
+        signal.default_int_handler(number, frame)
+
+    def filter(self, record):
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_ERROR:
             message = record.rule_msg or ""
             self.messages[record.jobid] = message
-            for job in list(workflow.scheduler.running):
+            for job in () if self.interrupted else list(workflow.scheduler.running):
                 if job.jobid == record.jobid and not job.is_group():
                     self.messages[record.jobid] = explain(job, message, record.log) or message
+        elif event != LogEvent.ERROR:
+            return True
+        elif job := re.search(r"Job (\d+) +completed successfully, but", str(record.msg)):
+            files = re.findall(r"^(.+) \(missing ", record.msg, re.MULTILINE)
+            self.messages[int(job[1])] = f"it ended without writing {', '.join(files)}"
+        return not self.interrupted
 
 
 def explain(job, message, logs):
@@ -54,6 +70,6 @@ def failures():
     return sorted(found)
 
 
-ENDINGS = Endings()
 if workflow.is_main_process:
-    logger.addHandler(ENDINGS)
+    ENDINGS = Endings()
+    logger.addFilter(ENDINGS)

@@ -20,7 +20,8 @@ rule manifest:
         runtime=10,
     params:
         record=lambda w: JOBS.record(),
+        results=subpath(output[0], parent=True),
         code=lambda w: code_version("manifest"),
     shell:
         '{PYTHON} {SCRIPTS:q}/manifest.py --record {params.record:q} --openml "$ENSEMBLE_SEARCH_OPENML"'
-        " --results {RESULTS} --output {output} 2> {log}"
+        " --results {params.results} --output {output} 2> {log}"

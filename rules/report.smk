@@ -25,12 +25,11 @@ rule report:
         f"{SCRIPTS}/ensemble_search/report/style.css",
         f"{SCRIPTS}/ensemble_search/report/papers/divbo/published.yaml",
     output:
-        page=report(RESULTS / "report/index.html", caption="captions/report.rst", category="Report"),
-        pages=report(
-            directory(RESULTS / "report/pages"),
-            patterns=["{page}.html"],
-            caption="captions/report.rst",
-            category="Report",
+        page=RESULTS / "report/index.html",
+        pages=directory(RESULTS / "report/pages"),
+        # The others are pages with links to files, which a report of Snakemake cannot follow.
+        whole=report(
+            RESULTS / "report/whole.html", caption="captions/report.rst", category="Report"
         ),
         figures=report(
             directory(RESULTS / "report/figures"),
@@ -58,9 +57,11 @@ rule report:
         runtime=30,
     params:
         study=lambda w: JOBS.report(),
+        results=subpath(output.page, ancestor=2),
         code=lambda w: JOBS.report_code(),
     shell:
-        "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --results {RESULTS}"
+        "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --study-file {JOBS.file:q}"
         # Snakemake deletes the outputs of a failed job: an incomplete report goes elsewhere.
-        " --output {RESULTS}/report --incomplete {RESULTS}/partial-report"
+        " --results {params.results} --output {params.results}/report"
+        " --incomplete {params.results}/partial-report"
         " --threads {threads} 2> {log}"

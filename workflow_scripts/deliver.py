@@ -6,6 +6,7 @@
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 
 from ensemble_search.runtime.errors import UserError, check_keys, run
@@ -26,6 +27,11 @@ def main() -> None:
         required=True,
         help="JSON: deliver (the section of a study), ensemble, space, limits, seed, about",
     )
+    parser.add_argument(
+        "--study-file",
+        default="<file of the study>",
+        help="file of the study, for the command on the card",
+    )
     parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
     options = parser.parse_args()
     check_keys("--job", options.job, ("deliver", "ensemble", "space", "limits", "seed", "about"))
@@ -41,7 +47,9 @@ def main() -> None:
         threads=options.threads,
         **{key: options.job[key] for key in own},
     )
-    build.deliver(source, options.job["deliver"], options.job["about"], options.output)
+    command = f"snakemake --cores 2 --configfile {shlex.quote(options.study_file)}"
+    about = {**options.job["about"], "command": command}
+    build.deliver(source, options.job["deliver"], about, options.output)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,12 @@ def main() -> None:
     parser.add_argument("--incomplete", type=Path,
                         help="folder that the report is moved to if a page could not be made (none)"
                         )  # fmt: skip
+    parser.add_argument("--study-file", help="file of the study, for the command that it names")
     parser.add_argument("--threads", type=int, default=1,
                         help="pages made at a time, which takes 0.5 GB each (1)")  # fmt: skip
     arguments = parser.parse_args()
 
-    study = parse(arguments.study)
+    study = {**parse(arguments.study), "file": arguments.study_file}
     from ensemble_search.report import write
 
     folder = arguments.output

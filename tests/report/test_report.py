@@ -1,5 +1,6 @@
 """The page: what it says, what it may not contain, and that it is the same every time."""
 
+import base64
 import csv
 import errno
 import json
@@ -106,7 +107,7 @@ def leaving(html: Page) -> list[str]:
     for _, attrs in html.tags:
         for key in ("src", "href", "srcset", "action", "data", "poster"):
             if key in attrs and not re.match(
-                r"(#|data:|(pages|tables|figures)/[\w.-]*$)", attrs[key]
+                r"(#|data:|whole.html$|(pages|tables|figures)/[\w.-]*$)", attrs[key]
             ):
                 found.append(attrs[key])
     return found
@@ -120,6 +121,22 @@ def test_page_is_self_contained(whole):
     assert not re.search(r"https?://|@import|url\(", text)
     bad = '<a href="../x"></a><img src="//host/a.png"><a href="tables/../../x"></a>'
     assert len(leaving(Page(bad))) == 3
+
+
+def test_the_report_as_one_file_holds_everything_and_links_to_no_file(whole):
+    folder = whole[1] / "report"
+    html = Page((folder / "whole.html").read_text(encoding="utf-8"))
+    addresses = [v for _, attrs in html.tags for k in ("src", "href") if (v := attrs.get(k))]
+    assert all(re.match("#|data:", address) for address in addresses)
+    ids = [attrs["id"] for _, attrs in html.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {a[1:] for a in addresses if a[0] == "#"} <= set(ids)
+    parts = [folder / "index.html", *(folder / "pages").iterdir()]
+    pages = [Page(part.read_text(encoding="utf-8")) for part in parts]
+    for tag in ("table", "img", "figure"):
+        assert len(html.all(tag)) == sum(len(page.all(tag)) for page in pages)
+    drawn = [base64.b64decode(i["src"].partition(",")[2]) for i in html.all("img")]
+    assert {f.read_bytes() for f in (folder / "figures").glob("*.svg")} <= set(drawn)
 
 
 def test_page_is_accessible(whole):
@@ -199,6 +216,8 @@ def test_an_empty_study_says_what_to_run(tmp_path):
     text = squeezed(read(tmp_path / "report"))
     assert "There are no results to compare yet." in text
     assert "snakemake --cores all --configfile studies/made.yaml" in text
+    # Snakemake deletes a report of which a declared folder was not written.
+    assert all((tmp_path / "report" / name).is_dir() for name in ("pages", "tables", "figures"))
 
 
 def test_searches_without_ensembles_are_reported(tmp_path):

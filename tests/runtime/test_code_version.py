@@ -35,6 +35,12 @@ def test_follows_imports_wherever_they_stand(tree):
     assert found == ["lib/__init__.py", "lib/a.py", "lib/b.py", "lib/c.py", "lib/d.py"]
 
 
+def test_other_packages_are_listed_wherever_their_imports_stand(tree):
+    tree("lib/d.py", "import os.path, torch.nn\n\n\ndef g():\n    from odd_name import x\n")
+    tree("lib/other.py", "import elsewhere\n")
+    assert module.libraries("lib.a") == ["odd_name", "torch"]
+
+
 @pytest.mark.parametrize(
     "text", ["from . import d", "from .d import g", "from ..lib import d", "from ..lib.d import g"]
 )

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs
@@ -494,6 +495,31 @@ def test_the_paper_study():
     }
 
 
+def test_every_key_and_setting_has_a_description():
+    """In the schema, for editors; settings of ensembles have theirs in docstrings."""
+    content = schema.schema()
+    nodes = {"study": content, **content["$defs"]}
+    for section in ("searches", "ensembles"):
+        (choices,) = content["properties"][section]["patternProperties"].values()
+        nodes |= {f"{section} {c['title']}": c for c in choices["anyOf"]}
+    for kind in ("surrogates", "metrics"):
+        for name in plugins.available(kind):
+            plugin = plugins.load(kind, name)
+            if issubclass(plugin, BaseModel):
+                nodes[f"{kind} {name}"] = plugin.model_json_schema()
+    lacking = [
+        f"{where}: {key}"
+        for where, node in nodes.items()
+        for key, about in node.get("properties", {}).items()
+        if not about.get("description", about.get("const", about.get("$ref")))
+    ]
+    assert lacking == []
+    selection = next(c for name, c in nodes.items() if name == "ensembles Selection")
+    described = selection["properties"]["use_best"]["description"]
+    assert described.startswith("Keep only the shortest prefix of the selection with the lowest")
+    assert selection["properties"]["ties"]["description"].startswith("Which of the models")
+
+
 def test_schema_agrees_with_the_model():
     import jsonschema
 
@@ -558,9 +584,11 @@ def test_a_space_without_a_form_for_the_task(monkeypatch):
 
 
 def test_the_metric_decides_the_task():
-    assert model.check(GOOD).task == "classification"
-    numbers = model.check(changed("metric", "squared-error"))
+    either = changed("datasets", {"digits": {"sklearn": "digits"}})
+    classes = model.check(either)
+    assert classes.task == "classification"
+    numbers = model.check(either | {"metric": "squared-error"})
     assert numbers.task == "regression"
     assert {d.source["task"] for d in numbers.datasets.values()} == {"regression"}
-    assert Jobs(numbers).source_key("wine") == "sklearn-wine-regression"
-    assert Jobs(model.check(GOOD)).source_key("wine") == "sklearn-wine"
+    assert Jobs(numbers).source_key("digits") == "sklearn-digits-regression"
+    assert Jobs(classes).source_key("digits") == "sklearn-digits"

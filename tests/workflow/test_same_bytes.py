@@ -56,7 +56,7 @@ KEYS = {
 }
 #: Folders of diaries, and pages that show times and dates; their tables are compared.
 DIARIES = {"logs", "benchmarks", "checkpoints", "pages", ".lock", ".snakemake_timestamp"}
-DIARIES |= {"fetch.log", "fetch.tsv", "index.html", "manifest.json"}
+DIARIES |= {"fetch.log", "fetch.tsv", "index.html", "whole.html", "manifest.json"}
 #: Tables and figures of the report that show times, commits, or the name of the study file.
 REPORTED = {"time", "time-to-suggest", "origins", "settings"}
 #: Two whole runs, which take long where little of a processor is left.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,32 @@ def test_a_finished_study(finished):
     assert "<html" in (folder / "report/index.html").read_text(encoding="utf-8")
 
 
+#: A plugin of a storage that can do nothing.
+STORAGE = """
+from snakemake_interface_storage_plugins.storage_object import StorageObjectRead, StorageObjectWrite
+from snakemake_interface_storage_plugins.storage_provider import StorageProviderBase
+
+class StorageProvider(StorageProviderBase):
+    pass
+
+class StorageObject(StorageObjectRead, StorageObjectWrite):
+    pass
+
+StorageProvider.__abstractmethods__ = frozenset()
+"""
+
+
+def test_results_stay_local_with_a_default_storage_provider(finished, tmp_path):
+    plugin = tmp_path / "snakemake_storage_plugin_elsewhere/__init__.py"
+    make(plugin.parent)
+    plugin.write_text(STORAGE, encoding="utf-8")
+    cluster = object.__new__(Checkout)
+    cluster.folder = finished.folder
+    cluster.environment = {**finished.environment, "PYTHONPATH": str(tmp_path)}
+    options = ("--default-storage-provider", "elsewhere", "--default-storage-prefix", "/there")
+    assert cluster.planned(*options) == {}
+
+
 def test_both_searches_start_from_the_same_random_configurations(finished):
     folder = finished.folder / "results/tiny/searches/wine"
     frames = [
@@ -137,15 +164,16 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
 
 
 def start(checkout) -> subprocess.Popen:
-    """Start the workflow in the background."""
-    return subprocess.Popen(
-        checkout.command(),
-        cwd=checkout.folder,
-        env=checkout.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    """Start the workflow in the background; what it prints goes to the file ``said``."""
+    with (checkout.folder / "said").open("w") as said:
+        return subprocess.Popen(
+            checkout.command(),
+            cwd=checkout.folder,
+            env=checkout.environment,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
 
 
 def kill_when_searching(checkout, process, evaluations: int, kill) -> None:
@@ -175,7 +203,7 @@ def test_killed_workflow_continues_with_the_same_command(checkout, finished, kil
     assert checkout.results() == finished.results()
 
 
-def test_second_workflow_is_refused(checkout):
+def test_second_workflow_is_refused_and_ctrl_c_is_no_failure(checkout):
     process = start(checkout)
     try:
         lock = checkout.folder / "results/tiny/.lock"
@@ -185,9 +213,17 @@ def test_second_workflow_is_refused(checkout):
         text = checkout.snakemake(fails=True)
         assert f"is being written by process {process.pid} on " in text
         assert "Traceback" not in text
+        assert process.poll() is None, "it had ended before Ctrl-C"
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 1
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    said = (checkout.folder / "said").read_text(encoding="utf-8")
+    end = said[said.index("Terminating processes on user request") :]
+    assert "Stopped, or something failed; what is finished stays." in end
+    assert not re.search("Error|Exception|Failed:|non-zero", end), end
 
 
 UNSTEADY = """
@@ -229,8 +265,11 @@ def test_a_run_that_failed_ends_with_what_failed_and_why(checkout):
 def test_a_job_that_ends_well_without_its_files_is_among_the_failures(checkout):
     (checkout.folder / "workflow_scripts/fetch.py").write_text("", encoding="utf-8")
     said = checkout.snakemake("--quiet", "rules", "--latency-wait", "0", fails=True)
-    log = "results/data/sklearn-wine/fetch.log"
-    assert f"\nfetch  sklearn-wine  {log}  said no reason; its log is empty\n" in said
+    folder = "results/data/sklearn-wine"
+    assert (
+        f"\nfetch  sklearn-wine  {folder}/fetch.log  it ended without writing "
+        f"{folder}/dataset.parquet, {folder}/dataset.json\n"
+    ) in said
 
 
 def test_the_versions_of_snakemake_that_are_asked_for_agree(checkout):
@@ -402,11 +441,45 @@ def test_a_data_file_may_have_any_name(checkout):
     )
 
 
-def test_results_that_is_a_file(checkout):
-    (checkout.folder / "results").write_text("")
+def test_results_that_is_a_file_or_a_link_to_nothing(checkout):
+    results = checkout.folder / "results"
+    results.write_text("")
     text = checkout.snakemake(fails=True)
     assert "error: 'results' is a file" in text
     assert "Traceback" not in text
+    results.unlink()
+    results.symlink_to("elsewhere")
+    text = checkout.snakemake(fails=True)
+    assert "error: 'results' is a link to 'elsewhere', and there is no such folder" in text
+
+
+def test_a_checkout_with_braces_in_its_path_is_refused(tmp_path):
+    text = Checkout(make(tmp_path / "a{b}")).snakemake("--dry-run", fails=True)
+    assert "a{b}' has braces in its path" in text
+    assert "Traceback" not in text
+
+
+def test_a_renamed_study_file_reruns_nothing(finished):
+    shutil.copy(finished.folder / "study.yaml", finished.folder / "renamed.yaml")
+    assert finished.planned("--configfile", "renamed.yaml") == {}
+
+
+#: What `snakemake --lint` may say here, with the reason.
+LINTS = {
+    # The Snakefile sets it.
+    r"Environment variable ENSEMBLE_SEARCH_OPENML used but not asserted .*",
+    # A function for the files of one rule stands above that rule.
+    r"Mixed rules and functions in same snakefile\.",
+    # Snakemake compares parameters between runs. These say how a job runs, and change no result.
+    r"Shell command directly uses variable (PYTHON|AUTOGLUON_PYTHON|SCRIPTS|SHARE|STUDY|JOBS) .*",
+}
+
+
+def test_lints(finished):
+    text = finished.snakemake("--lint", fails=True)
+    titles = set(re.findall(r"^    \* (.+?):?$", text, re.MULTILINE))
+    assert titles
+    assert [t for t in titles if not any(re.match(known, t) for known in LINTS)] == []
 
 
 @pytest.mark.slow

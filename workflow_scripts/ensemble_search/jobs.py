@@ -8,7 +8,6 @@ import functools
 import itertools
 import json
 import math
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,8 @@ class Jobs:
     study
         The checked study.
     file
-        The file it was read from, for the command that the report names.
+        The file it was read from, for messages. It is no part of a slice: a renamed file reruns
+        nothing.
     extended
         The study that it extends, if any. A search that both do alike is shared: it is the other
         study's, whichever of the two runs first.
@@ -160,7 +160,6 @@ class Jobs:
             "dataset": dataset,
             "method": settings.method,
             "metric": study.metric,
-            "command": f"snakemake --cores 2 --configfile {shlex.quote(self.file)}",
         }
         return _json(
             {
@@ -243,7 +242,6 @@ class Jobs:
             used = self.study.used(kind)
             content[section] = {n: s for n, s in content[section].items() if n in used}
         content["datasets"] = list(self.study.datasets)
-        content["file"] = self.file
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
         parts = {name: self._train_rows(name) for name in self.study.datasets}
         if any(parts.values()):

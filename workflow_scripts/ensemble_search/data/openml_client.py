@@ -130,7 +130,7 @@ def fetch(
         If it cannot be reached, does not exist, exceeds the limits, does not match the pins, is
         damaged, or cannot be read as a classification data set.
     """
-    beside = beside or Path(tempfile.gettempdir(), "divbo-openml")
+    beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
     with files.temporary_folder(beside) as root, _client(how, root) as own:
         import openml
 

@@ -19,7 +19,7 @@ from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import FORMATS, INDEX, readable
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import REGRESSION
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 KEYS = {
@@ -28,7 +28,14 @@ KEYS = {
     "sklearn": {"sklearn", "columns", "classes", "task"},
 }
 LARGEST_ID = 10**9
-BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
+#: The data sets that scikit-learn ships, and the tasks that their targets suit.
+BUNDLED = {
+    "breast_cancer": (CLASSIFICATION,),
+    "diabetes": (REGRESSION,),
+    "digits": (CLASSIFICATION, REGRESSION),
+    "iris": (CLASSIFICATION,),
+    "wine": (CLASSIFICATION,),
+}
 
 
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
@@ -258,7 +265,7 @@ def from_sklearn(name: str) -> Raw:
         If scikit-learn does not ship it.
     """
     if name not in BUNDLED:
-        raise UserError(f"sklearn: there is no '{name}'; {nearest(name, BUNDLED)}")
+        raise UserError(f"sklearn: there is no '{name}'; {nearest(name, list(BUNDLED))}")
     import pandas as pd
     from sklearn import datasets
 

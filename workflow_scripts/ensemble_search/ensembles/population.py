@@ -18,9 +18,10 @@ class Population(Ensemble):
     ----------
     population
         Number of latest successes to select from; default 30, as in the DivBO paper.
-    size, ties
-        Rounds of the selection (default 25) and how ties are broken (default: at random); see
-        ``Selection``.
+    size
+        Rounds of the selection. Default 25.
+    ties
+        How ties in it are broken, as in ``Selection``. Default: at random.
     """
 
     population: int = Field(30, ge=1)

@@ -11,7 +11,7 @@ from ensemble_search.problems.base import InvalidPredictionError, Problem
 from ensemble_search.runtime.names import REGRESSION as TASK
 
 #: Largest prediction, in standard deviations of the training rows' labels. Sums of a thousand such
-#: numbers are exact (``ensembles.base.rounded``).
+#: numbers are exact (``problems.combination.rounded``).
 LARGEST = 1024.0
 
 

@@ -1,6 +1,7 @@
 """The report of a study: the answer, a page for each analysis, tables and figures as files."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ HERE = Path(__file__).parent
 def write(
     study: Mapping[str, Any], results: Path, output: Path, threads: int = 1
 ) -> list[build.Made]:
-    """Write ``index.html``, ``pages/``, ``tables/`` and ``figures/`` of a study into ``output``.
+    """Write the report of a study into ``output``.
+
+    These are ``index.html``, ``pages/``, ``tables/``, ``figures/``, and ``whole.html``: index and
+    pages as one file with its figures, without links to other files.
 
     A page whose own code raises says so, and its traceback goes to standard error; the rest is
     written.
@@ -71,12 +75,16 @@ def write(
         with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
-    (output / "pages").mkdir(parents=True, exist_ok=True)
+    for folder in ("pages", "tables", "figures"):  # also without anything to show
+        (output / folder).mkdir(parents=True, exist_ok=True)
     for page in pages:
         if page.linked:
-            render("page.html", output / "pages" / f"{page.name}.html", page=page, root="../")
+            path = output / "pages" / f"{page.name}.html"
+            render("page.html", path, page=page, root="../", whole=False)
     index = _Report(loaded, output).context()
-    render("template.html", output / "index.html", root="", **index)
+    render("template.html", output / "index.html", root="", whole=False, **index)
+    embedded = partial(_embedded, output / "figures")
+    render("template.html", output / "whole.html", embedded=embedded, whole=True, **index)
     return [page for page in pages if page.error]
 
 
@@ -190,6 +198,11 @@ class _Report:
     def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
         folder = self.output / "figures"
         return figures.publish(figure, name, data, title, alt, folder=folder, **options)
+
+
+def _embedded(folder: Path, name: str) -> str:
+    """Return a figure as a data address."""
+    return figures.data_address((folder / f"{name}.svg").read_bytes())
 
 
 def _sizes(compared: Comparison) -> pd.Series:

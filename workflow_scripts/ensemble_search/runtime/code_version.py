@@ -7,6 +7,7 @@ or documenting a module does not change its version.
 import ast
 import functools
 import hashlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,19 @@ def files(*modules: str, neutral: bool = False) -> list[str]:
     With ``neutral``, those that it leaves out, too: all that importing the modules needs.
     """
     return sorted(str(p.relative_to(ROOT)) for p in _closure(modules, neutral))
+
+
+def libraries(*modules: str) -> list[str]:
+    """List the import names of other packages that the modules' version depends on, sorted.
+
+    The standard library is not among them.
+    """
+    names = {name.partition(".")[0] for p in _closure(modules) for name in _known(p)[1]}
+    return sorted(n for n in names - sys.stdlib_module_names if n and not _is_own(n))
+
+
+def _is_own(name: str) -> bool:
+    return (ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file()
 
 
 class Guard:

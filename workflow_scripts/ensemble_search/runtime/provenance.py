@@ -1,5 +1,6 @@
 """Provenance of results: package versions, commit, machine."""
 
+import functools
 import os
 import platform
 import socket
@@ -7,26 +8,44 @@ import subprocess
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import packages_distributions, version
+from importlib import metadata
 from pathlib import Path
 
 import psutil
 
-#: Packages whose version can change what a search finds.
-PACKAGES = ("numpy", "scipy", "scikit-learn", "lightgbm", "ConfigSpace")
+#: Version of a package. It is that of the code that this process has loaded.
+version = functools.cache(metadata.version)
+#: Packages whose version can change what a search finds, by import name.
+PACKAGES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "lightgbm": "lightgbm",
+    "ConfigSpace": "ConfigSpace",
+}
+#: Libraries that read settings and watch processes, and change no number.
+NEUTRAL = ("psutil", "pydantic")
 
 
 def versions(libraries: Sequence[str] = ()) -> dict[str, str]:
     """Versions of Python and of the packages that can change what a search finds.
 
-    ``libraries`` are import names of modules that only some spaces use; the package may have
-    another name (``xgboost`` is in ``xgboost-cpu``).
+    ``libraries`` are import names of modules that only some spaces use.
     """
-    found = {package: version(package) for package in PACKAGES}
-    if libraries:
-        packages = packages_distributions()
-        found |= {library: version(packages[library][0]) for library in libraries}
-    return {"python": platform.python_version(), **found}
+    found = {package: version(package) for package in PACKAGES.values()}
+    return {"python": platform.python_version(), **found, **further(libraries)}
+
+
+def further(libraries: Sequence[str]) -> dict[str, str]:
+    """Versions of libraries that are not among those of every search, by import name.
+
+    The package may have another name (``xgboost`` is in ``xgboost-cpu``); without one, the version
+    is ``no package``.
+    """
+    further = [name for name in libraries if name not in PACKAGES and name not in NEUTRAL]
+    packages = metadata.packages_distributions() if further else {}
+    versions = {name: sorted(map(version, set(packages.get(name, ())))) for name in further}
+    return {name: ", ".join(found) or "no package" for name, found in versions.items()}
 
 
 def machine() -> dict[str, str | int | None]:

@@ -11,7 +11,8 @@ import numpy as np
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.problems import member_diversity, tasks
 from ensemble_search.results import readers
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import plugins, provenance
+from ensemble_search.runtime.code_version import libraries
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import (
     atomic,
@@ -260,9 +261,11 @@ def write(
     )
     # A replayed search has its predictions in a table: its observations say which.
     made_from = [n for n in PREDICTIONS if (search / n).exists()] or [OBSERVATIONS]
+    modules = [type(part).__module__ for part in (ensemble, pool.problem.metric)]
     manifest = {
         "settings": made_with,
         "seed": seed,
+        "versions": provenance.versions(libraries(*modules, *ensemble.modules)),
         "diversity": diversity(built, pool, test_predictions, test_labels),
         "search": checksums(search, made_from),
         "files": checksums(output, ("losses.npz", "members.parquet", "scores.parquet")),

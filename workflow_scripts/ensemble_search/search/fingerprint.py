@@ -5,6 +5,7 @@ from typing import Any
 
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.code_version import Guard, code_version
+from ensemble_search.runtime.code_version import libraries as imported
 
 
 def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, list[str]]:
@@ -57,11 +58,14 @@ def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) ->
     The other parameters are those of :func:`conditions`.
     """
     parts = modules(job["optimizer"], job["space"], job["metric"])
+    metric = plugins.module_name("metrics", job["metric"])
+    own = provenance.further(imported(*parts["optimizer"], metric))
     return {
         "optimizer": job["optimizer"],
         "metric": job["metric"],
         "seed": [job["seed"], job["repeat"]],
         "code": {part: code_version(*names) for part, names in parts.items()},
+        **({"libraries": own} if own else {}),
         **conditions(job["space"], job["limits"], data, threads, libraries),
     }
 
@@ -91,7 +95,7 @@ def conditions(
 
 def shared(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a search's fingerprint determines the results of its evaluations."""
-    alone = ("optimizer", "metric", "seed")
+    alone = ("optimizer", "metric", "seed", "libraries")
     common = {key: value for key, value in fingerprint.items() if key not in alone}
     return {**common, "code": code_version(*_fitting(fingerprint["space"]))}
 

@@ -149,7 +149,10 @@ def run_job(
         **{key: job[key] for key in JOB if key != "optimizer"},
         "settings": job["optimizer"],
         "fingerprint": identity,
-        "versions": provenance.versions(space.libraries),
+        "versions": {
+            **provenance.versions(space.libraries),
+            **identity.get("libraries", {}),
+        },
         "threads": threads,
         "resumed_after": progress.resumed,
         **({"table": found.description} if found else {}),

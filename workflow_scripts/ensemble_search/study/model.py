@@ -65,14 +65,16 @@ class Study(Section):
         "its keys, searches and ensembles are added to its own, and searches that are the same "
         "are shared",
     )
-    datasets: dict[Name, Dataset] = Field(min_length=1)
+    datasets: dict[Name, Dataset] = Field(min_length=1, description="name -> where it comes from")
     searches: dict[Name, dict[str, Any]] = Field(
         min_length=1, description="name -> `optimizer` and its settings"
     )
     ensembles: dict[Name, dict[str, Any]] = Field(
         min_length=1, description="name -> `type` and its settings"
     )
-    methods: dict[Name, Method] = Field(min_length=1)
+    methods: dict[Name, Method] = Field(
+        min_length=1, description="rows of the tables: name -> a search with an ensemble"
+    )
     repeats: int = Field(
         10, ge=1, le=10_000, description="searches with different seeds a data set"
     )

@@ -1,6 +1,8 @@
 """The JSON schema of study files, for editors: ``python -m ensemble_search.study.schema``."""
 
+import inspect
 import json
+import re
 import sys
 from typing import Any
 
@@ -17,7 +19,10 @@ def schema() -> dict[str, Any]:
     for section, module in PLUGINS.items():
         choices = []
         for name in plugins.available(module.KIND):
-            choice = plugins.load(module.KIND, name).model_json_schema()
+            plugin = plugins.load(module.KIND, name)
+            choice = plugin.model_json_schema()
+            for setting, about in choice.get("properties", {}).items():
+                about.setdefault("description", _documented(plugin, setting))
             choice["properties"] = {module.KEY: {"const": name}, **choice.get("properties", {})}
             choice["required"] = [module.KEY, *choice.get("required", [])]
             choices.append(choice)
@@ -28,6 +33,16 @@ def schema() -> dict[str, Any]:
     result["if"] = {"properties": {"extends": {"type": "string"}}, "required": ["extends"]}
     result["else"] = {"required": required}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **result}
+
+
+def _documented(plugin: type, setting: str) -> str:
+    """Find a setting in the section "Attributes" of a docstring, else in those of the bases."""
+    for part in plugin.__mro__:
+        _, _, section = (inspect.getdoc(part) or "").partition("Attributes\n----------\n")
+        for listed, text in re.findall(r"^(\w.*)\n((?:\n|    .*\n?)+)", section, re.MULTILINE):
+            if setting in listed.split(", ") and not text.lstrip().startswith("See "):
+                return " ".join(text.split()).replace("``", "`")
+    return ""
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ BYTES, VALUES, LEVELS = 1_000_000, 100_000, 20
 DIGITS = 100
 #: YAML's kinds of keys: text, the merging ``<<``, and ``=``, which is text.
 KEYS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value")}
-#: Numbers that YAML reads differently from people: 010 is 8, 1:30 is 90.
-ODD = re.compile(r"[-+]?(0[0-7_]+|.*:.*)")
+#: Numbers that YAML reads differently from people: 010 is 8, 1:30 is 90, 0b101 is 5, 1_0 is 10.
+ODD = re.compile(r"[-+]?(0[0-7_bx].*|.*[:_].*)")
 
 
 def read(
@@ -152,7 +152,7 @@ def _check_number(text: str, value: float) -> None:
     if len(text) > DIGITS:
         raise ValueError(f"a number of more than {DIGITS} characters")
     if ODD.fullmatch(text):
-        raise ValueError(f"YAML takes {text} for {value}; write that, or quote it if it is text")
+        raise ValueError(f"YAML reads {text} as {value}; write that, or quote it if it is text")
 
 
 def _check_extent(content: Any) -> None:

@@ -2,8 +2,8 @@
 
 Errors are counted fast and exactly: a label that no model of the pool can change is counted once
 for all models, and only the other samples are compared model by model. As counts are integers and
-sums are exact (``ensembles.base.rounded``), ties depend neither on rounding nor on the order of the
-models, and the errors are those of ``metrics.base.predicted_labels``.
+sums are exact (``problems.combination.rounded``), ties depend neither on rounding nor on the order
+of the models, and the errors are those of ``metrics.base.predicted_labels``.
 
 For other metrics, the loss of every such ensemble's mean is computed, of squared distances for many
 models at once, and rounded to a float32, as its last bits depend on the processor.

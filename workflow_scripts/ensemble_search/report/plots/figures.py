@@ -217,9 +217,13 @@ def legend(look: dict[str, dict]) -> dict[str, str]:
             axes.axis("off")
             axes.plot([0.05, 0.5, 0.95], [0.5] * 3, markevery=[1], **style)
             axes.set(xlim=(0, 1), ylim=(0, 1))
-        svg = base64.b64encode(_svg(figure)).decode("ascii")
-        samples[name] = f"data:image/svg+xml;base64,{svg}"
+        samples[name] = data_address(_svg(figure))
     return samples
+
+
+def data_address(svg: bytes) -> str:
+    """Write an SVG image as a data address, ``data:image/svg+xml;base64,...``."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
 
 
 def intervals(summary: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:

@@ -50,7 +50,9 @@ class Dataset(Section):
     task: Literal[TASKS] | None = Field(
         None, description="`classification` or `regression`, as the study's metric (the default)"
     )
-    sklearn: Literal[BUNDLED] | None = Field(None, description="a data set that scikit-learn ships")
+    sklearn: Literal[tuple(BUNDLED)] | None = Field(
+        None, description="a data set that scikit-learn ships"
+    )
     columns: Columns | None = Field(None, description="names of columns that are taken otherwise")
 
     classes: list[Any] | None = Field(
@@ -87,6 +89,12 @@ def problems(study: "Study") -> Iterator[str]:
         if dataset.classes and study.task == REGRESSION:
             yield f"{where}.classes: a regression has no classes; remove the key"
             continue
+        tasks = BUNDLED.get(dataset.sklearn, TASKS)
+        if dataset.task is None and study.task and study.task not in tasks:
+            yield (
+                f"{where}.sklearn: '{dataset.sklearn}' is a {tasks[0]}, but metric "
+                f"'{study.metric}' is for {study.task}; change one of them"
+            )
         try:
             source_kind(dataset.source, where)
         except UserError as error:

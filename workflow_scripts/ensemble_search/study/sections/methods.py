@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from ensemble_search.runtime.plugins import nearest
 from ensemble_search.study.sections.base import Section
 
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
 class Method(Section):
     """A row of the tables: what an ensemble makes of a search."""
 
-    search: str
-    ensemble: str
+    search: str = Field(description="one of `searches`")
+    ensemble: str = Field(description="one of `ensembles`: what is built from the search")
 
 
 def problems(study: "Study") -> Iterator[str]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.sections.base import check_task, mistakes
+from ensemble_search.study.sections.space import of_study as space_of
 
 if TYPE_CHECKING:
-    from ensemble_search.spaces.base import Space
     from ensemble_search.study.model import Study
 
 #: The folder of the plugins, and the key that names one.
@@ -21,7 +21,7 @@ def make(study: "Study", name: str):
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
     used, evaluations = name in study.used("search"), study.budget.evaluations
-    space = _space(study)
+    space = space_of(study)
     try:
         if space:
             made.check_space(space)
@@ -37,14 +37,6 @@ def make(study: "Study", name: str):
             f"{made.minimum_evaluations}"
         )
     return made
-
-
-def _space(study: "Study") -> "Space | None":
-    """Return the space in the form for the task, if there is one; None if the name is unknown."""
-    if study.space not in plugins.available("spaces"):
-        return None
-    space = plugins.load("spaces", study.space)()
-    return space.for_task(study.task) if study.task in space.tasks else space
 
 
 def problems(study: "Study") -> Iterator[str]:

@@ -12,11 +12,14 @@ from ensemble_search.study.sections.base import SEED, Section, mistakes
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
 
+#: Smallest share of rows: less leaves single rows of most data sets.
+SHARE = 0.001
+
 
 class TrainRows(Section):
     """A part of the training rows, which is all that searches get."""
 
-    share: float = Field(gt=0, lt=1, description="share of the training rows")
+    share: float = Field(ge=SHARE, lt=1, description="share of the training rows")
     by: Literal["uniform", "stratified", "k-dpp"] = Field(
         "stratified", description="uniform, the same share of every class, or rows that differ"
     )
@@ -55,11 +58,13 @@ class TrainRows(Section):
 class Split(Section):
     """Stratified split into training, validation and test rows; or test rows and folds."""
 
-    train: float | None = Field(None, gt=0, lt=1, description="share of the rows (default: 0.6)")
-    validation: float | None = Field(
-        None, gt=0, lt=1, description="share of the rows (default: 0.2)"
+    train: float | None = Field(
+        None, ge=SHARE, lt=1, description="share of the rows (default: 0.6)"
     )
-    test: float = Field(0.2, gt=0, lt=1, description="share of the rows")
+    validation: float | None = Field(
+        None, ge=SHARE, lt=1, description="share of the rows (default: 0.2)"
+    )
+    test: float = Field(0.2, ge=SHARE, lt=1, description="share of the rows")
     folds: int | None = Field(
         None,
         ge=2,
@@ -72,7 +77,7 @@ class Split(Section):
         description="one split a data set, as in the paper, or another for every repeat, or a "
         "number of splits, over which the repeats go round",
     )
-    seed: int = Field(1, ge=0, le=SEED)
+    seed: int = Field(1, ge=0, le=SEED, description="seed of the draw of the rows")
     train_rows: TrainRows | None = Field(
         None, description="use a part of the training rows only (default: all)"
     )

@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
-from ensemble_search.study.sections.base import Section, plugin_problems
+from ensemble_search.study.sections.base import Section, mistakes, plugin_problems
+from ensemble_search.study.sections.space import of_study as space_of
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -40,7 +43,8 @@ def problems(study: "Study") -> Iterator[str]:
     if section is None:
         return
     for name in section.names:
-        yield from plugin_problems("surrogates.names", "surrogates", name)
+        lines = list(plugin_problems("surrogates.names", "surrogates", name))
+        yield from lines or mistakes(_check_space, study, name)
     for name in section.datasets or []:
         if name not in study.datasets:
             hint = nearest(name, list(study.datasets))
@@ -55,4 +59,14 @@ def problems(study: "Study") -> Iterator[str]:
         yield (
             f"surrogates.configurations: {section.configurations} are too few to fit on {largest} "
             f"of them and to hold {held_out} out; {largest + held_out} are needed"
+        )
+
+
+def _check_space(study: "Study", name: str) -> None:
+    """Check that a surrogate suits the space, as ``Optimizer.check_space`` does."""
+    suits = getattr(plugins.load("surrogates", name), "suits_conditions", True)
+    if not suits and (space := space_of(study)) and space.conditional:
+        raise UserError(
+            f"surrogates.names: '{name}' needs a space without conditions, and '{study.space}' has "
+            "some; remove it"
         )
