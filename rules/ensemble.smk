@@ -34,13 +34,15 @@ rule ensemble:
         runtime=30,
     params:
         settings=lambda w: JOBS.ensemble(w.ensemble),
+        of=lambda w: JOBS.of(w.dataset, w.search),
         search=subpath(input.observations, parent=True),
         split=subpath(input.split, parent=True),
         folder=subpath(output.scores, parent=True),
         code=lambda w: JOBS.ensemble_code(w.ensemble),
         refits=refit_arguments,
     shell:
-        "{PYTHON} {SCRIPTS:q}/ensemble.py --search {params.search} --split {params.split}"
+        "{PYTHON} {SCRIPTS:q}/ensemble.py --of {params.of:q} --search {params.search}"
+        " --split {params.split}"
         " --settings {params.settings:q} --seed {wildcards.repeat} --output {params.folder:q}"
         " {params.refits} --threads {threads} 2> {log}"
 

@@ -55,6 +55,7 @@ rule surrogate:
     input:
         observations=CONFIGURATIONS / "observations.parquet",
         validation=CONFIGURATIONS / "predictions-validation.npy",
+        split=f"{SPLIT_0}/split.json",
     output:
         RESULTS / layout.SURROGATE / "quality.parquet",
     log:
@@ -70,7 +71,8 @@ rule surrogate:
     params:
         job=lambda w: JOBS.surrogate(w.surrogate, w.repeat),
         configurations=subpath(input.observations, parent=True),
+        split=subpath(input.split, parent=True),
         code=lambda w: JOBS.surrogate_code(w.surrogate),
     shell:
         "{PYTHON} {SCRIPTS:q}/surrogate.py --job {params.job:q}"
-        " --configurations {params.configurations} --output {output:q} 2> {log}"
+        " --configurations {params.configurations} --split {params.split} --output {output:q} 2> {log}"

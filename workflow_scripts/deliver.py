@@ -25,7 +25,7 @@ def main() -> None:
         "--job",
         type=json.loads,
         required=True,
-        help="JSON: deliver (the section of a study), ensemble, space, limits, seed, about",
+        help="JSON: deliver (the section of a study), of, ensemble, space, limits, seed, about",
     )
     parser.add_argument(
         "--study-file",
@@ -34,13 +34,15 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
     options = parser.parse_args()
-    check_keys("--job", options.job, ("deliver", "ensemble", "space", "limits", "seed", "about"))
+    check_keys(
+        "--job", options.job, ("deliver", "of", "ensemble", "space", "limits", "seed", "about")
+    )
     if not (options.split / "preparation.json").is_file():
         raise UserError(f"--split: '{options.split}' has no preparation.json; run the study again")
 
     from ensemble_search.delivery import build
 
-    own = ("ensemble", "space", "limits", "seed")
+    own = ("of", "ensemble", "space", "limits", "seed")
     source = build.Source(
         search=options.search,
         split=options.split,

@@ -3,7 +3,8 @@
 By hand, with the arguments that `snakemake -n -p` prints:
 
     python workflow_scripts/surrogate.py --job '{"surrogate": "forest-kernel", ...}' \
-        --configurations results/mine/configurations/quake --output quality.parquet
+        --configurations results/mine/configurations/quake \
+        --split results/mine/splits/quake/fixed --output quality.parquet
 """
 
 import argparse
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from ensemble_search.results import readers
 from ensemble_search.runtime import errors, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.scoring import surrogate_quality
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument(
         "--configurations", type=Path, required=True, help="folder of a finished search or a table"
     )
+    parser.add_argument("--split", type=Path, required=True, help="folder of their split")
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")
     arguments = parser.parse_args()
     job = arguments.job
@@ -33,7 +36,8 @@ def main() -> None:
 
     surrogate = plugins.load("surrogates", job["surrogate"])()
     space = plugins.load("spaces", job["space"])().for_task(job["task"])
-    evaluated = surrogate_quality.read(arguments.configurations, space, job["configurations"])
+    data = readers.split(arguments.split)["checksum"]
+    evaluated = surrogate_quality.read(arguments.configurations, space, job["configurations"], data)
     needed, found = max(job["sizes"]) + job["held_out"], len(evaluated.errors)
     if needed > found:
         raise UserError(

@@ -23,9 +23,10 @@ from ensemble_search.study import yaml_file
 EXAMPLES = 4
 #: Rules in the order in which data flow.
 ORDER = (
-    *("fetch", "split", "configurations", "search", "shard", "table", "replay", "surrogate"),
+    *("fetch", "split", "configurations", "search", "shard", "table", "replay", "last_replay"),
+    "surrogate",
     "spread",
-    *("ensemble", "fitted_ensemble", "replayed_ensemble"),
+    *("ensemble", "fitted_ensemble", "replayed_ensemble", "last_replayed_ensemble"),
 )
 FOLLOWS = "its input is recomputed"
 NEW = "not computed yet"
@@ -125,19 +126,15 @@ def _changes(text: str) -> str:
 
 
 def _settings(text: str) -> dict:
-    """The JSON object among the parameters of a job; the others name its code.
-
-    Of a job that does several repeats, that of the first, and how many they are.
-    """
-    found = []
+    """The JSON object among the parameters of a job; the others name its code."""
     for literal in re.findall(r"'(?:[^'\\]|\\.)*'", text):
         try:
             content = json.loads(ast.literal_eval(literal))
         except (ValueError, SyntaxError):
             continue
         if isinstance(content, dict):
-            found.append(content)
-    return {**found[0], "repeats": len(found)} if found else {}
+            return content
+    return {}
 
 
 def _order(job: tuple[str, str, str]) -> tuple:

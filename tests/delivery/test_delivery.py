@@ -52,6 +52,7 @@ def deliver(root, output, **settings):
     source = build.Source(
         search=root / finished_study.SEARCH,
         split=root / finished_study.SPLIT,
+        of={"dataset": "wine", "search": "random", "repeat": 0},
         ensemble={"type": "selection", "size": 5},
         seed=0,
         space="divbo-small",

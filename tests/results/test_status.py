@@ -363,8 +363,8 @@ def test_a_replay_that_runs(replayed):
 
 
 def test_a_replay_that_failed_starts_over(replayed):
-    logs = Path("results/s/logs/replay/wine/random.log")
-    ensembles = Path("results/s/logs/replayed_ensemble/wine/random/best.log")
+    logs = Path("results/s/logs/replay/wine/random/0.log")
+    ensembles = Path("results/s/logs/replayed_ensemble/wine/random/best/0.log")
     for log in (logs, ensembles):
         log.parent.mkdir(parents=True)
     logs.write_text("wine random repeat 0: 20/20\nerror: the table is damaged\n")
@@ -386,7 +386,10 @@ def test_a_replay_that_failed_starts_over(replayed):
 
 
 def test_replays_are_found_in_the_queue(replayed, monkeypatch):
-    comments = [("replay", "wine", "random"), ("replayed_ensemble", "wine", "random", "best")]
+    comments = [
+        ("last_replay", "wine", "random", ""),
+        ("last_replayed_ensemble", "wine", "random", "best", ""),
+    ]
     queue = [slurm.Job("7", "PENDING", "Priority", slurm.comment(*comment)) for comment in comments]
     monkeypatch.setattr(slurm, "queue", lambda: queue)
     lines, _ = status.report(replayed)

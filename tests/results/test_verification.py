@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from ensemble_search.analysis import load
+from ensemble_search.evaluation.table import Table
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import tables, verification
 from ensemble_search.runtime.files import checksums, write_json, write_parquet
@@ -100,7 +101,11 @@ def test_a_replay_on_rounded_predictions_is_no_problem(study):
     shutil.rmtree(ENSEMBLE)
     jobs = Jobs.load("study.yaml")
     run_job(
-        json.loads(jobs.search("wine", "random", 0)), SPLIT, Path("journal"), SEARCH, table=table
+        json.loads(jobs.search("wine", "random", 0)),
+        SPLIT,
+        Path("journal"),
+        SEARCH,
+        table=Table.read(table),
     )
     found = verification.verify(jobs, Path("results"), 3, 0)
     assert (found.problems, found.same) == ([], 3)

@@ -30,7 +30,7 @@ SEARCHES = "results/replayed/searches/wine"
 ROUND = STUDY | {"split": {"resample": 2}, "methods": TABLES["methods"]}
 TABLES_OF_TWO = ROUND | {"study": "two", "repeats": 3, "tables": {"random": 20}}
 REPLAYED_ON_TWO = ROUND | {
-    "study": "round", "repeats": 5, "evaluation": {"replay": "results/two/tables"},
+    "study": "round", "repeats": 12, "evaluation": {"replay": "results/two/tables"},
 }  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_a_larger_table_fits_what_is_new_and_replays_again(made, tmp_path):
     assert len(after) == 33
     pd.testing.assert_frame_equal(after[:30], before)  # with its measured times
     copy.write(REPLAYED)
-    assert copy.planned()["replay"] == 2
+    assert copy.planned()["last_replay"] == 2
     run = copy.script("verify", "--study", "study.yaml")
     assert run.returncode == 1
     assert "another than it was" in run.stdout + run.stderr
@@ -110,7 +110,9 @@ def test_fewer_repeats_are_explained(made):
     made.write(REPLAYED | {"repeats": 1})
     said = made.script("why", "--study", "study.yaml").stdout
     made.write(REPLAYED)
-    assert "  2 x its settings changed: repeats: 2 before, 1 now (wine bo; wine random)" in said
+    assert (
+        "  2 x its settings changed: repeats: [0, 1] before, [0] now (wine bo; wine random)" in said
+    )
 
 
 @pytest.mark.parametrize("name", ["observations.parquet", "predictions-test.npy"])
@@ -151,7 +153,7 @@ def test_bad_input(made, change, message):
 
 @pytest.fixture(scope="module")
 def going_round(tmp_path_factory) -> Checkout:
-    """A study of tables of two splits, and five repeats that are replayed on them."""
+    """A study of tables of two splits, and twelve repeats that are replayed on them: two jobs."""
     result = Checkout(tmp_path_factory.mktemp("round"))
     result.run(TABLES_OF_TWO, "--until", "table", "ensemble")
     result.run(REPLAYED_ON_TWO)
@@ -163,7 +165,7 @@ def test_repeats_go_round_over_the_splits_of_the_tables(going_round):
     made = [folder / f"two/tables/wine/repeat-{split}" for split in (0, 1)]
     errors = [pd.read_parquet(table / "observations.parquet").error for table in made]
     assert errors[0].tolist() != errors[1].tolist()
-    for repeat in range(5):
+    for repeat in range(12):
         split = repeat % 2
         run = folder / f"round/searches/wine/random/{repeat}"
         found = pd.read_parquet(run / "observations.parquet")
@@ -179,7 +181,7 @@ def test_repeats_go_round_over_the_splits_of_the_tables(going_round):
         assert pd.read_parquet(scores).test_error.iloc[-1] == pytest.approx(wrong.mean())
         assert readers.losses(scores.parent)[1][-1].tolist() == wrong.tolist()
     text = (folder / "round/report/index.html").read_text(encoding="utf-8")
-    assert "The 5 repeats of a data set go round over 2 splits." in text
+    assert "The 12 repeats of a data set go round over 2 splits." in text
     assert "a data set and split (the repeats go round over 2)" in text
     assert going_round.planned() == {}
     assert going_round.script("verify", "--study", "study.yaml", "--sample", "1").returncode == 0
@@ -195,6 +197,34 @@ def test_other_splits_run_only_the_repeats_that_use_others(going_round):
     assert going_round.planned() == {"search": 1, "ensemble": 1, **new, **last}
     going_round.write(TABLES_OF_TWO | {"split": {"resample": "per-repeat"}})
     assert going_round.planned() == {"search": 1, "ensemble": 1, **new, **last}
+
+
+def test_more_repeats_run_only_the_last_that_were_fewer_than_ten(going_round):
+    last = {"last_replay": 1, "last_replayed_ensemble": 1, "report": 1, "manifest": 1, "all": 1}
+    going_round.write(REPLAYED_ON_TWO | {"repeats": 13})
+    assert going_round.planned() == last
+    going_round.write(REPLAYED_ON_TWO | {"repeats": 21})
+    assert going_round.planned() == last | {"replay": 1, "replayed_ensemble": 1}
+    going_round.write(REPLAYED_ON_TWO | {"repeats": 10})
+    assert going_round.planned() == {"report": 1, "manifest": 1, "all": 1}
+    going_round.write(REPLAYED_ON_TWO)
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs"),
+    [
+        ("searches/wine/random/3/search.json", {"replay", "replayed_ensemble"}),
+        ("searches/wine/random/10/observations.parquet", {"last_replay", "last_replayed_ensemble"}),
+        ("ensembles/wine/random/best/4/losses.npz", {"replayed_ensemble"}),
+        ("ensembles/wine/random/best/11/scores.parquet", {"last_replayed_ensemble"}),
+    ],
+)
+def test_a_lost_result_of_one_repeat(going_round, name, jobs):
+    path = going_round.folder / "results/round" / name
+    kept = path.rename(path.with_name("kept"))
+    planned = going_round.planned()
+    kept.rename(path)
+    assert planned == dict.fromkeys([*jobs, "report", "manifest", "all"], 1)
 
 
 def test_a_split_that_has_no_table(going_round):

@@ -8,6 +8,8 @@ import functools
 import itertools
 import json
 import math
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,10 @@ class Jobs:
         """Say what a search does."""
         return _json({**self._search(dataset, search), "repeat": int(repeat)})
 
+    def replay(self, dataset: str, search: str, repeats: Iterable[int]) -> str:
+        """Say what several repeats of a replayed search do."""
+        return _json({**self._search(dataset, search), "repeats": list(repeats)})
+
     def _search(self, dataset: str, search: str) -> dict[str, Any]:
         """Say what a search does, whichever its repeat."""
         return {
@@ -126,6 +132,10 @@ class Jobs:
     def search_code(self, search: str) -> str:
         """Version of the code of a search: its script, optimizer, space, metric and worker."""
         return fingerprint.version(self.study.searches[search], self.study.space, self.study.metric)
+
+    def of(self, dataset: str, search: str) -> str:
+        """Say which search an ensemble must be made of."""
+        return _json({"dataset": dataset, "search": search})
 
     def ensemble(self, ensemble: str) -> str:
         """Say what an ensemble is."""
@@ -168,6 +178,7 @@ class Jobs:
                 "space": study.space,
                 "limits": study.limits.model_dump(),
                 "seed": settings.repeat,
+                "of": {"dataset": dataset, "search": method.search, "repeat": settings.repeat},
                 "about": about,
             }
         )
@@ -295,6 +306,11 @@ def check_tables(jobs: Jobs) -> None:
     study = jobs.study
     key = "replay" if study.evaluation.replay else "tables"
     root = getattr(study.evaluation, key)
+    needed = max(study.surrogates.sizes) + study.surrogates.held_out if study.surrogates else 0
+    enough = f"surrogates.sizes and surrogates.held_out need {needed}"
+    if study.tables and not study.tables.searches and study.tables.random < needed:
+        made = study.tables.random
+        raise UserError(f"{jobs.file}: tables.random: {made} configurations are too few; {enough}")
     if root is None:
         return
     own = f"results/{study.study}/tables"
@@ -322,6 +338,10 @@ def check_tables(jobs: Jobs) -> None:
                 f"it has {there['whole']} configurations, fewer than budget.evaluations, "
                 f"{study.budget.evaluations}"
             )
+        surrogates = study.surrogates and (study.surrogates.datasets or study.datasets)
+        first = split == study.split_name(0)
+        if key == "replay" and first and dataset in (surrogates or ()) and there["usable"] < needed:
+            lines.append(f"{there['usable']} of its configurations could be fitted; {enough}")
         if lines:
             raise UserError(f"{where}: '{folder}' is not of this study: {'; '.join(lines)}")
 

@@ -367,7 +367,7 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
                 where = {"dataset": dataset, "search": search, "repeat": repeat}
                 folder = layout.search_folder(results, study, dataset, search, repeat)
                 manifest = attempt(
-                    partial(_manifest, study, search),
+                    partial(_manifest, study, where),
                     folder / "search.json",
                     stage="search",
                     **where,
@@ -383,9 +383,9 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
     return _joined(tables, columns), pd.DataFrame(manifests)
 
 
-def _manifest(study: dict[str, Any], search: str, folder: Path) -> dict[str, Any]:
-    manifest = readers.search(folder)
-    if reason := outdated.search(manifest, study, search):
+def _manifest(study: dict[str, Any], of: dict[str, Any], folder: Path) -> dict[str, Any]:
+    manifest = readers.search(folder, of)
+    if reason := outdated.search(manifest, study, of["search"]):
         raise Outdated(reason)
     return manifest
 

@@ -49,6 +49,8 @@ class Source:
     ----------
     search, split
         Folders of the finished search and of its split.
+    of
+        What the search must be of: ``dataset``, ``search``, ``repeat``.
     ensemble
         Type and settings of the ensemble.
     seed
@@ -63,6 +65,7 @@ class Source:
 
     search: Path
     split: Path
+    of: Mapping[str, Any]
     ensemble: Mapping[str, Any]
     seed: int
     space: str
@@ -91,7 +94,7 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
         limits, or a reloaded member predicts otherwise than the refitted one.
     """
     pool, test_predictions, test_labels = ensemble_scores.load(
-        source.search, source.split, source.seed
+        source.search, source.split, source.seed, source.of
     )
     if settings["iteration"]:
         if settings["iteration"] > len(pool.errors):

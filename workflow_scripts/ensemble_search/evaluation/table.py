@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import field_validator
 
+from ensemble_search.evaluation import table_checks
 from ensemble_search.evaluation.base import Evaluation
-from ensemble_search.evaluation.status import OK, STATUSES, TABLE
+from ensemble_search.evaluation.status import OK, TABLE
+from ensemble_search.evaluation.table_checks import REMEDY
+from ensemble_search.problems import tasks
 from ensemble_search.problems.base import Problem
-from ensemble_search.runtime import files, schema
+from ensemble_search.runtime import files, plugins, schema
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
@@ -27,11 +31,10 @@ if TYPE_CHECKING:
 
 MANIFEST = "table.json"
 FILES = (OBSERVATIONS, *PREDICTIONS)
-#: What helps if a table is damaged.
-REMEDY = "copy the table again, or remove it and run the study that makes it"
-#: Columns of ``observations.parquet`` that a look-up needs.
+#: Columns of ``observations.parquet`` that are read.
 COLUMNS = {
     "status": "string",
+    "error": "double",
     "fit_seconds": "double",
     "cpu_seconds": "double",
     "predict_seconds": "double",
@@ -47,6 +50,7 @@ class Manifest(Stored):
 
     dataset: str
     space: str
+    metric: str = "error"  # older versions of the project did not write it
     data: str
     limits: dict[str, Amount]
     threads: Count
@@ -55,6 +59,19 @@ class Manifest(Stored):
     status: dict[str, Count]
     fit_seconds: Amount
     files: dict[str, str]
+
+    @field_validator("metric")
+    @classmethod
+    def _known(cls, metric: str) -> str:
+        plugins.checked("metrics", metric)
+        return metric
+
+    @field_validator("files")
+    @classmethod
+    def _all(cls, sums: dict[str, str]) -> dict[str, str]:
+        if missing := [name for name in FILES if name not in sums]:
+            raise ValueError(f"has no sha256 of '{missing[0]}'")
+        return sums
 
 
 @dataclass(frozen=True)
@@ -85,34 +102,39 @@ class Table:
 
     @classmethod
     def read(cls, folder: Path) -> "Table":
-        """Read a table.
+        """Read a table, and check all but its losses: see :meth:`check_losses`.
 
         Raises
         ------
         Unusable
-            If a file is missing or damaged, or not the one that ``table.json`` was written with.
+            If a file is missing or damaged, or not the one that ``table.json`` was written with, or
+            if its content is impossible (``evaluation.table_checks``).
         """
         about = manifest(folder)
         check(folder)
         path = folder / OBSERVATIONS
         found = files.read_parquet(path, COLUMNS, CONFIGURATION)
-        columns = {name: found[name].to_pylist() for name in COLUMNS}
-        if unknown := set(columns["status"]) - set(STATUSES):
-            raise Unusable(path, f"column 'status' holds {min(map(repr, unknown))}")
         if found.num_rows != about["entries"]:
             raise Unusable(path, f"it has {found.num_rows} rows, {MANIFEST} {about['entries']}")
+        columns = {name: found[name].to_pylist() for name in COLUMNS}
+        table_checks.check_columns(path, columns)
         arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
-        return cls(folder, about, configurations(found), columns, *arrays)
+        task = tasks.problem(about.get("metric", "error")).task
+        for name, array in zip(PREDICTIONS, arrays, strict=True):
+            table_checks.check_predictions(folder / name, array, columns["status"], task)
+        table = cls(folder, about, configurations(found), columns, *arrays)
+        table_checks.check_unique(path, table.keys)
+        return table
+
+    @property
+    def keys(self) -> list[tuple[frozenset, float]]:
+        """What :func:`key` returns of every entry."""
+        return list(map(key, self.configurations, self.columns["fidelity"]))
 
     @cached_property
     def rows(self) -> dict[tuple[frozenset, float], int]:
         """Position of every entry, by what :func:`key` returns."""
-        return {
-            key(values, fidelity): row
-            for row, (values, fidelity) in enumerate(
-                zip(self.configurations, self.columns["fidelity"], strict=True)
-            )
-        }
+        return {entry: row for row, entry in enumerate(self.keys)}
 
     @property
     def whole(self) -> list[dict[str, Any]]:
@@ -161,6 +183,36 @@ class Table:
         if differ:
             raise UserError(f"the table '{self.folder}' is not of this study: {'; '.join(differ)}")
 
+    @cached_property
+    def _compared(self) -> set[bytes]:
+        """Labels that the losses have been compared with."""
+        return set()
+
+    def check_losses(self, labels: np.ndarray) -> None:
+        """Check that the errors are the losses of the predictions; once for the same labels.
+
+        Parameters
+        ----------
+        labels
+            Validation labels of the split, of shape (n_validation,).
+
+        Raises
+        ------
+        Unusable
+            Naming the first row of which they are not.
+        """
+        if labels.tobytes() in self._compared:
+            return
+        if len(labels) != self.validation.shape[1]:
+            said = f"it has {self.validation.shape[1]} validation rows, the split {len(labels)}"
+            raise Unusable(self.folder / PREDICTIONS[0], said, REMEDY)
+        path, problem = (
+            self.folder / OBSERVATIONS,
+            tasks.problem(self.manifest.get("metric", "error")),
+        )
+        table_checks.check_losses(path, self.columns, self.validation, labels, problem)
+        self._compared.add(labels.tobytes())
+
     def row(self, values: Mapping[str, Any], fidelity: float) -> int:
         """Return the position of an evaluation.
 
@@ -190,7 +242,8 @@ def manifest(folder: Path) -> dict[str, Any]:
 def glance(folder: Path) -> dict[str, Any]:
     """Read the ``table.json`` of a table, and see that its other files are there and not cut off.
 
-    ``whole`` is added: the number of configurations evaluated on all training rows.
+    ``whole`` is added, the number of configurations evaluated on all training rows, and ``usable``,
+    that of those which succeeded.
 
     Raises
     ------
@@ -199,17 +252,22 @@ def glance(folder: Path) -> dict[str, Any]:
     """
     about = manifest(folder)
     try:
-        found = files.read_parquet(folder / OBSERVATIONS, {"fidelity": COLUMNS["fidelity"]})
+        names = ("fidelity", "status")
+        found = files.read_parquet(folder / OBSERVATIONS, {n: COLUMNS[n] for n in names})
         for part in PARTS:
             mapped(folder, part, about["entries"])
     except Unusable as error:
         raise Unusable(error.path, error.reason, REMEDY) from None
-    return {**about, "whole": found["fidelity"].to_pylist().count(1.0)}
+    fidelities, statuses = (found[name].to_pylist() for name in names)
+    usable = list(zip(fidelities, statuses, strict=True)).count((1.0, OK))
+    return {**about, "whole": fidelities.count(1.0), "usable": usable}
 
 
 def check(folder: Path) -> None:
-    """Compare the files of a table with the checksums in its ``table.json``."""
-    files.check(folder / MANIFEST, remedy=REMEDY)
+    """Compare the files of a table, if it is one, with the checksums in its ``table.json``."""
+    if (folder / MANIFEST).exists():
+        manifest(folder)
+        files.check(folder / MANIFEST, FILES, REMEDY)
 
 
 def unlike(there: Mapping[str, Any], space: str, limits: Mapping[str, float]) -> list[str]:
@@ -299,7 +357,7 @@ class TableEvaluator:
         """
         row = self._table.row(values, fidelity)
         measured = {name: column[row] for name, column in self._table.columns.items()}
-        del measured["fidelity"]
+        del measured["fidelity"], measured["error"]  # the loss follows from the predictions
         measured["origin"] = TABLE
         if measured["status"] != OK:
             return Evaluation(**measured | {"predict_seconds": None}, validation=None, test=None)

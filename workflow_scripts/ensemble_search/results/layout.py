@@ -16,9 +16,9 @@ DATA = Path("results/data")
 SPLIT = "splits/{dataset}/{split}"
 SEARCH = "searches/{dataset}/{search}/{repeat}"
 ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{repeat}"
-# Of jobs that do all repeats.
-REPLAY = "searches/{dataset}/{search}"
-REPLAYED_ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}"
+# Of the first of the ten repeats that are one job; see :func:`tens`.
+REPLAY = "searches/{dataset}/{search}/{tens}0"
+REPLAYED_ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{tens}0"
 CONFIGURATIONS = "configurations/{dataset}"
 SHARD = "shards/{dataset}/{split}/{shard}"
 TABLE = "tables/{dataset}/{split}"
@@ -45,6 +45,11 @@ def log(rule: str, pattern: str) -> str:
 def benchmark(rule: str, pattern: str) -> str:
     """Pattern of the measured time and memory of a rule's job."""
     return f"benchmarks/{rule}/{pattern.partition('/')[2]}.tsv"
+
+
+def tens(repeat: int | str) -> str:
+    """Return the number of a repeat without the last digit: ten repeats of a replay are one job."""
+    return str(repeat)[:-1]
 
 
 def path(results: Path, pattern: str, **fields: str | int) -> Path:

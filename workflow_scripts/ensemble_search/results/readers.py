@@ -6,7 +6,7 @@ use them.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -187,21 +187,48 @@ class AutoGluon(Stored):
         return self
 
 
-def search(folder: Path) -> dict[str, Any]:
-    """Read the ``search.json`` of a finished search."""
-    return schema.read_json(folder / "search.json", Search)
+def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Read the ``search.json`` of a finished search.
 
-
-def checked_search(folder: Path) -> dict[str, Any]:
-    """Read ``search.json``, and compare the files of the search, and of its table, with their sums.
+    Parameters
+    ----------
+    of
+        What it must be of, by key: ``dataset``, ``search``, ``repeat``; by default, of anything.
 
     Raises
     ------
     Unusable
-        If one of them is missing or another than was written.
+        Also if it is of another search: its folder was moved, or two were swapped.
+    """
+    path = folder / "search.json"
+    manifest = schema.read_json(path, Search)
+    if other := [key for key in of or {} if manifest[key] != of[key]]:
+        said = "; ".join(f"{key} is {manifest[key]!r}, not {of[key]!r}" for key in other)
+        raise Unusable(path, f"it is of another search: {said}")
+    return manifest
+
+
+def checked_search(
+    folder: Path, of: Mapping[str, Any] | None = None, data: str | None = None
+) -> dict[str, Any]:
+    """Read ``search.json``, and compare the files of the search, and of its table, with their sums.
+
+    Parameters
+    ----------
+    of
+        See :func:`search`.
+    data
+        Checksum of the split that it must have been made on; by default, any.
+
+    Raises
+    ------
+    Unusable
+        If one of them is missing or another than was written, or if it is of another search.
     """
     files.check(folder / "search.json")
-    manifest = search(folder)
+    manifest = search(folder, of)
+    if data not in (None, manifest["fingerprint"]["data"]):
+        raise Unusable(folder / "search.json", "it is of another split, or of other data")
     if table := manifest.get("table"):
         tables.check(Path(table["folder"]))
     return manifest

@@ -60,7 +60,9 @@ def search_state(
     result = {**run, "unit": unit, "budget": budget}
     problems: list[str] = []
     progress = _read(readers.progress, checkpoints, problems)
-    manifest = _read(readers.search, layout.path(root, layout.SEARCH, **run), problems)
+    manifest = _read(
+        lambda f: readers.search(f, run), layout.path(root, layout.SEARCH, **run), problems
+    )
     result["problems"] = problems
     nothing = known = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
     if progress:
@@ -77,8 +79,10 @@ def search_state(
         return {**manifest, **result, "done": budget, "failed": failed,
                 "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
-    if study.evaluation.replay:  # one job for all repeats, without a journal
-        log = layout.path(root, layout.log("replay", layout.REPLAY), **run)
+    if study.evaluation.replay:  # its job does ten repeats, and keeps no journal
+        log = layout.path(
+            root, layout.log("replay", layout.REPLAY), **run, tens=layout.tens(repeat)
+        )
         lock = root / ".lock"
         running = updated > _written(lock) and _held(lock, updated) and not job_logs.reason(log)
         if not running:  # it starts over
@@ -91,6 +95,11 @@ def search_state(
     if reason := job_logs.reason(log):
         return {**known, "state": "failed", "reason": reason, "log": log}
     return {**known, "state": "stopped" if progress else "waiting"}
+
+
+def replay_rule(rule: str, study: Study, repeat: int) -> str:
+    """Return the rule of a repeat: another does the last repeats, if they are fewer than ten."""
+    return f"last_{rule}" if layout.tens(repeat) == layout.tens(study.repeats) else rule
 
 
 class AfterSearches(NamedTuple):
@@ -118,8 +127,9 @@ class AfterSearches(NamedTuple):
     @property
     def comment(self) -> str:
         """Its comment in SLURM's queue."""
-        every_repeat = self.rule == "replayed_ensemble"
-        return slurm.comment(self.rule, *self.wildcards[: 3 if every_repeat else None])
+        *names, last = self.wildcards
+        replayed = self.rule.endswith("replayed_ensemble")
+        return slurm.comment(self.rule, *names, layout.tens(last) if replayed else last)
 
 
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
@@ -143,8 +153,9 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
         if jobs.refits(ensemble):
             rule = "fitted_ensemble"
         elif study.evaluation.replay:
-            rule = "replayed_ensemble"
-            log = layout.log(rule, layout.REPLAYED_ENSEMBLE)
+            log = layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE)
+            log = log.replace("{tens}", layout.tens(repeat))
+            rule = replay_rule("replayed_ensemble", study, repeat)
         yield job("ensembles", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
     for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}

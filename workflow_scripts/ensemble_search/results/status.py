@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ensemble_search.results import job_logs, states
+from ensemble_search.results import job_logs, layout, states
 from ensemble_search.runtime import plugins, slurm
 from ensemble_search.runtime.errors import one_line
 from ensemble_search.search.progress import amount, duration
@@ -36,8 +36,12 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     queue = {job.comment: job.state for job in found}
 
     def comment(home: str, name: tuple[str, str, int]) -> str:
-        replayed = slurm.comment("replay", *name[:2])  # all repeats are one job
-        return replayed if study.evaluation.replay else slurm.search_comment(home, *name)
+        if not study.evaluation.replay:
+            return slurm.search_comment(home, *name)
+        *names, repeat = name
+        return slurm.comment(
+            states.replay_rule("replay", study, repeat), *names, layout.tens(repeat)
+        )
 
     homes = {name: jobs.home(*name).study.study for name in states.searches(study)}
     searches = [

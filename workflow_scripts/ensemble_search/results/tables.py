@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import table as tables
-from ensemble_search.results import readers
+from ensemble_search.results import layout, readers
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
@@ -88,7 +89,9 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
 
 
 def describe(root: Path) -> Iterator[str]:
-    """Describe all tables below a folder, and check their files: one line each.
+    """Describe all tables below a folder, and check them: one line each.
+
+    Their losses are compared if their split is in the same study: in ``../../../splits``.
 
     Raises
     ------
@@ -99,7 +102,7 @@ def describe(root: Path) -> Iterator[str]:
     if not found:
         raise UserError(f"there is no table below '{root}'")
     for folder in found:
-        table = tables.Table.read(folder)
+        table, compared = checked(folder)
         about = table.manifest
         size = sum((folder / name).stat().st_size for name in about["files"]) / 2**20
         ok = about["status"].get("ok", 0)
@@ -111,7 +114,36 @@ def describe(root: Path) -> Iterator[str]:
             f"{size:.1f} MiB, {duration(about['fit_seconds'])} of fitting, "
             f"{table.validation.dtype} predictions of {table.validation.shape[1]} validation and "
             f"{table.test.shape[1]} test rows; {versions}"
+            + ("" if compared else "; errors not compared with labels: the split is not beside it")
         )
+
+
+def checked(folder: Path) -> tuple[tables.Table, bool]:
+    """Read a table and check it; also its losses, if the folder of its study has its split.
+
+    Returns
+    -------
+    table
+        The table.
+    compared
+        Whether the losses were compared.
+
+    Raises
+    ------
+    Unusable
+        As ``Table.read`` and ``Table.check_losses``.
+    """
+    table = tables.Table.read(folder)
+    dataset, split = folder.absolute().parts[-2:]
+    splits = layout.path(folder / "../../..", layout.SPLIT, dataset=dataset, split=split)
+    try:
+        inputs = checked_inputs(splits)
+    except UserError:  # missing or damaged, which is not the table's fault
+        return table, False
+    if inputs.checksum() != table.manifest["data"]:
+        return table, False
+    table.check_losses(inputs.y_validation)
+    return table, True
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

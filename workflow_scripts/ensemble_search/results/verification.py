@@ -15,6 +15,7 @@ from ensemble_search.evaluation.status import OK
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
 from ensemble_search.results import layout, outdated, readers, states
+from ensemble_search.results.tables import checked
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CONFIGURATION
@@ -120,7 +121,7 @@ def _search_files(folder: Path) -> list[str]:
 
 
 def _table_files(folder: Path) -> list[str]:
-    tables.Table.read(folder)
+    checked(folder)
     return []
 
 
@@ -189,6 +190,11 @@ def _searches(jobs: "Jobs", root: Path, whole: set[Path]) -> Iterator[_Search]:
 
 def _search(search: _Search) -> list[str]:
     path, lines = search.folder / "search.json", []
+    of = dict(zip(("dataset", "search", "repeat"), search.name, strict=True))
+    try:
+        readers.search(search.folder, of)
+    except UserError as error:
+        return [str(error)]
     data = readers.split(search.split)["checksum"]
     if search.manifest["fingerprint"]["data"] != data:
         lines.append(

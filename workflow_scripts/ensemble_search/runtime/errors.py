@@ -60,6 +60,19 @@ def check_keys(where: str, content: Any, keys: Sequence[str]) -> None:
         raise UserError(f"{where}: key '{missing[0]}' is missing; needed: {', '.join(keys)}")
 
 
+def one_for_each(option: str, given: list[Any], n: int, what: str) -> list[Any]:
+    """Return the ``n`` values of an option that may be given once for all of them.
+
+    Raises
+    ------
+    UserError
+        If there are neither 1 nor ``n``.
+    """
+    if len(given) not in (1, n):
+        raise UserError(f"{option}: give one, or one for every {what} ({n}), not {len(given)}")
+    return given if len(given) == n else given * n
+
+
 def one_line(text: str) -> str:
     """Make a text safe for a terminal: one line of at most :data:`LONGEST` printable characters.
 

@@ -18,6 +18,7 @@ from ensemble_search.runtime.files import (
     atomic,
     check,
     checksums,
+    read_json,
     read_npy,
     read_npz,
     write_json,
@@ -26,7 +27,9 @@ from ensemble_search.runtime.files import (
 from ensemble_search.runtime.names import CLASSIFICATION, OBSERVATIONS, PREDICTIONS
 
 
-def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.ndarray]:
+def load(
+    search: Path, split: Path, seed: int, of: Mapping[str, Any] | None = None
+) -> tuple[Pool, np.ndarray, np.ndarray]:
     """Read what the ensembles of a finished search need; features are not read.
 
     Evaluations on a share of the training rows are treated as failed.
@@ -37,6 +40,8 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
         Folders of the search and of its split, with the files of ``docs/architecture.md``.
     seed
         The seed of the pool.
+    of
+        What the search must be of; see ``readers.search``.
 
     Returns
     -------
@@ -52,8 +57,10 @@ def load(search: Path, split: Path, seed: int) -> tuple[Pool, np.ndarray, np.nda
     UserError
         If a file is missing or broken, or if two files do not belong together.
     """
-    check(split / "split.json")
-    metric = readers.checked_search(search).get("metric", "error")
+    about = split / "split.json"
+    check(about)
+    data = read_json(about).get("checksum") if about.exists() else None
+    metric = readers.checked_search(search, of, data).get("metric", "error")
     names = ["error", "predict_seconds", "fidelity"]
     table = readers.observations(search, names)
     # Lists, because to_numpy would import pandas; None becomes NaN.
@@ -219,6 +226,7 @@ def write(
     seed: int,
     output: Path,
     refits: Mapping[str, Any] | None = None,
+    of: Mapping[str, Any] | None = None,
 ) -> None:
     """Write scores, members, losses and manifest of a finished search's ensemble to ``output``.
 
@@ -227,7 +235,7 @@ def write(
 
     Parameters
     ----------
-    search, split, seed
+    search, split, seed, of
         See :func:`load`.
     settings
         From the study, such as ``{"type": "selection", "size": 25}``.
@@ -241,7 +249,7 @@ def write(
         anything is written.
     """
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
-    pool, test_predictions, test_labels = load(search, split, seed)
+    pool, test_predictions, test_labels = load(search, split, seed, of)
     if ensemble.refits:
         if refits is None:
             raise UserError(f"ensemble '{settings['type']}' refits pipelines: give --refits")

@@ -13,7 +13,7 @@ from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import readers
-from ensemble_search.runtime.files import check
+from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CONFIGURATION
 from ensemble_search.spaces.base import Space
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
@@ -44,10 +44,10 @@ class Evaluated:
     diversities: np.ndarray
 
 
-def read(folder: Path, space: Space, most: int | None = None) -> Evaluated:
+def read(folder: Path, space: Space, most: int | None = None, data: str | None = None) -> Evaluated:
     """Read the first ``most`` successful evaluations of a search or a table, on all training rows.
 
-    They are of the space's task.
+    They are of the space's task, and, if ``data`` is given, of the split with this checksum.
 
     Raises
     ------
@@ -55,8 +55,12 @@ def read(folder: Path, space: Space, most: int | None = None) -> Evaluated:
         If a file is missing, damaged or not that of the search.
     """
     problem = PROBLEMS[space.task]
-    check(folder / "search.json")
-    tables.check(folder)
+    if (folder / tables.MANIFEST).exists():
+        made_on = tables.Table.read(folder).manifest["data"]
+        if data not in (None, made_on):
+            raise Unusable(folder / tables.MANIFEST, "it is of another split, or of other data")
+    else:
+        readers.checked_search(folder, data=data)
     names = ["status", "error", "fidelity"]
     table = readers.observations(folder, names, others=CONFIGURATION)
     outcomes = zip(*(table[name].to_pylist() for name in ("status", "fidelity")), strict=True)

@@ -36,7 +36,7 @@ def run_job(
     output: Path,
     threads: int = 1,
     workers: int = 1,
-    table: Path | None = None,
+    table: Table | None = None,
     share: Path | None = None,
     tables: Path | None = None,
     started: float | None = None,
@@ -59,7 +59,7 @@ def run_job(
     workers
         Concurrent evaluations, each with ``threads`` threads; results do not depend on it.
     table
-        Folder of a table: its configurations are the space, and are looked up instead of fitted.
+        Its configurations are the space, and are looked up instead of fitted.
         Such a search keeps no journal; an interrupted one starts over.
     share
         Folder for the evaluations that searches share, of all data sets and splits: what is there
@@ -96,15 +96,14 @@ def run_job(
     columns = problem.columns(inputs.n_outputs)
     shapes = (len(inputs.y_validation), columns), (len(inputs.X_test), columns)
     started = provenance.process_started() if started is None else started
-    found = None
     with ExitStack() as opened:
         if table:
-            found = Table.read(table)
-            found.check(job["space"], identity["data"], job["limits"], shapes)
-            space = TableSpace(space, space.configurations(found.whole))
-            budget = budget.within(len(optimizer.part(space)), table)
-            identity["table"] = found.description["checksum"]
-            journal, evaluators = InMemory(), [TableEvaluator(found, problem)]
+            table.check(job["space"], identity["data"], job["limits"], shapes)
+            table.check_losses(inputs.y_validation)
+            space = TableSpace(space, space.configurations(table.whole))
+            budget = budget.within(len(optimizer.part(space)), table.folder)
+            identity["table"] = table.description["checksum"]
+            journal, evaluators = InMemory(), [TableEvaluator(table, problem)]
         else:
             journals = checkpoints / fingerprint.short(identity)
             new = not journals.exists()
@@ -119,7 +118,7 @@ def run_job(
                 folder = share / place / fingerprint.short(fingerprint.shared(identity))
                 store = Store(folder, problem, shapes, guard.check)
                 known = tables and TableEvaluator(
-                    _beside(tables / place, identity, shapes), problem
+                    _beside(tables / place, identity, shapes, inputs.y_validation), problem
                 )
                 # Longer than an evaluation takes, unless it is suspended.
                 patience = 60 + 3 * job["limits"]["seconds"]
@@ -144,7 +143,7 @@ def run_job(
         )
         progress(records)
         # Under the lock, so that no other job writes these files.
-        written = results.write(output, records, space, shapes, found)
+        written = results.write(output, records, space, shapes, table)
     about = {
         **{key: job[key] for key in JOB if key != "optimizer"},
         "settings": job["optimizer"],
@@ -155,15 +154,18 @@ def run_job(
         },
         "threads": threads,
         "resumed_after": progress.resumed,
-        **({"table": found.description} if found else {}),
+        **({"table": table.description} if table else {}),
     }
     results.write_manifest(output, about, records, started, written)
 
 
-def _beside(folder: Path, identity: dict[str, Any], shapes: results.Shapes) -> Table:
+def _beside(
+    folder: Path, identity: dict[str, Any], shapes: results.Shapes, labels: np.ndarray
+) -> Table:
     """Read a table, and check that its evaluations are what the fits of a search would give."""
     table = Table.read(folder)
     table.check(identity["space"], identity["data"], identity["limits"], shapes)
+    table.check_losses(labels)
     there, here = ({k: of[k] for k in ("threads", "versions")} for of in (table.manifest, identity))
     differ = differences(there, here)
     if table.validation.dtype != np.float32:

@@ -1,0 +1,246 @@
+"""Tables that somebody else made: their sums are right, and their content is impossible."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ensemble_search.data.split import load_inputs
+from ensemble_search.evaluation import table as table_module
+from ensemble_search.evaluation.status import OK
+from ensemble_search.evaluation.table import Table
+from ensemble_search.problems.combination import rounded
+from ensemble_search.problems.tasks import problem
+from ensemble_search.results import tables
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy, write_parquet
+from ensemble_search.search.run import run_job
+from support import hostile_space, instant_search
+from support.instant_search import InstantEvaluator, make_job
+
+REMEDY = "; copy the table again, or remove it and run the study that makes it"
+OBSERVATIONS = "observations.parquet"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A study's folder with a split and its table."""
+    folder = tmp_path_factory.mktemp("study")
+    split = folder / "splits/blobs/fixed"
+    split.parent.mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        hostile(patch)
+        instant_search.make_split(split)
+        run_job(
+            make_job({"optimizer": "random"}, budget={"evaluations": 30}),
+            *(split, folder / "checkpoints", folder / "random/0"),
+            make_evaluator=InstantEvaluator,
+        )
+        tables.build([folder / "random/0"], folder / "tables/blobs/fixed")
+    return folder
+
+
+def hostile(patch) -> None:
+    load = plugins.load
+    own = ("spaces", "hostile")
+    patch.setattr(
+        plugins,
+        "load",
+        lambda *name: hostile_space.HostileSpace if name == own else load(*name),
+    )
+
+
+@pytest.fixture
+def table(made, tmp_path, monkeypatch) -> Path:
+    hostile(monkeypatch)
+    shutil.copytree(made, tmp_path / "s")
+    return tmp_path / "s/tables/blobs/fixed"
+
+
+def rows(table: Path, ok: bool = True) -> list[int]:
+    """Rows of the table that are ok, or that are not."""
+    status = pq.read_table(table / OBSERVATIONS)["status"].to_pylist()
+    return [row for row, found in enumerate(status) if (found == OK) is ok]
+
+
+def forge_column(table: Path, name: str, row: int, value) -> None:
+    found = pq.read_table(table / OBSERVATIONS)
+    values = found[name].to_pylist()
+    values[row] = value
+    place = found.schema.get_field_index(name)
+    column = pa.array(values, type=found.schema.field(name).type)
+    write_parquet(table / OBSERVATIONS, found.set_column(place, name, column))
+    seal(table)
+
+
+def forge_prediction(table: Path, part: str, place: tuple, value) -> None:
+    path = table / f"predictions-{part}.npy"
+    stored = np.load(path)
+    stored[place] = value
+    write_npy(path, stored)
+    seal(table)
+
+
+def seal(table: Path, **more) -> None:
+    """Write the sums of the files as they are now."""
+    about = read_json(table / "table.json")
+    about |= {"files": checksums(table, table_module.FILES), **more}
+    write_json(table / "table.json", about)
+
+
+def replay(table: Path) -> None:
+    study = table.parents[2]
+    run_job(
+        make_job({"optimizer": "random"}, budget={"evaluations": 5}),
+        *(study / "splits/blobs/fixed", study / "c", study / "o"),
+        table=Table.read(table),
+    )
+
+
+def rejected(table: Path, *said: str) -> None:
+    """The table is rejected by a replay and by its description, in the same line."""
+    with pytest.raises(UserError) as by_replay:
+        replay(table)
+    with pytest.raises(UserError) as described:
+        list(tables.describe(table))
+    line = str(by_replay.value)
+    assert line == str(described.value)
+    assert "\n" not in line and line.endswith(REMEDY)
+    for text in said:
+        assert text in line
+
+
+def test_a_table_as_it_was_made(table):
+    replay(table)
+    (line,) = tables.describe(table)
+    assert "not compared" not in line
+
+
+@pytest.mark.parametrize(
+    ("name", "ok", "value", "said"),
+    [
+        ("status", True, "fine", "'status' is 'fine'; must be one of ok, timeout, memory, crash"),
+        ("status", True, None, "'status' is None; must be one of"),
+        ("error", True, float("nan"), "'error' is nan; must be a number of at least 0 where"),
+        ("error", True, None, "'error' is None; must be a number of at least 0 where"),
+        ("error", True, -5.0, "'error' is -5.0; must be a number of at least 0 where"),
+        ("error", True, float("inf"), "'error' is inf; must be"),
+        ("error", False, 0.25, "'error' is 0.25; must be a number of at least 0 where"),
+        ("fit_seconds", True, float("nan"), "'fit_seconds' is nan; must be a number of at least 0"),
+        ("fit_seconds", False, -1.0, "'fit_seconds' is -1.0; must be a number of at least 0"),
+        ("cpu_seconds", True, float("inf"), "'cpu_seconds' is inf; must be"),
+        ("cpu_seconds", False, float("inf"), "'cpu_seconds' is inf; must be"),
+        ("memory_mb", True, None, "'memory_mb' is None; must be"),
+        ("predict_seconds", True, float("nan"), "'predict_seconds' is nan; must be"),
+        ("predict_seconds", False, 1.0, "'predict_seconds' is 1.0; must be"),
+        ("fidelity", True, 0.0, "'fidelity' is 0.0; must be more than 0 and at most 1"),
+        ("fidelity", True, 2.0, "'fidelity' is 2.0; must be more than 0 and at most 1"),
+    ],
+)
+def test_impossible_columns(table, name, ok, value, said):
+    row = rows(table, ok)[1]
+    forge_column(table, name, row, value)
+    rejected(table, f"{OBSERVATIONS}': row {row}: {said}")
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+@pytest.mark.parametrize("value", [7.0, -0.25, np.inf, np.nan])
+def test_impossible_predictions(table, part, value):
+    row = rows(table)[2]
+    forge_prediction(table, part, (row, 3, 0), value)
+    name = f"predictions-{part}.npy"
+    rejected(table, f"{name}': row {row}: '{name}'[{row}, 3, 0] is {value}; must be probabilities")
+
+
+def test_predictions_of_a_failure(table):
+    row = rows(table, ok=False)[0]
+    forge_prediction(table, "test", (row, 0, 0), 0.5)
+    rejected(table, f"[{row}, 0, 0] is 0.5; must be NaN where 'status' is not ok")
+
+
+def test_probabilities_without_the_sum_1(table):
+    row = rows(table)[0]
+    columns = np.load(table / "predictions-test.npy").shape[2]
+    assert columns > 1
+    forge_prediction(table, "test", (row, 2), 0.75)
+    said = f"row {row}: the probabilities of sample 2 have the sum {0.75 * columns:.6g}; must be 1"
+    rejected(table, said)
+
+
+def test_no_predictions_at_all(table):
+    for part in ("validation", "test"):
+        path = table / f"predictions-{part}.npy"
+        write_npy(path, np.load(path)[:, :0])
+    seal(table)
+    rejected(table, "has no predictions")
+
+
+def test_an_error_that_contradicts_its_predictions(table):
+    row = rows(table)[1]
+    stored = np.load(table / "predictions-validation.npy")[row]
+    labels = load_inputs(table.parents[2] / "splits/blobs/fixed/inputs.npz").y_validation
+    loss = problem("error").metric.loss(labels, rounded(stored))
+    forge_column(table, "error", row, 0.987)
+    said = f"'error' is 0.987, the loss of its predictions {loss:.6g}; must be equal"
+    rejected(table, f"{OBSERVATIONS}': row {row}: {said}")
+
+
+def test_a_table_whose_split_is_elsewhere(table):
+    """Its losses cannot be computed, and the description says so."""
+    forge_column(table, "error", rows(table)[1], 0.987)
+    shutil.rmtree(table.parents[2] / "splits")
+    (line,) = tables.describe(table)
+    assert line.endswith("errors not compared with labels: the split is not beside it")
+
+
+def test_rounded_predictions_may_have_another_loss(table):
+    study = table.parents[2]
+    shutil.rmtree(table)
+    tables.build([study / "random/0"], table, "float16")
+    replay(table)
+    forge_column(table, "error", rows(table)[0], 0.987)
+    rejected(table, "'error' is 0.987, the loss of its predictions")
+
+
+def test_a_configuration_that_is_there_twice(table):
+    found = pq.read_table(table / OBSERVATIONS)
+    order = pa.array([*range(found.num_rows), 4])
+    write_parquet(table / OBSERVATIONS, found.take(order))
+    for part in ("validation", "test"):
+        path = table / f"predictions-{part}.npy"
+        write_npy(path, np.load(path)[order.to_numpy()])
+    seal(table, entries=found.num_rows + 1)
+    rejected(table, f"row {found.num_rows}: it repeats row 4, ", "; configurations differ;")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"files": {}}, "files: Value error, has no sha256 of 'observations.parquet'"),
+        ({"metric": "luck"}, "metric: Value error, no metric is called 'luck'"),
+    ],
+)
+def test_forged_manifests(table, change, said):
+    write_json(table / "table.json", read_json(table / "table.json") | change)
+    rejected(table, said)
+    with pytest.raises(UserError, match=re.escape(said)):
+        table_module.glance(table)
+
+
+def test_a_table_is_compared_with_the_same_labels_once(table, monkeypatch):
+    calls = []
+    check = table_module.table_checks.check_losses
+    monkeypatch.setattr(
+        table_module.table_checks, "check_losses", lambda *a: calls.append(a) or check(*a)
+    )
+    found = Table.read(table)
+    for _ in range(3):
+        found.check_losses(
+            load_inputs(table.parents[2] / "splits/blobs/fixed/inputs.npz").y_validation
+        )
+    assert len(calls) == 1

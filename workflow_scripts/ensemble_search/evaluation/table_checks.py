@@ -1,0 +1,127 @@
+"""What the content of a table must satisfy, whoever made it; see ``evaluation.table``.
+
+All raise ``Unusable``: one line with the file, the first row that is wrong (from 0) and its value.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ensemble_search.evaluation.status import OK, STATUSES
+from ensemble_search.problems.base import Problem
+from ensemble_search.problems.combination import rounded
+from ensemble_search.runtime.files import Unusable
+from ensemble_search.runtime.names import CLASSIFICATION
+
+#: What helps if a table is damaged.
+REMEDY = "copy the table again, or remove it and run the study that makes it"
+NAMES = ", ".join(STATUSES)
+#: Values that are checked at once.
+CHUNK = 2**22
+#: By how much losses may differ, relative to the highest: by processors, and by float16.
+TOLERANCE = {"float32": 1e-6, "float16": 0.05}
+
+
+def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
+    """Check statuses, errors, times, memory and fidelities; columns as ``table.COLUMNS``."""
+    ok = _ok(columns)
+    rules = [
+        ("status", [s not in STATUSES for s in columns["status"]], f"one of {NAMES}"),
+        ("fidelity", _wrong(columns["fidelity"], 0, 1), "more than 0 and at most 1"),
+    ]
+    for name in ("fit_seconds", "cpu_seconds", "memory_mb"):
+        rules.append((name, _wrong(columns[name]), "a number of at least 0"))
+    for name in ("error", "predict_seconds"):
+        empty = np.isnan(_numbers(columns[name]))
+        wrong = np.where(ok, _wrong(columns[name]), ~empty)
+        rules.append((name, wrong, "a number of at least 0 where 'status' is ok, and empty else"))
+    for name, wrong, right in rules:
+        for row in np.flatnonzero(wrong)[:1]:
+            _reject(path, row, f"'{name}' is {columns[name][row]!r}", f"must be {right}")
+
+
+def check_unique(path: Path, keys: Sequence) -> None:
+    """Check that no configuration is there twice at the same fidelity."""
+    first: dict = {}
+    for row, key in enumerate(keys):
+        if (same := first.setdefault(key, row)) != row:
+            _reject(path, row, f"it repeats row {same}, {dict(key[0])}", "configurations differ")
+
+
+def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], task: str) -> None:
+    """Check that predictions are numbers, or probabilities, exactly where the status is ok.
+
+    Parameters
+    ----------
+    path
+        Their file.
+    stored
+        Of shape (n_entries, n_samples, n_columns).
+    """
+    if not all(stored.shape[1:]):
+        raise Unusable(path, f"its shape {stored.shape} has no predictions", REMEDY)
+    ok = np.array([status == OK for status in statuses], dtype=bool)[:, None, None]
+    step = max(1, CHUNK // int(np.prod(stored.shape[1:])))
+    probabilities = task == CLASSIFICATION
+    right = "probabilities from 0 to 1" if probabilities else "finite numbers"
+    slack = stored.shape[2] * float(np.finfo(stored.dtype).eps)
+    for start in range(0, len(stored), step):
+        part = np.asarray(stored[start : start + step], dtype=np.float32)
+        good = (part >= 0) & (part <= 1) if probabilities else np.isfinite(part)
+        known = ok[start : start + step]
+        for row, *place in np.argwhere(np.where(known, ~good, ~np.isnan(part)))[:1]:
+            must = right if known[row] else "NaN where 'status' is not ok"
+            at = f"'{path.name}'[{', '.join(map(str, (start + row, *place)))}]"
+            _reject(path, start + row, f"{at} is {part[row, *place]}", f"must be {must}")
+        if probabilities and stored.shape[2] > 1:
+            sums = part.sum(axis=2, dtype=float)
+            for row, sample in np.argwhere(np.abs(sums - 1) > slack)[:1]:
+                said = f"the probabilities of sample {sample} have the sum {sums[row, sample]:.6g}"
+                _reject(path, start + row, said, "must be 1")
+
+
+def check_losses(
+    path: Path,
+    columns: Mapping[str, Sequence],
+    stored: np.ndarray,
+    labels: np.ndarray,
+    problem: Problem,
+) -> None:
+    """Check that errors are the losses of the stored predictions.
+
+    Parameters
+    ----------
+    path
+        The file with the column ``error``.
+    stored
+        Validation predictions, of shape (n_entries, n_validation, n_columns).
+    labels
+        Validation labels, of shape (n_validation,).
+    problem
+        With the metric of the errors.
+    """
+    slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
+    for row in np.flatnonzero(_ok(columns)):
+        loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
+        error = columns["error"][row]
+        if abs(loss - error) > slack * max(1.0, loss):
+            said = f"'error' is {error!r}, the loss of its predictions {loss:.6g}"
+            _reject(path, row, said, "must be equal")
+
+
+def _ok(columns: Mapping[str, Sequence]) -> np.ndarray:
+    return np.array([status == OK for status in columns["status"]], dtype=bool)
+
+
+def _numbers(values: Sequence[float | None]) -> np.ndarray:
+    return np.array(values, dtype=float)  # None becomes NaN
+
+
+def _wrong(values: Sequence[float | None], above: float = -1, most: float = np.inf) -> np.ndarray:
+    numbers = _numbers(values)
+    return ~(np.isfinite(numbers) & (numbers >= 0) & (numbers > above) & (numbers <= most))
+
+
+def _reject(path: Path, row: int, said: str, right: str) -> None:
+    raise Unusable(path, f"row {row}: {said}; {right}", REMEDY)
