@@ -25,7 +25,7 @@ BLOCK = 2**16
 """Numbers that are worked on at a time, so few that they stay in the cache."""
 TERMS = 512
 """Products of a Gram matrix that are summed in float32."""
-STAGED = 2**21
+STAGED = 2**20
 """Differences of all models that are kept at a time."""
 FACTORS = (5, 8)
 """Mean probabilities that are multiplied in float32, and these products in float64, before the
