@@ -30,8 +30,9 @@ rule ensemble:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        # Predictions and a copy of them, in order.
+        mem_mb=lambda w, input, attempt: 1000 * attempt + int(2 * input.size_mb),
+        runtime=lambda w, attempt: 30 * attempt,
     params:
         settings=lambda w: JOBS.ensemble(w.ensemble),
         of=lambda w: JOBS.of(w.dataset, w.search),
@@ -55,5 +56,7 @@ if FITTING:
             ensemble="|".join(map(re.escape, FITTING)),
         localrule: False
         resources:
-            mem_mb=lambda w, attempt: STUDY.limits.memory_mb + 2000 * attempt,
+            mem_mb=lambda w, input, attempt: (
+                STUDY.limits.memory_mb + 2000 * attempt + int(2 * input.size_mb)
+            ),
             runtime=lambda w, attempt: 480 * attempt,

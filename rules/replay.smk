@@ -102,8 +102,8 @@ rule replayed_ensemble:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=lambda w, input, attempt: (1000 * attempt + int(2 * input.size_mb / STUDY.repeats)),
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         settings=lambda w: JOBS.ensemble(w.ensemble),
         of=lambda w: JOBS.of(w.dataset, w.search),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ensemble_search.ensembles.base import Members, Pool
-from ensemble_search.ensembles.greedy import running_sums
+from ensemble_search.ensembles.greedy import counts
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import Selection, Ties, log_losses, paths, select
 from ensemble_search.metrics.base import predicted_labels
@@ -162,8 +162,8 @@ def test_a_probability_that_a_sum_cannot_hold_is_no_majority(order):
     assert trajectory == [exact_errors(path[:n], predictions, labels) for n in (1, 2)]
     votes = make_sums(predictions, labels)
     for first in (0, 1):
-        count = votes.scorer(votes.add(votes.zero, first), 2)
-        assert count(votes.models(0, 2))[1 - first] == 1  # only the tied third sample
+        scorer = votes.scorer(votes.add(votes.zero, first), 2)
+        assert scorer.losses(range(2))[1 - first] == 1  # only the tied third sample
 
 
 @pytest.mark.parametrize("size", [2, 24, 100, 1000])
@@ -175,8 +175,10 @@ def test_the_smallest_majority_counts_in_the_largest_ensembles(size):
         members = Members(np.arange(3), weights)
         assert predicted_labels(members.predict(predictions)).tolist() == [label]
         votes = make_sums(predictions, np.array([1]))
-        sums = size // 2 * votes.models(2, 3)[:, 0].astype(float)
-        assert votes.scorer(sums, size)(votes.models(0, 1)).tolist() == [1 - label]
+        sums = votes.zero
+        for _ in range(size // 2):
+            sums = votes.add(sums, 2)
+        assert votes.scorer(sums, size).losses(range(1)).tolist() == [1 - label]
 
 
 def noisy_pool(seed, n, n_samples, n_classes):
@@ -234,18 +236,19 @@ def test_select_equals_loops_in_float64_on_a_realistic_pool(n_classes, ties):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 6])
-@pytest.mark.parametrize("block", [1, 70, 333, running_sums.BLOCK])
+@pytest.mark.parametrize("block", [1, 70, 333, counts.BLOCK])
 def test_errors_are_counted_in_blocks_of_samples(block, n_classes, monkeypatch):
     """Of two models and each third one, against the labels of their mean."""
-    monkeypatch.setattr(running_sums, "BLOCK", block)
+    monkeypatch.setattr(counts, "BLOCK", block)
+    monkeypatch.setattr(counts, "STAGED", 7 * block)
     pool = noisy_pool(3, 20, 90, n_classes)
     sums = make_sums(pool.predictions, pool.labels)
-    count = sums.scorer(sums.add(sums.add(sums.zero, 4), 9), 3)
+    scorer = sums.scorer(sums.add(sums.add(sums.zero, 4), 9), 3)
     means = (pool.predictions[4] + pool.predictions[9] + pool.predictions) / 3
     expected = [np.sum(predicted_labels(mean) != pool.labels) for mean in means]
     assert len(set(expected)) > 3
-    assert count(sums.models(0, 20)).tolist() == expected
-    assert count(sums.models(7, 8)).tolist() == expected[7:8]
+    assert scorer.losses(range(20)).tolist() == expected
+    assert scorer.losses(range(7, 8)).tolist() == expected[7:8]
 
 
 # Sixteenths of the probability of class 1 for three models on four samples.

@@ -139,7 +139,7 @@ def test_sums_have_the_losses_of_their_means(seed, case):
     labels, predictions = draw(n_classes, seed, n=25, models=4)
     candidates = make_sums(predictions, labels, metric)
     sums = candidates.add(candidates.add(candidates.zero, 2), 0)
-    found = candidates.losses(candidates.scorer(sums, 3)(candidates.models(0, 4)))
+    found = candidates.losses(candidates.scorer(sums, 3).losses(range(4)))
     means = [(predictions[2].astype(float) + predictions[0] + p) / 3 for p in predictions]
     expected = [metric.loss(labels, mean) for mean in means]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

@@ -5,6 +5,8 @@ import pytest
 
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.diversity import pairwise
+from ensemble_search.problems.regression import REGRESSION
+from support.memory import peak
 
 
 def test_diversity_by_hand():
@@ -36,3 +38,21 @@ def test_pairwise_grows_without_a_trace():
     np.testing.assert_array_equal(pairwise([p[3], p[0]]), grown[np.ix_([3, 0], [3, 0])])
     with pytest.raises(ValueError, match="read-only"):
         grown[0, 1] = 2  # it is kept for the next call
+
+
+@pytest.mark.parametrize("n_samples", [31, 8192, 20_000])
+@pytest.mark.parametrize("problem", [CLASSIFICATION, REGRESSION])
+def test_pairwise_equals_the_diversity_of_two_to_the_last_bit(problem, n_samples):
+    """However samples and models are divided into blocks."""
+    shape = (9, n_samples, 3 if problem is CLASSIFICATION else 1)
+    p = np.random.default_rng(2).random(shape, dtype=np.float32) ** np.float32(5)
+    grown = [pairwise(list(p[:t]), problem) for t in (4, 8)][-1]
+    for t in range(1, 9):
+        np.testing.assert_array_equal(
+            grown[t - 1, : t - 1], problem.diversity(p[t - 1], p[: t - 1])
+        )
+
+
+def test_memory_of_pairwise_is_a_part_of_the_predictions():
+    p = list(np.random.default_rng(3).random((20, 100_000, 10), dtype=np.float32))
+    assert peak(lambda: pairwise(p)) < 0.3 * sum(one.nbytes for one in p)

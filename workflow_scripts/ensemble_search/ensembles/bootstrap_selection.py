@@ -49,7 +49,7 @@ class BootstrapSelection(GreedyEnsemble):
             )[0]
             rows = np.repeat(np.arange(len(drawn)), drawn)
             found = paths(
-                pool.predictions[ok][:, rows],
+                [pool.predictions[i][rows] for i in ok],
                 pool.labels[rows],
                 self.size,
                 int(np.random.default_rng([pool.seed, number]).integers(2**31)),

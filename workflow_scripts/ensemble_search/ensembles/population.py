@@ -34,7 +34,7 @@ class Population(Ensemble):
         if not len(alive):
             return None
         chosen = select(
-            pool.predictions[alive],
+            [pool.predictions[i] for i in alive],
             pool.labels,
             self.size,
             pool.seed,

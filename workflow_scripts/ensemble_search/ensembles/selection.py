@@ -9,17 +9,18 @@ of (selected + a) for every model a. Two shortcuts leave the result unchanged:
   its own error in these rounds is computed (:func:`paths`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.greedy.base import GreedyEnsemble, Ties
-from ensemble_search.ensembles.greedy.running_sums import make_sums, right_probabilities
+from ensemble_search.ensembles.greedy.running_sums import Scorer, make_sums
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
-from ensemble_search.problems.combination import RESOLUTION
+from ensemble_search.problems.combination import RESOLUTION, rounded
 
 
 class Selection(GreedyEnsemble):
@@ -46,7 +47,7 @@ class Selection(GreedyEnsemble):
         if not len(ok):
             return None
         chosen = select(
-            pool.predictions[ok],
+            [pool.predictions[i] for i in ok],
             pool.labels,
             self.size,
             pool.seed,
@@ -61,7 +62,7 @@ class Selection(GreedyEnsemble):
         ok = ~np.isnan(pool.errors)
         indices = np.flatnonzero(ok)
         chosen = paths(
-            pool.predictions[ok],
+            [pool.predictions[i] for i in indices],
             pool.labels,
             self.size,
             pool.seed,
@@ -81,7 +82,7 @@ class Selection(GreedyEnsemble):
 
 
 def select(
-    predictions: np.ndarray,
+    predictions: Sequence[np.ndarray],
     labels: np.ndarray,
     size: int = 25,
     seed: int = 0,
@@ -95,9 +96,9 @@ def select(
     Parameters
     ----------
     predictions
-        Class probabilities, float32, of shape (n, n_validation, n_columns), n at least 1, without
-        NaN. Two classes may have one column (the probability of class 1) or two, of which the
-        second is used.
+        Class probabilities of at least one model, float32, of shape (n_validation, n_columns) each,
+        without NaN. Two classes may have one column (the probability of class 1) or two, of which
+        the second is used. Arrays on disk are not copied as a whole.
     labels
         Validation labels, int, of shape (n_validation,).
     size, ties, use_best
@@ -119,7 +120,7 @@ def select(
 
 
 def paths(
-    predictions: np.ndarray,
+    predictions: Sequence[np.ndarray],
     labels: np.ndarray,
     size: int,
     seed: int,
@@ -138,6 +139,27 @@ def paths(
         rounds.join(new)
         rounds.fill(new + 1)
         yield rounds.path()
+
+
+def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return a model's probabilities of the true labels.
+
+    Parameters
+    ----------
+    predictions
+        Of shape (n_samples, n_columns), as in :func:`select`.
+    labels
+        Of shape (n_samples,).
+
+    Returns
+    -------
+    right
+        Float64, of shape (n_samples,), multiples of ``combination.RESOLUTION``.
+    """
+    if predictions.shape[1] > 2:
+        return rounded(predictions[np.arange(len(labels)), labels]).astype(float)
+    ones = rounded(predictions[:, -1]).astype(float)
+    return np.where(np.asarray(labels) == 1, ones, 1 - ones)
 
 
 def log_losses(right: np.ndarray) -> np.ndarray:
@@ -160,10 +182,10 @@ class _Round:
     ``right`` is the sum of the true labels' probabilities before it (``log-loss`` only).
     """
 
-    __slots__ = ("key", "right", "score", "sums", "winner")
+    __slots__ = ("key", "right", "scorer", "sums", "winner")
 
-    def __init__(self, sums: np.ndarray, score: Callable, right: np.ndarray | None):
-        self.sums, self.score, self.right = sums, score, right
+    def __init__(self, sums: Any, scorer: Scorer, right: np.ndarray | float):
+        self.sums, self.scorer, self.right = sums, scorer, right
 
     def won(self, winner: int, key: tuple[float, float, float]) -> None:
         self.winner, self.key = winner, key
@@ -174,20 +196,20 @@ class _Rounds:
 
     def __init__(
         self,
-        predictions: np.ndarray,
+        predictions: Sequence[np.ndarray],
         labels: np.ndarray,
         size: int,
         seed: int,
         ties: Ties,
         metric: Metric,
     ):
+        self.predictions, self.labels = predictions, labels
         self.candidates, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
         # The first draws do not depend on their number.
         self.draws = [
             np.random.default_rng([seed, number]).random(len(predictions))
             for number in range(1, size + 1)
         ]
-        self.right = right_probabilities(predictions, labels) if ties == "log-loss" else None
         self.rounds: list[_Round] = []
 
     def path(self) -> tuple[list[int], list[int]]:
@@ -196,10 +218,9 @@ class _Rounds:
 
     def join(self, new: int) -> None:
         """Let a model win the first round that it can, and drop the later rounds."""
-        model = self.candidates.models(new, new + 1).copy()
         for place, current in enumerate(self.rounds):
-            wrong = current.score(model)[0].item()
-            if wrong > current.key[0]:
+            wrong, tied = current.scorer.lowest(range(new, new + 1), current.key[0])
+            if not len(tied):
                 continue
             key = wrong, float(self._second(place, np.array([new]))[0]), self.draws[place][new]
             if key < current.key:
@@ -209,26 +230,22 @@ class _Rounds:
 
     def fill(self, n: int) -> None:
         """Append the missing rounds, choosing among the first ``n`` models."""
-        models = self.candidates.models(0, n)
         for place in range(len(self.rounds), self.size):
             self.rounds.append(self._begin())
-            wrong = self.rounds[place].score(models)
-            tied = np.flatnonzero(wrong == wrong.min())
+            wrong, tied = self.rounds[place].scorer.lowest(range(n))
             second, draws = self._second(place, tied), self.draws[place][tied]
             best = int(np.lexsort((draws, second))[0])
-            key = wrong[tied[best]].item(), float(second[best]), draws[best]
+            key = wrong, float(second[best]), draws[best]
             self.rounds[place].won(int(tied[best]), key)
 
     def _begin(self) -> _Round:
         """Prepare the round after the last one."""
-        sums, right = self.candidates.zero, None
+        sums, right = self.candidates.zero, 0.0
         if self.rounds:
             last = self.rounds[-1]
             sums = self.candidates.add(last.sums, last.winner)
-        if self.right is not None:
-            right = np.zeros(self.right.shape[1])
-            if self.rounds:
-                right = last.right + self.right[last.winner]
+            if self.ties == "log-loss":
+                right = last.right + self._right(last.winner)
         return _Round(sums, self.candidates.scorer(sums, len(self.rounds) + 1), right)
 
     def _second(self, place: int, models: np.ndarray) -> np.ndarray:
@@ -236,9 +253,15 @@ class _Rounds:
         if self.ties == "selected-first":
             selected = {r.winner for r in self.rounds[:place]}
             return np.array([model not in selected for model in models.tolist()])
-        if self.right is not None:
-            return log_losses((self.rounds[place].right + self.right[models]) / (place + 1))
+        if self.ties == "log-loss":
+            right = self.rounds[place].right
+            means = ((right + self._right(model)) / (place + 1) for model in models)
+            return np.concatenate([log_losses(mean[None]) for mean in means])
         return np.zeros(len(models))
+
+    def _right(self, model: int) -> np.ndarray:
+        """Return a model's probabilities of the true labels."""
+        return right_probabilities(self.predictions[model], self.labels)
 
 
 def _counts(path: list[int], errors: list[int], use_best: bool) -> dict[int, int]:

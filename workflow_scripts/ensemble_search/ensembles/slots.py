@@ -31,7 +31,8 @@ class Slots(Ensemble):
         """See :meth:`Ensemble.build_prefixes`; the rule is that of ``round_robin.fillings``."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         result: list[Members | None] = [None] * len(pool.errors)
-        filled = fillings(pool.predictions[ok], pool.labels, self.size, pool.problem.metric)
+        models = [pool.predictions[i] for i in ok]
+        filled = fillings(models, pool.labels, self.size, pool.problem.metric)
         members = None
         for slots, (start, end) in zip(filled, pairwise([*ok, len(result)]), strict=True):
             indices, counts = np.unique(slots, return_counts=True)

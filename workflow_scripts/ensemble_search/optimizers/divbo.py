@@ -69,8 +69,9 @@ class DivBO(BayesianOptimization):
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
         """Weigh the ranks of expected improvement and of predicted diversity (Algorithm 1)."""
+        predictions = [history.observations[i].prediction for i in history.ok]
         members = select(
-            history.predictions,
+            predictions,
             history.labels,
             size=self.pool,
             seed=int(rng.integers(2**31)),
@@ -78,7 +79,7 @@ class DivBO(BayesianOptimization):
             metric=history.problem.metric,
         ).indices
         vectors = history.vectors[history.ok].astype(np.float32)
-        matrix = pairwise([history.observations[i].prediction for i in history.ok], history.problem)
+        matrix = pairwise(predictions, history.problem)
         model = plugins.load("surrogates", self.surrogate)().fit(
             vectors, matrix, history.space.categories, rng
         )

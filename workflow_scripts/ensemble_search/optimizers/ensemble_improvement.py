@@ -34,6 +34,6 @@ class EnsembleImprovement(OwnMetric, BayesianOptimization):
         sums = candidates.zero
         for model in np.repeat(chosen.indices, counts):
             sums = candidates.add(sums, model)
-        score = candidates.scorer(sums, self.rounds + 1)
-        losses = candidates.losses(score(candidates.models(0, len(predictions))))
+        scorer = candidates.scorer(sums, self.rounds + 1)
+        losses = candidates.losses(scorer.losses(range(len(predictions))))
         return history.imputed(losses)

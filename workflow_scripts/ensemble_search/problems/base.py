@@ -58,6 +58,24 @@ class Problem(ABC):
         """Turn stored predictions into those of models."""
 
     @abstractmethod
+    def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return how far apart predictions of each sample are.
+
+        Parameters
+        ----------
+        p, q
+            See :meth:`diversity`.
+
+        Returns
+        -------
+        distances
+            Of the dtype of p and q, of the broadcast shape without its last axis.
+        """
+
+    @abstractmethod
+    def scaled(self, distances: np.ndarray) -> np.ndarray:
+        """Turn means of :meth:`distances` over samples into diversities."""
+
     def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return how different predictions are, from 0 (equal) to 1.
 
@@ -71,3 +89,4 @@ class Problem(ABC):
         diversity
             float64, of the broadcast shape without its last two axes.
         """
+        return self.scaled(self.distances(p, q).mean(axis=-1, dtype=np.float64))

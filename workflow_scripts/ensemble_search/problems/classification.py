@@ -40,15 +40,18 @@ class Classification(Problem):
             return stored
         return np.concatenate([1 - stored, stored], axis=-1)
 
-    def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the mean Euclidean distance of probability vectors over samples, over sqrt(2).
+    def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return the Euclidean distances of probability vectors.
 
-        See :meth:`Problem.diversity`; DivBO paper, Eq. 3.
+        See :meth:`Problem.distances`; DivBO paper, Eq. 3, where the mean is divided by sqrt(2).
         """
         squares = np.square(np.asarray(p) - np.asarray(q))
         # Class by class: a NumPy sum over a short last axis takes several times as long.
-        distances = np.sqrt(sum(squares[..., k] for k in range(squares.shape[-1])))
-        return distances.mean(axis=-1, dtype=np.float64) / np.sqrt(2.0)
+        return np.sqrt(sum(squares[..., k] for k in range(squares.shape[-1])))
+
+    def scaled(self, distances: np.ndarray) -> np.ndarray:
+        """See :meth:`Problem.scaled`: over sqrt(2), the largest distance."""
+        return distances / np.sqrt(2.0)
 
 
 CLASSIFICATION = Classification()

@@ -7,6 +7,11 @@ import numpy as np
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 
+#: Samples whose distances are summed at a time: as many as ``numpy.mean`` sums of a large array.
+CHUNK = 8192
+#: Numbers that are worked on at a time, so few that they stay in the cache.
+BLOCK = 2**16
+
 _known: tuple[Problem | None, list[np.ndarray], np.ndarray] = (None, [], np.zeros((0, 0)))
 
 
@@ -39,9 +44,35 @@ def pairwise(predictions: Sequence[np.ndarray], problem: Problem = CLASSIFICATIO
     result = np.zeros((n, n))
     result[:same, :same] = matrix[:same, :same]
     if same < n:
-        stacked = np.stack(predictions)
-        for i in range(max(same, 1), n):
-            result[i, :i] = result[:i, i] = problem.diversity(stacked[i], stacked[:i])
+        new = _lower_rows(predictions, problem, same)
+        result[same:] = new
+        result[:, same:] += new.T
     result.flags.writeable = False
     _known = (problem, list(predictions), result)
     return result
+
+
+def _lower_rows(predictions: Sequence[np.ndarray], problem: Problem, first: int) -> np.ndarray:
+    """Return the diversities of predictions from ``first`` on to those before them, else 0.
+
+    Of shape (n - first, n). Samples are taken class by class, which NumPy works on faster.
+    """
+    n, (samples, outputs), dtype = len(predictions), predictions[0].shape, predictions[0].dtype
+    sums = np.zeros((n - first, n))
+    width = min(1024, samples)
+    others = max(BLOCK // (width * outputs), 1)
+    for start in range(0, samples, CHUNK):
+        size = min(CHUNK, samples - start)
+        by_class = np.empty((outputs, n, size), dtype)
+        for place, model in enumerate(predictions):
+            by_class[:, place] = model[start : start + size].T
+        models = by_class.transpose(1, 2, 0)
+        for row, new in zip(sums, range(first, n), strict=True):
+            for j in range(0, new, others):
+                some = slice(j, min(j + others, new))
+                distances = np.empty((some.stop - j, size), dtype)
+                for k in range(0, size, width):
+                    part = slice(k, k + width)
+                    distances[:, part] = problem.distances(models[new, part], models[some, part])
+                row[some] += distances.sum(axis=1, dtype=np.float64)
+    return problem.scaled(sums / samples)

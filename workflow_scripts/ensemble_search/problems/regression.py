@@ -49,14 +49,17 @@ class Regression(Problem):
         """See :meth:`Problem.expand`."""
         return stored
 
-    def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the mean absolute difference, in standard deviations of the labels, at most 1.
+    def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return the absolute differences, in standard deviations of the labels.
 
-        See :meth:`Problem.diversity`. The DivBO paper has classification only; this is the absolute
+        See :meth:`Problem.distances`. The DivBO paper has classification only; this is the absolute
         difference of numbers in place of the distance of probability vectors.
         """
-        differences = np.abs(np.asarray(p) - np.asarray(q))[..., 0]
-        return np.minimum(differences.mean(axis=-1, dtype=np.float64), 1.0)
+        return np.abs(np.asarray(p) - np.asarray(q))[..., 0]
+
+    def scaled(self, distances: np.ndarray) -> np.ndarray:
+        """See :meth:`Problem.scaled`: at most 1."""
+        return np.minimum(distances, 1.0)
 
 
 REGRESSION = Regression()

@@ -310,7 +310,7 @@ def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     stored = tables.mapped(source, part, table["entries"])
     if len(entries) != rows or not ((entries >= 0) & (entries < len(stored))).all():
         raise Unusable(path, f"column 'entry' must hold {rows} entries of '{source}'")
-    return stored[entries].astype(np.float32)
+    return stored[entries].astype(np.float32, copy=False)
 
 
 def scores(folder: Path) -> tuple["pa.Table", dict[str, Any] | None]:

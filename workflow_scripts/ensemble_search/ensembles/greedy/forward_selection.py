@@ -1,5 +1,7 @@
 """Regularized evolution: its population and the ensemble of parents."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ensemble_search.ensembles.greedy.running_sums import make_sums
@@ -16,7 +18,7 @@ def current(ok: np.ndarray, size: int) -> np.ndarray:
 
 
 def forward_selection(
-    predictions: np.ndarray,
+    predictions: Sequence[np.ndarray],
     labels: np.ndarray,
     size: int,
     rng: np.random.Generator,
@@ -30,7 +32,7 @@ def forward_selection(
     Parameters
     ----------
     predictions
-        Class probabilities without NaN, of shape (n, n_samples, n_columns).
+        Class probabilities of each model, without NaN, of shape (n_samples, n_columns).
     labels
         Int, of shape (n_samples,).
     size
@@ -46,12 +48,11 @@ def forward_selection(
         Indices in the order of choice.
     """
     candidates = make_sums(predictions, labels, metric)
-    models = candidates.models(0, len(predictions))
-    sums, chosen = candidates.zero, []
+    models, sums, chosen = range(len(predictions)), candidates.zero, []
     while len(chosen) < min(size, len(predictions)):
-        losses = candidates.scorer(sums, len(chosen) + 1)(models).astype(float)
-        losses[chosen] = np.inf
-        winner = int(np.lexsort((rng.random(len(losses)), losses))[0])
+        scorer = candidates.scorer(sums, len(chosen) + 1)
+        _, tied = scorer.lowest(models, without=chosen)
+        winner = int(tied[rng.random(len(predictions))[tied].argmin()])
         sums = candidates.add(sums, winner)
         chosen.append(winner)
     return chosen

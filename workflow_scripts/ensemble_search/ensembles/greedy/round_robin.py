@@ -4,11 +4,11 @@ It is recomputed from the successes whenever needed: 250 models on 8000 samples 
 second.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ensemble_search.ensembles.greedy.running_sums import make_sums
+from ensemble_search.ensembles.greedy.running_sums import RunningSums, Scorer, make_sums
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 
@@ -17,7 +17,7 @@ SEED = 0
 
 
 def fillings(
-    predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
+    predictions: Sequence[np.ndarray], labels: np.ndarray, size: int, metric: Metric = ERROR
 ) -> Iterator[list[int]]:
     """Yield, for every prefix of the successes, the models in its slots.
 
@@ -29,7 +29,7 @@ def fillings(
     Parameters
     ----------
     predictions
-        Class probabilities without NaN, of shape (n, n_samples, n_columns).
+        Class probabilities of each model, without NaN, of shape (n_samples, n_columns).
     labels
         Int, of shape (n_samples,).
     size
@@ -48,14 +48,14 @@ def fillings(
     slots: list[int] = []
     for n in range(1, len(predictions) + 1):
         turn = (n - 1) % size
-        wrong = _losses(candidates, slots, turn, n)
-        winner = int(np.lexsort((np.random.default_rng([SEED, n]).random(n), wrong))[0])
+        _, tied = _scorer(candidates, slots, turn).lowest(range(n))
+        winner = int(tied[np.random.default_rng([SEED, n]).random(n)[tied].argmin()])
         slots = [*slots[:turn], winner, *slots[turn + 1 :]]
         yield slots
 
 
 def next_losses(
-    predictions: np.ndarray, labels: np.ndarray, size: int, metric: Metric = ERROR
+    predictions: Sequence[np.ndarray], labels: np.ndarray, size: int, metric: Metric = ERROR
 ) -> np.ndarray:
     """Return the loss of the slots with each model in the slot that is next.
 
@@ -72,13 +72,13 @@ def next_losses(
     *_, slots = fillings(predictions, labels, size, metric)
     n = len(predictions)
     candidates = make_sums(predictions, labels, metric)
-    return candidates.losses(_losses(candidates, slots, n % size, n))
+    return candidates.losses(_scorer(candidates, slots, n % size).losses(range(n)))
 
 
-def _losses(candidates, slots: list[int], turn: int, n: int) -> np.ndarray:
-    """Return the losses of the slots with each of the first n models in slot ``turn``."""
+def _scorer(candidates: RunningSums, slots: list[int], turn: int) -> Scorer:
+    """Return what scores models in slot ``turn``, with those in the others."""
     others = slots[:turn] + slots[turn + 1 :]
     sums = candidates.zero
     for model in others:
         sums = candidates.add(sums, model)
-    return candidates.scorer(sums, len(others) + 1)(candidates.models(0, n))
+    return candidates.scorer(sums, len(others) + 1)

@@ -1,232 +1,139 @@
 """Running sums of predictions, and the loss with one more model, for all models at once.
 
-Errors are counted fast and exactly: a label that no model of the pool can change is counted once
-for all models, and only the other samples are compared model by model. As counts are integers and
-sums are exact (``problems.combination.rounded``), ties depend neither on rounding nor on the order
-of the models, and the errors are those of ``metrics.base.predicted_labels``.
-
-For other metrics, the loss of every such ensemble's mean is computed, of squared distances for many
-models at once, and rounded to a float32, as its last bits depend on the processor.
+Sums are exact (``problems.combination.rounded``), so ties depend neither on rounding nor on the order of the
+models. ``counts`` counts errors. Other losses are rounded to a float32, as their last bits depend
+on the processor; of squared distances and log losses, ``bounds`` computes only those that may be
+the lowest.
 """
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
-from ensemble_search.metrics.base import Metric, SquaredDistance
-from ensemble_search.metrics.error import ERROR, Error
-from ensemble_search.problems.combination import RESOLUTION, rounded
-
-BLOCK = 2**15
-"""Predictions, of rows by models, that are compared at a time."""
+from ensemble_search.metrics.base import Metric
+from ensemble_search.problems.combination import rounded
 
 
-def make_sums(
-    predictions: np.ndarray, labels: np.ndarray, metric: Metric = ERROR
-) -> "TwoClasses | ManyClasses | SquaredDistances | Losses":
-    """Choose how sums and losses are computed.
+class Scorer(ABC):
+    """The losses of one round: of the models selected before it, and one more."""
+
+    @abstractmethod
+    def losses(self, models: range) -> np.ndarray:
+        """Return the loss with each of these models, of shape (len(models),)."""
+
+    def lowest(
+        self, models: range, limit: float = np.inf, without: Collection[int] = ()
+    ) -> tuple[float, np.ndarray]:
+        """Return the lowest loss and the models that have it.
+
+        Parameters
+        ----------
+        models
+            Those to choose from, except ``without``.
+        limit
+            If all losses are above it, it is returned, with no models.
+        """
+        found = self.losses(models).astype(float)
+        found[[model - models.start for model in without]] = np.inf
+        best = min(found.min(), limit)
+        return best, models.start + np.flatnonzero(found == best)
+
+
+class RunningSums(ABC):
+    """Models, and the sums of some of them.
+
+    Attributes
+    ----------
+    zero
+        The sums of no model; what sums are is known to the class only.
+    """
+
+    zero: Any
+
+    @abstractmethod
+    def add(self, sums: Any, winner: int) -> Any:
+        """Return the sums with one more model."""
+
+    @abstractmethod
+    def scorer(self, sums: Any, number: int) -> Scorer:
+        """Return what scores models in round ``number`` (from 1), which begins with these sums."""
+
+    def losses(self, found: np.ndarray) -> np.ndarray:
+        """Return what a scorer found as losses, float64."""
+        return found.astype(float)
+
+
+class Losses(RunningSums):
+    """Sums and losses by any metric.
 
     Parameters
     ----------
     predictions
-        Without NaN, of shape (n, n_samples, n_columns); of two columns, the second is used.
+        Of each model, rounded (``combination.rounded``), of shape (n_samples, n_columns).
     labels
         Of shape (n_samples,), as the metric takes them.
     metric
         Loss to minimise.
     """
-    if predictions.shape[2] == 2:
-        predictions = predictions[:, :, 1:]
-    if isinstance(metric, SquaredDistance):
-        return SquaredDistances(predictions, labels, metric)
-    if not isinstance(metric, Error):
-        return Losses(predictions, labels, metric)
-    if predictions.shape[2] > 2:
-        return ManyClasses(predictions, labels)
-    return TwoClasses(predictions[:, :, 0], labels)
+
+    def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray, metric: Metric):
+        self.predictions, self.labels, self.metric = predictions, np.asarray(labels), metric
+        self.zero = np.zeros(predictions[0].shape)
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        """See :meth:`RunningSums.add`."""
+        return sums + self.predictions[winner]
+
+    def scorer(self, sums: np.ndarray, number: int) -> Scorer:
+        """See :meth:`RunningSums.scorer`."""
+        return _Exact(self, sums, number)
+
+    def loss(self, sums: np.ndarray, number: int, model: int) -> np.float32:
+        """Return the loss of the mean of sums and a model."""
+        return np.float32(self.metric.loss(self.labels, self.add(sums, model) / number))
 
 
-def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return each model's probability of the true label.
+class _Exact(Scorer):
+    """All losses by the metric."""
+
+    def __init__(self, candidates: Losses, sums: np.ndarray, number: int):
+        self.candidates, self.sums, self.number = candidates, sums, number
+
+    def losses(self, models: range) -> np.ndarray:
+        """See :meth:`Scorer.losses`."""
+        loss, sums, number = self.candidates.loss, self.sums, self.number
+        return np.array([loss(sums, number, model) for model in models], dtype=np.float32)
+
+
+def make_sums(
+    predictions: Sequence[np.ndarray], labels: np.ndarray, metric: Metric | None = None
+) -> RunningSums:
+    """Choose how sums and losses are computed.
 
     Parameters
     ----------
-    predictions, labels
-        See :func:`make_sums`.
-
-    Returns
-    -------
-    right
-        Float64, of shape (n, n_samples), multiples of ``combination.RESOLUTION``.
+    predictions
+        Of each model, without NaN, of shape (n_samples, n_columns); of two columns, the second is
+        used. They are read again when needed, and not copied as a whole if the metric needs less.
+    labels
+        Of shape (n_samples,), as the metric takes them.
+    metric
+        Loss to minimise; default: the error.
     """
-    if predictions.shape[2] > 2:
-        return rounded(predictions[:, np.arange(len(labels)), labels]).astype(float)
-    ones = rounded(predictions[:, :, -1]).astype(float)
-    return np.where(np.asarray(labels) == 1, ones, 1 - ones)
+    from ensemble_search.ensembles.greedy import bounds, counts
+    from ensemble_search.metrics.base import SquaredDistance
+    from ensemble_search.metrics.error import Error
+    from ensemble_search.metrics.log_loss import LogLoss
 
-
-class _Counts:
-    """Losses are counts of wrong labels."""
-
-    def losses(self, found: np.ndarray) -> np.ndarray:
-        """Turn what :meth:`scorer`'s functions found into losses."""
-        return found / len(self.labels)
-
-
-class TwoClasses(_Counts):
-    """Sums and errors of two classes from the probability of class 1, of shape (n, n_samples)."""
-
-    def __init__(self, predictions: np.ndarray, labels: np.ndarray):
-        self.by_sample = np.ascontiguousarray(rounded(predictions.T))
-        self.low, self.high = self.by_sample.min(axis=1), self.by_sample.max(axis=1)
-        self.labels = np.asarray(labels)
-        self.is_one = self.labels == 1
-        self.zero = np.zeros(len(labels))
-
-    def models(self, start: int, stop: int) -> np.ndarray:
-        """Return consecutive models, as :meth:`scorer`'s functions take them."""
-        return self.by_sample[:, start:stop]
-
-    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
-        """Return the sums with one more model."""
-        return sums + self.by_sample[:, winner]
-
-    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from models to their errors in round ``number`` (from 1).
-
-        A label is 1 if sums + p > number / 2, that is, if p exceeds a limit; for a float32 p, this
-        is the same as exceeding the largest float32 not above the limit.
-        """
-        exact = number / 2 - sums  # without rounding, as the sums are
-        limit = exact.astype(np.float32)
-        limit = np.where(limit > exact, np.nextafter(limit, np.float32(-np.inf)), limit)
-        always_one = limit < self.low
-        is_open = ~always_one & (limit < self.high)
-        settled = np.count_nonzero((always_one != self.is_one) & ~is_open)
-        rows = np.flatnonzero(is_open)
-        limit, is_one = limit[rows, None], self.is_one[rows, None]
-
-        def count(models: np.ndarray) -> np.ndarray:
-            found = np.full(models.shape[1], settled)
-            for part in _blocks(rows, models.shape[1]):
-                found += _column_counts((models[rows[part]] > limit[part]) != is_one[part])
-            return found
-
-        return count
-
-
-class ManyClasses(_Counts):
-    """Sums and errors of three or more classes from predictions of shape (n, n_samples, C).
-
-    Only classes that some model makes win against the label are compared, sample by sample. A tie
-    is won by the class that comes first: the sums of classes before a sample's label begin with
-    half of ``combination.RESOLUTION``, which is less than any other difference.
-    """
-
-    def __init__(self, predictions: np.ndarray, labels: np.ndarray):
-        self.labels = np.asarray(labels)
-        self.by_class = rounded(np.ascontiguousarray(predictions.transpose(2, 1, 0)))
-        self.low, self.high = (
-            np.ascontiguousarray(rounded(bound(axis=0)).T)
-            for bound in (predictions.min, predictions.max)
-        )
-        first = np.arange(predictions.shape[2])[:, None] < self.labels
-        self.zero = np.where(first, RESOLUTION / 2, 0)
-
-    def models(self, start: int, stop: int) -> np.ndarray:
-        """Return consecutive models, as :meth:`scorer`'s functions take them."""
-        return self.by_class[:, :, start:stop]
-
-    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
-        """Return the sums with one more model."""
-        return sums + self.by_class[:, :, winner]
-
-    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from models to their errors in a round; ``number`` has no effect."""
-        samples = np.arange(len(self.labels))
-        low, high = sums + self.low, sums + self.high
-        right_low, right_high = low[self.labels, samples], high[self.labels, samples]
-        low[self.labels, samples] = high[self.labels, samples] = -np.inf  # only the others
-        always_wrong = low.max(axis=0) > right_high
-        rows = np.flatnonzero(~always_wrong & (high.max(axis=0) > right_low))
-        settled = np.count_nonzero(always_wrong)
-        can_win = high[:, rows] > right_low[rows]
-        labels, sums = self.labels[rows], sums[:, rows, None]
-        right_sums = sums[labels, np.arange(len(rows))]
-
-        def count(models: np.ndarray) -> np.ndarray:
-            found = np.full(models.shape[2], settled)
-            for part in _blocks(rows, models.shape[2]):
-                here = rows[part]
-                right = right_sums[part] + models[labels[part], here]
-                wrong = np.zeros(right.shape, dtype=bool)
-                for k, rivals in enumerate(can_win[:, part]):
-                    few = 2 * np.count_nonzero(rivals) < len(rivals)
-                    places = np.flatnonzero(rivals) if few else slice(None)
-                    total = models[k, here[places]] + sums[k, part][places]
-                    wrong[places] |= total > right[places]
-                found += _column_counts(wrong)
-            return found
-
-        return count
-
-
-class Losses:
-    """Sums and losses by any metric, from predictions of shape (n, n_samples, n_columns)."""
-
-    def __init__(self, predictions: np.ndarray, labels: np.ndarray, metric: Metric):
-        self.predictions = rounded(predictions)
-        self.labels, self.metric = np.asarray(labels), metric
-        self.zero = np.zeros(self.predictions.shape[1:])
-
-    def models(self, start: int, stop: int) -> np.ndarray:
-        """Return consecutive models, as :meth:`scorer`'s functions take them."""
-        return self.predictions[start:stop]
-
-    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
-        """Return the sums with one more model."""
-        return sums + self.predictions[winner]
-
-    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function from models to their losses in round ``number`` (from 1)."""
-
-        def losses(models: np.ndarray) -> np.ndarray:
-            found = [self.metric.loss(self.labels, (sums + model) / number) for model in models]
-            return np.array(found, dtype=np.float32)
-
-        return losses
-
-    def losses(self, found: np.ndarray) -> np.ndarray:
-        """Return what :meth:`scorer`'s functions found as losses."""
-        return found.astype(float)
-
-
-class SquaredDistances(Losses):
-    """Sums and losses by a metric that is a squared distance."""
-
-    def scorer(self, sums: np.ndarray, number: int) -> Callable[[np.ndarray], np.ndarray]:
-        """See :meth:`Losses.scorer`."""
-        targets, factor = self.metric.targets(self.labels, sums.shape[1])
-        rest = sums - number * targets
-        factor /= number**2 * len(self.labels)
-
-        def losses(models: np.ndarray) -> np.ndarray:
-            found = np.empty(len(models), dtype=np.float32)
-            for part in _blocks(models, rest.size):
-                distances = models[part] + rest
-                found[part] = factor * np.einsum("nrc,nrc->n", distances, distances)
-            return found
-
-        return losses
-
-
-def _blocks(items: np.ndarray, each: int) -> Iterator[slice]:
-    """Yield slices of items with ``each`` numbers, so short that these stay in the cache."""
-    size = max(BLOCK // each, 1)
-    for start in range(0, len(items), size):
-        yield slice(start, start + size)
-
-
-def _column_counts(wrong: np.ndarray) -> np.ndarray:
-    """Count the true values in every column of a block; uint16, much faster than int64."""
-    return wrong.sum(axis=0, dtype=np.uint16)
+    columns = predictions[0].shape[1]
+    if columns == 2:
+        predictions = [model[:, 1:] for model in predictions]
+    if metric is None or isinstance(metric, Error):
+        return (counts.ManyClasses if columns > 2 else counts.TwoClasses)(predictions, labels)
+    if isinstance(metric, LogLoss):
+        return bounds.LogLosses(predictions, labels, metric)
+    if isinstance(metric, SquaredDistance):
+        return bounds.SquaredDistances(predictions, labels, metric)
+    return Losses([rounded(model) for model in predictions], labels, metric)

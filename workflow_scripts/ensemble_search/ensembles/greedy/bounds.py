@@ -1,0 +1,250 @@
+"""Losses with one more model, by estimates in float32 whose errors have proven bounds.
+
+A loss is computed exactly, which here means in float64, as the metric does, and rounded to a
+float32, only if its lower bound does not exceed the lowest exact loss so far. Hence models and ties
+are those of the exact losses. Bounds hold for sums in any order: one of m numbers, with rounding
+errors of 2^-24 each, errs by (m + 1) 2^-24 of the sum of the absolute values (Higham, "Accuracy and
+stability of numerical algorithms", 2002, chapter 3), and all are padded.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ensemble_search.ensembles.greedy.running_sums import Losses, Scorer
+from ensemble_search.metrics.base import SquaredDistance
+from ensemble_search.metrics.log_loss import LOWEST, LogLoss
+from ensemble_search.problems.combination import RESOLUTION, rounded
+
+ROUNDING = 2.0**-24
+"""Relative rounding error of a float32."""
+BLOCK = 2**16
+"""Numbers that are worked on at a time, so few that they stay in the cache."""
+TERMS = 512
+"""Products of a Gram matrix that are summed in float32."""
+STAGED = 2**20
+"""Differences of all models that are kept at a time."""
+FACTORS = (5, 8)
+"""Mean probabilities that are multiplied in float32, and these products in float64, before the
+logarithm. The products of clipped ones, 2^-23 each, do not underflow."""
+
+
+class _Bounded(Scorer):
+    """Losses with lower bounds."""
+
+    @abstractmethod
+    def lower(self, models: range) -> np.ndarray:
+        """Return a lower bound of each loss, of shape (len(models),)."""
+
+    @abstractmethod
+    def loss(self, model: int) -> np.float32:
+        """Return the exact loss with a model."""
+
+    def losses(self, models: range) -> np.ndarray:
+        """See :meth:`Scorer.losses`."""
+        return np.array([self.loss(model) for model in models], dtype=np.float32)
+
+    def lowest(
+        self, models: range, limit: float = np.inf, without: Collection[int] = ()
+    ) -> tuple[float, np.ndarray]:
+        """See :meth:`Scorer.lowest`."""
+        lower = self.lower(models)
+        best, tied = limit, []
+        for place in np.argsort(lower).tolist():
+            if lower[place] > best:
+                break
+            model = models[place]
+            if model in without:
+                continue
+            loss = float(self.loss(model))
+            if loss < best:
+                best, tied = loss, []
+            if loss == best:
+                tied.append(model)
+        return best, np.array(sorted(tied), dtype=int)
+
+
+class LogLosses(Losses):
+    """Log losses, which depend on the true labels' probabilities alone.
+
+    Of three or more classes, only these are summed; of two, the probabilities of class 1.
+    """
+
+    metric: LogLoss
+
+    def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray, metric: LogLoss):
+        if predictions[0].shape[1] > 1:
+            places = np.arange(len(labels)), labels
+            predictions = _Each(lambda model: model[places][:, None], predictions)
+            labels = np.ones(len(labels), dtype=int)
+        super().__init__(_Each(rounded, predictions), labels, metric)
+        self.is_one = self.labels == 1
+        each = int(np.prod(FACTORS))
+        #: True labels' probabilities, padded with zeros, of shape (n, at least n_samples).
+        self.right = np.zeros((len(predictions), -(-len(labels) // each) * each), np.float32)
+        for right, model in zip(self.right, self.predictions, strict=True):
+            ones = model[:, 0]
+            right[: len(ones)] = np.where(self.is_one, ones, 1 - ones)
+
+    def scorer(self, sums: np.ndarray, number: int) -> "_LogLossBounds":
+        """See :meth:`Losses.scorer`."""
+        right = np.ones(self.right.shape[1], dtype=np.float32)  # where padded, of logarithm 0
+        ones = sums[:, 0]
+        right[: len(ones)] = np.where(self.is_one, ones, number - 1 - ones)
+        return _LogLossBounds(self, sums, number, right)
+
+
+class _Each(Sequence):
+    """A function of the predictions of each model, computed when it is needed."""
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray], models: Sequence[np.ndarray]):
+        self.function, self.models = function, models
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def __getitem__(self, model: int) -> np.ndarray:
+        return self.function(self.models[model])
+
+
+@dataclass
+class _LogLossBounds(_Bounded):
+    """The mean of the logarithms is that of their products.
+
+    A sum of probabilities errs by 2 x 2^-24, and a product of five by 14 x 2^-24 of itself, which
+    is less than 2^-22 a probability.
+    """
+
+    candidates: LogLosses
+    sums: np.ndarray
+    number: int
+    right: np.ndarray
+
+    def lower(self, models: range) -> np.ndarray:
+        """See :meth:`_Bounded.lower`."""
+        rights, n = self.candidates.right[models.start : models.stop], len(self.sums)
+        found = np.zeros(len(rights))
+        for columns in _parts(rights.shape[1], BLOCK, int(np.prod(FACTORS))):
+            base = self.right[columns]
+            for part in _parts(len(rights), max(BLOCK // len(base), 1)):
+                means = np.maximum(rights[part, columns] + base, np.float32(self.number * LOWEST))
+                products = np.multiply.reduce(_split(means, FACTORS[0]), axis=1)
+                products = np.multiply.reduce(_split(products.astype(float), FACTORS[1]), axis=1)
+                found[part] -= np.log(products).sum(axis=1)
+        losses = np.log(self.number) + found / n
+        return losses * (1 - 2 * ROUNDING) - 4 * ROUNDING
+
+    def loss(self, model: int) -> np.float32:
+        """See :meth:`_Bounded.loss`."""
+        return self.candidates.loss(self.sums, self.number, model)
+
+
+class _Distances(NamedTuple):
+    """Sums of predictions; of the selected models' rows of the Gram matrix; and of their norms."""
+
+    sums: np.ndarray
+    products: np.ndarray
+    norms: float
+
+
+class SquaredDistances(Losses):
+    """Squared distances, by the Gram matrix of the models' differences from the targets."""
+
+    metric: SquaredDistance
+
+    def __init__(
+        self, predictions: Sequence[np.ndarray], labels: np.ndarray, metric: SquaredDistance
+    ):
+        super().__init__(_Each(rounded, predictions), labels, metric)
+        self.targets, self.factor = metric.targets(self.labels, self.zero.shape[1])
+        self.gram = gram(predictions, self.targets)
+        self.norms = np.sqrt(self.gram.diagonal())
+        self.zero = _Distances(self.zero, np.zeros(len(predictions)), 0.0)
+
+    def add(self, sums: _Distances, winner: int) -> _Distances:
+        """See :meth:`Losses.add`."""
+        return _Distances(
+            super().add(sums.sums, winner),
+            sums.products + self.gram[winner],
+            sums.norms + self.norms[winner],
+        )
+
+    def scorer(self, sums: _Distances, number: int) -> "_DistanceBounds":
+        """See :meth:`Losses.scorer`."""
+        rest = sums.sums - (number - 1) * self.targets
+        return _DistanceBounds(self, sums, number, float(np.vdot(rest, rest)))
+
+
+@dataclass
+class _DistanceBounds(_Bounded):
+    """|a + b|^2 = |a|^2 + 2 ab + |b|^2, where a is the sum of the selected models' differences."""
+
+    candidates: SquaredDistances
+    sums: _Distances
+    number: int
+    before: float
+
+    def lower(self, models: range) -> np.ndarray:
+        """See :meth:`_Bounded.lower`."""
+        own, part = self.candidates, slice(models.start, models.stop)
+        norms = own.norms[part]
+        found = self.before + 2 * self.sums.products[part] + norms**2
+        found -= 1.1 * (TERMS + 4) * ROUNDING * norms * (2 * self.sums.norms + norms)
+        # The Gram matrix is that of predictions before they are rounded.
+        size = self.sums.sums.size
+        found = np.sqrt(np.maximum(found, 0)) - self.number * RESOLUTION * np.sqrt(size)
+        # Sums in float64 err by less than a float32's rounding.
+        lower = np.maximum(found, 0) ** 2 * (1 - 4 * ROUNDING)
+        return lower * own.factor / (self.number**2 * len(own.labels))
+
+    def loss(self, model: int) -> np.float32:
+        """See :meth:`_Bounded.loss`."""
+        own, number = self.candidates, self.number
+        distances = own.predictions[model] + (self.sums.sums - number * own.targets)
+        factor = own.factor / (number**2 * len(own.labels))
+        return np.float32(factor * np.einsum("rc,rc->", distances, distances))
+
+
+def gram(predictions: Sequence[np.ndarray], targets: np.ndarray) -> np.ndarray:
+    """Return the inner products of the models' differences from the targets.
+
+    Parameters
+    ----------
+    predictions
+        Of each model, of the shape of the targets.
+
+    Returns
+    -------
+    products
+        Float64, of shape (n, n). They err by up to (:data:`TERMS` + 4) :data:`ROUNDING` times the
+        product of the norms.
+    """
+    n, columns = len(predictions), targets.shape[1]
+    products = np.zeros((n, n))
+    if (targets == targets.astype(np.float32)).all():
+        targets = targets.astype(np.float32)  # the differences are the same, and found faster
+    for rows in _parts(len(targets), max(STAGED // (n * columns), 1)):
+        target = targets[rows]
+        differences = np.empty((n, *target.shape), dtype=np.float32)
+        for model, difference in zip(predictions, differences, strict=True):
+            np.subtract(model[rows], target, out=difference, casting="same_kind")
+        differences = differences.reshape(n, -1)
+        for terms in _parts(differences.shape[1], TERMS):
+            block = differences[:, terms]
+            products += block @ block.T
+    return products
+
+
+def _split(numbers: np.ndarray, parts: int) -> np.ndarray:
+    """Split rows into parts, whose numbers at the same places are multiplied."""
+    return numbers.reshape(len(numbers), parts, -1)
+
+
+def _parts(n: int, size: int, multiple: int = 1) -> Iterator[slice]:
+    """Yield slices of n things, with about ``size`` each, a multiple of ``multiple``."""
+    size = max(size // multiple, 1) * multiple
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

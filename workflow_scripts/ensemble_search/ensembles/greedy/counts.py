@@ -1,0 +1,167 @@
+"""Counts of wrong labels with one more model.
+
+A label that no model of the pool can change is counted once for all models, and only the other
+samples are compared model by model. Counts are those of ``metrics.base.predicted_labels``.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensemble_search.ensembles.greedy.running_sums import RunningSums, Scorer
+from ensemble_search.problems.combination import RESOLUTION, rounded
+
+BLOCK = 2**15
+"""Predictions, of rows by models, that are compared at a time."""
+STAGED = 2**19
+"""Predictions that are put in order at a time."""
+
+
+class _Counts(RunningSums):
+    """Losses are counts of wrong labels."""
+
+    labels: np.ndarray
+
+    def losses(self, found: np.ndarray) -> np.ndarray:
+        """See :meth:`RunningSums.losses`."""
+        return found / len(self.labels)
+
+
+class TwoClasses(_Counts):
+    """Counts of two classes, from the probability of class 1, of shape (n_samples, 1) each.
+
+    Where the label is 1, the negative probability is used. So a label is wrong if a sum is above
+    half the number of models, or, where the label is 1, not below minus that.
+    """
+
+    def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray):
+        self.labels = np.asarray(labels)
+        self.is_one = self.labels == 1
+        self.sign = np.where(self.is_one, -1, 1).astype(np.float32)
+        self.predictions = predictions
+        self.by_sample = np.empty((len(labels), len(predictions)), dtype=np.float32)
+        self.low, self.high = np.empty((2, len(labels)))
+        for rows in _blocks(len(labels), len(predictions), STAGED):
+            some = rounded(np.stack([model[rows, 0] for model in predictions])) * self.sign[rows]
+            self.low[rows], self.high[rows] = some.min(axis=0), some.max(axis=0)
+            self.by_sample[rows] = some.T
+        self.zero = np.zeros(len(labels))
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        """See :meth:`RunningSums.add`."""
+        return sums + rounded(self.predictions[winner][:, 0]) * self.sign
+
+    def scorer(self, sums: np.ndarray, number: int) -> "_TwoClassCounts":
+        """See :meth:`RunningSums.scorer`.
+
+        "Not below" is "above" half a multiple of the resolution less. To exceed a limit is, for a
+        float32, to exceed the largest float32 not above the limit.
+        """
+        exact = np.where(self.is_one, -number / 2 - RESOLUTION / 2, number / 2) - sums
+        wrong = exact < self.low
+        rows = np.flatnonzero((exact < self.high) & ~wrong)
+        exact = exact[rows]
+        limit = exact.astype(np.float32)
+        limit = np.where(limit > exact, np.nextafter(limit, np.float32(-np.inf)), limit)
+        return _TwoClassCounts(self, limit[:, None], rows, np.count_nonzero(wrong))
+
+
+@dataclass
+class _TwoClassCounts(Scorer):
+    """The limits, in the rows where they decide, and the wrong labels in others."""
+
+    candidates: TwoClasses
+    limit: np.ndarray
+    rows: np.ndarray
+    settled: int
+
+    def losses(self, models: range) -> np.ndarray:
+        """See :meth:`Scorer.losses`."""
+        by_sample = self.candidates.by_sample[:, models.start : models.stop]
+        found = np.full(len(models), self.settled)
+        for part in _blocks(len(self.rows), len(models)):
+            found += _column_counts(by_sample.take(self.rows[part], axis=0) > self.limit[part])
+        return found
+
+
+class ManyClasses(_Counts):
+    """Counts of three or more classes, from predictions of shape (n_samples, C) each.
+
+    Only classes that some model makes win against the label are compared, sample by sample. A tie
+    is won by the class that comes first: the sums of classes before a sample's label begin with
+    half of ``combination.RESOLUTION``, which is less than any other difference.
+    """
+
+    def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray):
+        self.labels = np.asarray(labels)
+        n, (samples, classes) = len(predictions), predictions[0].shape
+        self.by_class = np.empty((classes, samples, n), dtype=np.float32)
+        self.low, self.high = np.empty((2, classes, samples), dtype=np.float32)
+        for rows in _blocks(samples, n * classes, STAGED):
+            some = rounded(np.stack([model[rows] for model in predictions]))
+            self.low[:, rows], self.high[:, rows] = some.min(axis=0).T, some.max(axis=0).T
+            self.by_class[:, rows] = some.transpose(2, 1, 0)
+        first = np.arange(classes)[:, None] < self.labels
+        self.zero = np.where(first, RESOLUTION / 2, 0)
+
+    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+        """See :meth:`RunningSums.add`."""
+        return sums + self.by_class[:, :, winner]
+
+    def scorer(self, sums: np.ndarray, number: int) -> "_ManyClassCounts":
+        """See :meth:`RunningSums.scorer`; ``number`` has no effect."""
+        samples = np.arange(len(self.labels))
+        low, high = sums + self.low, sums + self.high
+        right_low, right_high = low[self.labels, samples], high[self.labels, samples]
+        low[self.labels, samples] = high[self.labels, samples] = -np.inf  # only the others
+        always_wrong = low.max(axis=0) > right_high
+        rows = np.flatnonzero(~always_wrong & (high.max(axis=0) > right_low))
+        can_win = high[:, rows] > right_low[rows]
+        settled = np.count_nonzero(always_wrong)
+        return _ManyClassCounts(self, sums[:, rows, None], rows, settled, can_win)
+
+
+@dataclass
+class _ManyClassCounts(Scorer):
+    """The sums, in the rows where they decide, the classes that can win, and other wrong labels."""
+
+    candidates: ManyClasses
+    sums: np.ndarray
+    rows: np.ndarray
+    settled: int
+    can_win: np.ndarray
+
+    def losses(self, models: range) -> np.ndarray:
+        """See :meth:`Scorer.losses`."""
+        by_class = self.candidates.by_class[:, :, models.start : models.stop]
+        labels = self.candidates.labels[self.rows]
+        found = np.full(len(models), self.settled)
+        for part in _blocks(len(self.rows), len(models)):
+            here, own = self.rows[part], labels[part]
+            sums = self.sums[:, part]
+            right = sums[own, np.arange(len(own))] + by_class[own, here]
+            wrong = np.zeros(right.shape, dtype=bool)
+            for k, rivals in enumerate(self.can_win[:, part]):
+                few = 2 * np.count_nonzero(rivals) < len(rivals)
+                places = np.flatnonzero(rivals) if few else slice(None)
+                total = by_class[k, here[places]] + sums[k, places]
+                wrong[places] |= total > right[places]
+            found += _column_counts(wrong)
+        return found
+
+
+def _blocks(rows: int, each: int, numbers: int | None = None) -> Iterator[slice]:
+    """Yield slices of rows with ``each`` numbers, so short that these stay in the cache.
+
+    ``numbers`` is how many may be in a slice, by default :data:`BLOCK`.
+    """
+    size = max((numbers or BLOCK) // each, 1)
+    for start in range(0, rows, size):
+        yield slice(start, start + size)
+
+
+def _column_counts(wrong: np.ndarray) -> np.ndarray:
+    """Count the true values in every column of a block; in the smallest type, much faster."""
+    small = np.uint8 if len(wrong) < 256 else np.uint16
+    return wrong.view(np.uint8).sum(axis=0, dtype=small)
