@@ -8,7 +8,6 @@ import functools
 import itertools
 import json
 import math
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
