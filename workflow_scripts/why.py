@@ -142,7 +142,8 @@ def _order(job: tuple[str, str, str]) -> tuple:
 
 
 def _name(wildcards: str) -> str:
-    return " ".join(part.split("=", 1)[-1] for part in wildcards.split(", ") if part)
+    values = (part.partition("=")[2] for part in wildcards.split(", "))
+    return " ".join(filter(None, values))  # the tens of the first ten repeats are empty
 
 
 if __name__ == "__main__":

@@ -135,6 +135,7 @@ def finish(root, loaded, **change) -> Path:
     content = made_results.search_manifest(evaluations=20, status={"ok": 18}, wall_seconds=40.0)
     whole = loaded.model_dump(mode="json")
     content |= {key: whole[key] for key in ("space", "limits", "seed")}
+    content |= {"dataset": "wine", "search": "random"}
     content |= {"settings": loaded.searches["random"], **change}
     path = root / f"searches/wine/random/{content['repeat']}/search.json"
     path.parent.mkdir(parents=True, exist_ok=True)
