@@ -449,7 +449,7 @@ def test_whole_numbers_too_large_for_a_float(tmp_path):
     path.write_text(f"x,z,y\n{nines},1,a\n-{nines},2,b\n" + f"1,{'9' * 30},a\n2,4,b\n" * 2)
     frame, described = read({"file": str(path), "target": "y"})
     assert described["columns"] == {"x": "numeric", "z": "numeric"}
-    assert "column 'x': 2 infinite values taken for missing" in described["notes"]
+    assert "column 'x': 2 infinite values treated as missing" in described["notes"]
     assert frame["z"].max() == 1e30
 
 

@@ -214,7 +214,8 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
-    assert "column 'alcohol': 1 value that cannot be read, taken for missing: 'text'" in done.stderr
+    said = "column 'alcohol': 1 value that cannot be read, treated as missing: 'text'"
+    assert said in done.stderr
     found = list(csv.reader(output.open(encoding="utf-8")))
     assert found[0] == ["target", *(f"probability of class_{k}" for k in range(3))]
     model = load_ensemble(delivered)
