@@ -143,4 +143,4 @@ def test_what_is_converted_or_treated_as_missing_is_said_before_the_search(tmp_p
     cells = [f"{i / 8}" for i in range(99)] + ["n/a"]
     file.write_text("x,y\n" + "".join(f"{v},{'ab'[i % 2]}\n" for i, v in enumerate(cells)))
     found = short.look_at(str(file), "y", None)
-    assert "column 'x' 1 value treated as missing: 'n/a' (1)" in found.notes
+    assert "column 'x' has 1 value treated as missing: 'n/a' (1)" in found.notes

@@ -84,7 +84,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     rows = []
     for number, line in _content(lines):
         values = _sparse(number, line, kinds) if line[0] == "{" else _values(number, line)
-        file_limits.check_cells(len(rows), len(kinds))
+        file_limits.check_cells(len(rows) + 1, len(kinds))
         if len(values) != len(kinds):
             comma = " (it ends in a comma)" if line.endswith(",") else ""
             raise Unreadable(

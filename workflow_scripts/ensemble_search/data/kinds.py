@@ -126,7 +126,7 @@ class Column:
         if kind == "categorical" and (present == NONE).any():
             del self.missing[NONE]
         if self.missing:
-            self._note(_as_missing(self.missing))
+            self._note(f"has {_as_missing(self.missing)}")
         if kind == "numeric" and (lost := _inexact(self.values)):
             example = lost[0]
             self._note(
