@@ -490,7 +490,8 @@ def test_classes_are_chosen_and_merged(kind):
     assert described["classes"] == {"0": 4, "2+1": 8}
     assert frame["x"].tolist() == [i for i in range(20) if i % 5 < 3]
     assert frame["y"].tolist() == ["0" if i % 5 == 0 else "2+1" for i in range(20) if i % 5 < 3]
-    assert "8 rows of other classes than those of the study left out" in described["notes"]
+    said = "rows left out, 8, of classes that the study leaves out: '3' (4), '4' (4)"
+    assert said in described["notes"]
     assert chosen([0, 1, 2, 3, 4], target)[0]["y"].tolist() == [str(i % 5) for i in range(20)]
 
 

@@ -23,8 +23,9 @@ from sklearn.utils.estimator_checks import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.split import load_inputs
-from ensemble_search.delivery import build, calibration, limits, measures, onnx_export
+from ensemble_search.delivery import build, calibration, card, limits, measures, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
@@ -389,6 +390,20 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     for title in ("How good", "Calibration", "Confusion", "Columns", "Members", "Checked"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page
+
+
+def test_the_card_says_what_the_data_lost():
+    columns = [Numbers("x", "numeric", {"x": 1.0}), Categories("c", ["a"], ["b"], "a")]
+    preparation = Preparation(columns, ["x", "c"])
+    note = "column 'x' has 2 values treated as missing: 'n/a' (2)"
+    dropped = {"name": "9 of 9 values are distinct", "c=b": "variance is 1e-07 or less"}
+    assert card._reading({"dropped": dropped, "notes": [note]}, preparation) == [
+        note,
+        "column 'name' dropped: 9 of 9 values are distinct",
+    ]
+    assert card._reading({"dropped": {}}, preparation) == [
+        "All columns and rows of the table were used as they are."
+    ]
 
 
 def test_limits_drop_members_and_select_again(root, tmp_path, delivered):

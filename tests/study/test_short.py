@@ -126,9 +126,9 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
     assert (found.rows, found.classes) == (20, ["down", "up"])
     assert found.summary.startswith("'y': 2 classes")
     assert found.notes[:2] == [
-        "3 rows left out: training, validation and test need 3 rows of a class, and these have "
-        "fewer: '1' (1), 'z' (2)",
-        "3 rows of other classes than those of the study left out",
+        "classes of fewer than 3 rows are left out, 2 of 4: training, validation and test need a "
+        "row each",
+        "rows left out, 3, of classes that the study leaves out: 'z' (2), '1' (1)",
     ]
     study = short.content("a", str(file), "y", **ARGUMENTS, classes=found.classes)
     assert model.check(study)

@@ -153,7 +153,7 @@ class Column:
     def _look_at_categories(self, present: "pd.Series", distinct: int) -> None:
         counts = present[present.isin(MISSING)].value_counts()
         if len(counts):
-            names = _counted(counts.to_dict())
+            names = counted(counts.to_dict())
             one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
             self._note(f"{one}, with the values that are missing")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
@@ -313,7 +313,7 @@ def _listed(words: list[str]) -> str:
     return ", ".join(map(short, words[:3])) + more
 
 
-def _counted(words: Mapping[str, int]) -> str:
+def counted(words: Mapping[str, int]) -> str:
     """List words by falling counts, which follow in brackets."""
     order = sorted(words, key=lambda word: (-words[word], word))
     more = f" and {len(order) - 3} others" if len(order) > 3 else ""
@@ -322,7 +322,7 @@ def _counted(words: Mapping[str, int]) -> str:
 
 def _as_missing(words: Mapping[str, int]) -> str:
     count = sum(words.values())
-    return f"{count} value{'s' * (count != 1)} treated as missing: {_counted(words)}"
+    return f"{count} value{'s' * (count != 1)} treated as missing: {counted(words)}"
 
 
 def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, readings, roles
-from ensemble_search.data.kinds import Column, text
+from ensemble_search.data.kinds import Column, counted, text
 from ensemble_search.data.preparation import short
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
@@ -88,7 +88,8 @@ def normalise(
     if classes:
         merged = _merged(text(frame[raw.target]), classes, about)
         if others := int(merged.isna().sum()):
-            notes.append(f"{others} rows of other classes than those of the study left out")
+            names = counted(text(frame[raw.target])[merged.isna()].value_counts().to_dict())
+            notes.append(f"rows left out, {others}, of classes that the study leaves out: {names}")
         frame = frame.assign(**{raw.target: merged})[merged.notna()]
     counts: dict[str, int] = {}
     if task == REGRESSION:

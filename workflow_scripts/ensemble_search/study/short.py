@@ -24,8 +24,6 @@ SHARE, SECONDS = 1 / 20, 10
 EVALUATIONS = 1000
 #: With this share of numbers, a target of many values is taken for one with odd numbers.
 MOSTLY = 0.5
-#: Classes left out that a note names.
-MOST_NAMED = 5
 #: Metrics of the two tasks, unless the user names one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 
@@ -150,11 +148,9 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
         what = f"{len(counts) - len(rare)} classes"
         if len(rare):
             classes = counts.index[~counts.index.isin(rare.index)].tolist()
-            named = ", ".join(f"'{label}' ({n})" for label, n in rare.head(MOST_NAMED).items())
-            more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
             notes.append(
-                f"{rare.sum()} rows left out: training, validation and test need "
-                f"{normalise.SMALLEST_CLASS} rows of a class, and these have fewer: {named}{more}"
+                f"classes of fewer than {normalise.SMALLEST_CLASS} rows are left out, {len(rare)} "
+                f"of {len(counts)}: training, validation and test need a row each"
             )
     _, described = normalise.normalise(raw, None, task, classes)
     summary = f"'{target}': {what}, minimising the {metric}"
