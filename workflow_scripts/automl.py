@@ -24,7 +24,7 @@ import yaml
 
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError, run
+from ensemble_search.runtime.errors import UserError, one_line, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
@@ -35,6 +35,8 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 LEAST = 12
 #: Fewer test rows, a fifth of all, get a caution.
 FEW_TEST_ROWS = 50
+#: Notes on the table that the terminal shows.
+MOST_NOTES = 30
 #: Seconds between two looks at the search, and between two lines where there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -57,6 +59,10 @@ def main() -> None:
             parser.error(f"--{name} is missing: make ensemble DATA=customers.csv TARGET=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
+    for note in found.notes[:MOST_NOTES]:
+        print(f"note: {one_line(note)}", flush=True)
+    if len(found.notes) > MOST_NOTES:
+        print(f"note: {len(found.notes) - MOST_NOTES} more notes in the report's page of the data")
     found.go_on()
     found.deliver()
     found.tell()
@@ -66,6 +72,17 @@ def _python() -> str:
     """The Python that has the libraries, as a shell here takes it."""
     here = os.path.relpath(sys.executable)
     return shlex.quote(sys.executable if here.startswith(os.pardir) else here)
+
+
+def _tables(datasets: Any) -> Any:
+    """Data sets of a study without the classes that are used, which change with the table."""
+    if not isinstance(datasets, dict):
+        return datasets
+    return {
+        name: {key: value for key, value in source.items() if key != "classes"}
+        for name, source in datasets.items()
+        if isinstance(source, dict)
+    }
 
 
 def _minutes(text: str) -> float:
@@ -93,16 +110,19 @@ class Search:
         SHA-256 of the table.
     summary
         A line on the table and what is made of it.
+    notes
+        What of the table is dropped, converted or treated as missing, one line each.
     """
 
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
         name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)
-        rows, metric, said = short.look_at(options.data, options.target, options.metric or None)
+        table = short.look_at(options.data, options.target, options.metric or None)
+        self.notes, rows, metric = table.notes, table.rows, table.metric
         self.study = short.content(
-            name, options.data, options.target,
-            rows=rows, metric=metric, minutes=options.minutes, cores=options.cores,
+            name, options.data, options.target, rows=rows, metric=metric,
+            minutes=options.minutes, cores=options.cores, classes=table.classes,
         )  # fmt: skip
         model.check(self.study)
         search = {"dataset": name, "search": "divbo", "repeat": 0}
@@ -110,7 +130,7 @@ class Search:
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
         void = self._continue()
         validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
-        self.summary = f"{rows} rows, {said}, {validated}"
+        self.summary = f"{rows} rows, {table.summary}, {validated}"
         if (test := rows // 5) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:
@@ -129,7 +149,7 @@ class Search:
             earlier = {"study": {**self.study, **kept}, "searched": 0.0, "data": self.data}
         else:
             earlier = {"study": {}}
-        if earlier["study"].get("datasets") != self.study["datasets"]:
+        if _tables(earlier["study"].get("datasets")) != _tables(self.study["datasets"]):
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return False  # a mistake in table or target: nothing has been evaluated
             raise UserError(

@@ -1,6 +1,7 @@
 import datetime
 import decimal
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -60,7 +61,7 @@ def test_values_of_every_kind():
     assert frame["b"].tolist() == [True, pd.NA, False] * 2
     assert frame["g"].dropna().tolist() == ["1", "2", "1", "2.5", "1"]
     assert frame["y"].tolist() == Y
-    assert described["notes"] == ["column 'f': 2 infinite values taken for missing"]
+    assert described["notes"] == ["column 'f': 2 infinite values treated as missing"]
     assert described["missing"] == 1 + 2 + 2 + 1
 
 
@@ -132,12 +133,12 @@ def test_numbers_with_separators(words, values, style):
     [
         (["1,234", "5"], "'1,234' may be read as numbers with commas between thousands or numbers "
          "with decimal commas; 'columns: {numeric: [x]}' takes them as the first"),
-        (["01/02/2020", "3/4/2021"], "may be read as dates with the day first or dates with the "
-         "month first; dates are written as 2020-12-31"),
         (["2020-02-29"] * 11 + ["2021-02-29"],
-         "nearly all values read as ISO dates, but not '2021-02-29'; 'columns: {date: [x]}' takes"),
-        (["1.5"] * 11 + ["call us"],
-         "nearly all values read as numbers, but not 'call us'; 'columns: {numeric: [x]}' takes"),
+         "nearly all values read as ISO dates, but not '2021-02-29'; 'columns: {date: [x]}' treat"),
+        (["0", "1", "2"] * 5 + ["3+"],
+         "nearly all values read as numbers, but not '3+'; 'columns: {numeric: [x]}' treats those"),
+        ([f"{i / 4}" for i in range(20)] + ["call us", "2 or 3", "12b"],
+         "87 % of the values read as numbers, but not 'call us', '2 or 3', '12b'; 'columns: {num"),
         (pd.Categorical(["2020-01-01", "2020-01-02"]), "as it is declared, though values such as "
          "'2020-01-01' look like ISO dates; 'columns: {date: [x]}' takes them as such"),
     ],
@@ -149,6 +150,110 @@ def test_what_is_unclear_stays_categories_with_a_word(words, note):
     (said,) = described["notes"]
     assert said.startswith("column 'x' stays categories")
     assert note in said
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "values", "note"),
+    [
+        ([f"{i}.25" for i in range(99)] + ["n/a"], "numeric", [i + 0.25 for i in range(99)],
+         "is text such as '0.25': read as numbers; 1 value treated as missing: 'n/a' (1)"),
+        # As many placeholders as there are, if there are many numbers.
+        ([f"{i}.25" for i in range(20)] + ["-", "Unknown"] * 10, "numeric",
+         [i + 0.25 for i in range(20)],
+         "read as numbers; 20 values treated as missing: '-' (10), 'Unknown' (10)"),
+        (["1", "2"] * 10 + ["-"], "numeric", [1, 2] * 10, "1 value treated as missing: '-' (1)"),
+        ([f"{i}" for i in range(18, 58)] + ["call us"], "numeric", range(18, 58),
+         "1 value treated as missing: 'call us' (1)"),
+        ([f"{i}" for i in range(18, 58)] + ["$1.50"], "numeric", [*range(18, 58), 1.5],
+         "read as numbers in $"),
+        (["$1,234.50", "-$2", "$ 3"], "numeric", [1234.5, -2, 3],
+         "read as numbers with commas between thousands in $"),
+        (["5.0%", "12 %", "-1.5%"], "numeric", [5, 12, -1.5], "read as numbers in %"),
+        (["1,5 kg", "12kg", "3kg"], "numeric", [1.5, 12, 3], "numbers with decimal commas in kg"),
+        (["3 €", "4,50 €", "1"], "numeric", [3, 4.5, 1], "numbers with decimal commas in €"),
+        (["True", "false"] * 10 + ["-"], "boolean", [1, 0] * 10,
+         "read as booleans; 1 value treated as missing: '-' (1)"),
+        (["08/06/24", "12/31/69", "1/1/00"], "date", ["2024-08-06", "1969-12-31", "2000-01-01"],
+         "read as dates with the month first"),
+        (["08.06.24", "31.12.68"] * 2, "date", ["2024-06-08", "2068-12-31"] * 2,
+         "read as dates with the day first"),
+        (["08/06/2024", "1/2/2020"] * 2, "date", ["2024-08-06", "2020-01-02"] * 2,
+         "read as dates with the month first; values such as '08/06/2024' may be read as dates "
+         "with the day first or dates with the month first: if that is wrong, write them as 2020-"),
+        (["8-6-24"] * 3, "date", ["2024-06-08"] * 3,
+         "read as dates with the day first; values such as"),
+        ([f"2020-01-{i}" for i in range(10, 30)] + ["tbd"], "date",
+         [f"2020-01-{i}" for i in range(10, 30)], "1 value treated as missing: 'tbd' (1)"),
+    ],
+)  # fmt: skip
+def test_a_column_that_is_nearly_of_one_kind(words, kind, values, note):
+    column = pd.Series(list(words) * 3, dtype="str")
+    frame, described = run(x=column, y=["a"] * len(words) + ["b"] * 2 * len(words))
+    assert described["columns"] == {"x": kind}
+    count = len(values)
+    made = frame["x"][:count].tolist()
+    assert made == ([pd.Timestamp(v) for v in values] if kind == "date" else list(values))
+    assert frame["x"][count : len(words)].isna().all()
+    said = next(line for line in described["notes"] if "read as" in line)
+    # Three times as many as in a third of the rows.
+    assert re.sub(r"\b\d+ values? |\(\d+\)", "", note) in re.sub(
+        r"\b\d+ values? |\(\d+\)", "", said
+    )
+    for number in re.findall(r"\((\d+)\)", note):
+        assert f"({3 * int(number)})" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["5%", "5"], ["5 kg", "7 lb"], ["1k", "2M"], ["1.2.3", "1.2.4"], ["12a", "12b"], ["$", "€"]],
+)
+def test_units_that_differ_are_no_numbers(words):
+    _, described = run(x=words * 6, y=["a", "b"] * 6)
+    assert described["columns"] == {"x": "categorical"}
+
+
+def test_an_integer_that_loses_digits_is_said():
+    large = [2**53 + i for i in range(6)]
+    for values in (large, pd.array([*large[:5], None], dtype="Int64"), [str(i) for i in large]):
+        frame, described = run(x=values)
+        if described["columns"] == {"x": "numeric"}:
+            (note,) = [n for n in described["notes"] if "2^53" in n]
+            assert f"{2**53 + 1} becomes {2**53}" in note
+            assert "'columns: {categorical: [x]}' keeps them apart" in note
+        else:  # text of digits: codes
+            assert frame["x"].tolist() == values
+
+
+def test_words_for_missing_values_among_categories_are_said():
+    _, described = run(x=["None", "None", "tar", "wood", None, "tar"])
+    assert (
+        "column 'x' has 'None' (2) as a category, with the values that are missing"
+        in (described["notes"])
+    )
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "null", "None", "?"])
+def test_a_class_called_as_missing_values_are_is_a_class(word):
+    _, described = run(x=range(12), y=["EU", word, "APAC", word] * 3)
+    assert described["classes"] == {"EU": 3, word: 6, "APAC": 3}
+    assert described["rows"] == 12
+    assert f"'{word}' is a class of the target 'y', in 6 rows; a row without" in (
+        " ".join(described["notes"])
+    )
+
+
+def test_a_regression_has_words_for_missing_values():
+    raw = Raw(pd.DataFrame({"x": range(5), "y": ["1", "NA", "2.5", "nan", "4"]}), "y", "set", {})
+    frame, described = normalise.normalise(raw, task="regression")
+    assert frame["y"].tolist() == [1, 2.5, 4]
+    assert described["notes"][0] == "2 rows without a value of the target 'y' left out"
+
+
+@pytest.mark.parametrize("form", ["${}", "{}%", "{},5", "NA"])
+def test_numbers_in_another_form_are_no_classes(form):
+    target = [form.format(i) if form != "NA" else ["NA", str(i)][i % 2] for i in range(300)]
+    with pytest.raises(UserError, match=r"holds \d+ distinct numbers; for a regression"):
+        run(x=range(300), y=target)
 
 
 def test_classes_that_look_alike_are_named():
@@ -257,8 +362,8 @@ def test_the_study_says_how_columns_are_taken():
     assert frame["zip"].tolist()[:2] == ["10115", "80331"]
     assert frame["day"].tolist()[0] == frame["odd"].tolist()[0] == pd.Timestamp("2020-12-31")
     assert frame["odd"].isna().sum() == 2
-    dirty = "column 'dirty' is text such as '1,5': read as numbers with decimal commas, and "
-    assert f"{dirty}'call us' taken for missing" in described["notes"]
+    dirty = "column 'dirty' is text such as '1,5': read as numbers with decimal commas; "
+    assert f"{dirty}2 values treated as missing: 'call us' (2)" in described["notes"]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +376,6 @@ def test_the_study_says_how_columns_are_taken():
         ({"date": ["x"]}, list("abcdef"), "cannot be taken as 'date'; .*'a'; dates are written as"),
         ({"date": ["x"]}, range(6), "column 'x' cannot be taken as 'date': dates are written as"),
         ({"date": ["x"]}, [True] * 6, "column 'x' cannot be taken as 'date': dates are written"),
-        ({"date": ["x"]}, ["1/2/2020"] * 6, "may be read as dates with the day first or dates wit"),
         ({"numeric": ["x"]}, pd.Series([None] * 6, dtype="str"), "cannot be taken as 'numeric'"),
     ],
 )
@@ -386,7 +490,8 @@ def test_classes_are_chosen_and_merged(kind):
     assert described["classes"] == {"0": 4, "2+1": 8}
     assert frame["x"].tolist() == [i for i in range(20) if i % 5 < 3]
     assert frame["y"].tolist() == ["0" if i % 5 == 0 else "2+1" for i in range(20) if i % 5 < 3]
-    assert "8 rows of other classes than those of the study left out" in described["notes"]
+    said = "rows left out, 8, of classes that the study leaves out: '3' (4), '4' (4)"
+    assert said in described["notes"]
     assert chosen([0, 1, 2, 3, 4], target)[0]["y"].tolist() == [str(i % 5) for i in range(20)]
 
 
@@ -444,4 +549,4 @@ def test_numbers_that_single_precision_cannot_hold_are_missing():
     raw = Raw(pd.DataFrame({"x": x, "y": list("aabb" * 3)}), "y", "set", {"sklearn": "set"})
     frame, described = normalise.normalise(raw)
     assert frame["x"].isna().tolist() == [False, True, False, True, False, True] * 2
-    assert described["notes"] == ["column 'x': 6 values beyond 3.4e+38 taken for missing"]
+    assert described["notes"] == ["column 'x': 6 values beyond 3.4e+38 treated as missing"]

@@ -17,6 +17,7 @@ from ensemble_search.data import normalise, prepare, readings, rows, sources, ta
 from ensemble_search.data.preparation import FROM_BOOLEANS, Categories, Numbers, Preparation
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import MISSING
 from support import ROOT
 
 SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 3}
@@ -147,7 +148,7 @@ def test_numbers_and_booleans_by_hand(column, values, expected):
 def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
     columns = {n: [v] * len(values) for n, v in ROW.items()} | {"x": values}
     (note,) = PREPARED.transform(columns)[1]
-    expected = f"column 'x': {count} values that cannot be read, taken for missing: {examples}"
+    expected = f"column 'x': {count} values that cannot be read, treated as missing: {examples}"
     assert note.startswith(expected)
 
 
@@ -157,7 +158,7 @@ def test_numbers_as_categories_that_cannot_be_used_are_missing():
     places = PREPARED.places()["n"]
     assert found[:, places].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]]
     assert notes == [
-        "column 'n': 4 values that cannot be read, taken for missing: 'inf', '-inf', '1e+39', ...",
+        "column 'n': 4 values that cannot be read, treated as missing: 'inf', '-inf', '1e+39', ...",
         "column 'n': 1 value that the training rows do not have, taken for none of theirs: '7'",
     ]
 
@@ -246,7 +247,7 @@ def test_dates_by_hand():
     expected = [[2020, 12, 6.5]] * 4 + [[2020, 12, 0]] + [[2000, 6, 12]] * 3
     np.testing.assert_array_equal(found[:, PREPARED.places()["t"]], expected)
     assert notes == [
-        "column 't': 2 values that cannot be read, taken for missing: '2020-02-30', '31.12.2020'"
+        "column 't': 2 values that cannot be read, treated as missing: '2020-02-30', '31.12.2020'"
     ]
     row = PREPARED.transform({n: [v] for n, v in ROW.items()})[0][0]
     places = PREPARED.places()
@@ -348,3 +349,139 @@ def test_the_rows_of_adult_as_text():
     columns = {n: [lines[row][n] for row in parts["test"].tolist()] for n in lines[0]}
     made, _ = Preparation.from_json(prepared).transform(columns)
     np.testing.assert_array_equal(made, inputs.X_test)
+
+
+def features_of(file, roles=None):
+    """Features of a CSV's rows in training, and the functions that give them for new rows."""
+    source = {"file": str(file), "target": "label"}
+    frame, described = normalise.normalise(sources.read(source, {}), roles)
+    X, prepared, _ = prepare.prepare(
+        {"train": frame.iloc[: len(frame) * 2 // 3], "all": frame},
+        described["columns"],
+        described["asked"],
+        described["read"],
+    )
+    return X["all"], Preparation.from_json(json.loads(json.dumps(prepared.to_json())))
+
+
+def as_text(file):
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, skipinitialspace=True))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def as_frame(file):
+    frame = pd.read_csv(file)
+    return {name: frame[name].to_numpy() for name in frame}
+
+
+ODD = ["", "NA", "n/a", "None", "nan", "-", "unknown", "?", "<NA>", "null", " NA", "12x", "1e5"]
+KINDS_OF_CELLS = [
+    st.integers(0, 99).map(str),
+    st.integers(0, 2).map(str),
+    st.integers(2**53, 2**53 + 40).map(str),
+    st.floats(-1e6, 1e6).map(repr),
+    st.decimals(0, 99999, places=2).map(lambda v: f"${v:,}"),
+    st.decimals(0, 100, places=1).map(lambda v: f"{v}%"),
+    st.integers(0, 999).map(lambda v: f"{v},5 kg"),
+    st.integers(0, 3000).map(lambda v: str(datetime.date(2020, 1, 1) + datetime.timedelta(v))),
+    st.integers(0, 3000).map(
+        lambda v: (datetime.date(2020, 1, 1) + datetime.timedelta(v)).strftime("%m/%d/%y")
+    ),
+    st.sampled_from(["True", "False"]),
+    st.sampled_from(["red", "green", " blue", "3"]),
+    st.sampled_from(["01", "02", "17"]),
+    st.integers(0, 99).map("{:05d}".format),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_new_rows_are_prepared_as_in_training(tmp_path_factory, data):
+    """As text; and as a frame of pandas, which does not know words such as ? and -."""
+    n = 45
+    columns = {}
+    for k in range(data.draw(st.integers(1, 3))):
+        cells = data.draw(st.sampled_from(KINDS_OF_CELLS))
+        made = data.draw(st.lists(cells, min_size=n, max_size=n))
+        for _ in range(data.draw(st.integers(0, 5))):
+            made[data.draw(st.integers(0, n - 1))] = data.draw(st.sampled_from(ODD))
+        columns[f"c{k}"] = made
+    columns["base"] = [str(i % 7) for i in range(n)]
+    columns["label"] = ["u", "v", "NA"] * (n // 3)
+    file = tmp_path_factory.mktemp("rows") / "a.csv"
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    X, prepared = features_of(file)
+    np.testing.assert_array_equal(prepared.transform(as_text(file))[0], X)
+    np.testing.assert_array_equal(prepared.transform(as_frame(file))[0], X)
+
+
+def test_one_odd_word_does_not_cost_a_column(tmp_path):
+    """An income that decides the target, with 1 % of n/a and -."""
+    rng = np.random.default_rng(1)
+    income = rng.lognormal(10, 0.5, 600).round(2)
+    words = [f"{v:.2f}" for v in income]
+    for row in range(0, 600, 100):
+        words[row] = ["n/a", "-"][row // 100 % 2]
+    lines = [f"{w},{'ab'[int(v > 22026)]}" for w, v in zip(words, income, strict=True)]
+    file = tmp_path / "odd.csv"
+    file.write_text("\n".join(["income,label", *lines, ""]))
+    frame, described = normalise.normalise(sources.read({"file": str(file), "target": "label"}))
+    assert described["columns"] == {"income": "numeric"}
+    expected = income.copy()
+    expected[::100] = np.nan
+    np.testing.assert_array_equal(frame["income"], expected)
+    (note,) = described["notes"]
+    assert note.endswith("read as numbers; 6 values treated as missing: '-' (3), 'n/a' (3)")
+    X, prepared = features_of(file)
+    assert prepared.features == ["income"]
+    np.testing.assert_array_equal(prepared.transform(as_text(file))[0], X)
+
+
+def test_integers_beyond_the_precision_of_floats_are_different_classes(tmp_path):
+    large = [2**53 + i % 3 for i in range(30)]
+    frame = pd.DataFrame({"x": range(31), "y": pd.array([*large, None], dtype="Int64")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    arff = "@relation r\n@attribute x numeric\n@attribute y numeric\n@data\n"
+    arff += "".join(f"{i},{v}\n" for i, v in enumerate([*large, "?"]))
+    (tmp_path / "a.arff").write_text(arff)
+    for name in ("a.parquet", "a.csv", "a.arff"):
+        source = {"file": str(tmp_path / name), "target": "y"}
+        described = normalise.normalise(sources.read(source))[1]
+        assert described["classes"] == {str(2**53 + i): 10 for i in range(3)}, name
+
+
+def test_codes_that_pandas_reads_as_numbers_are_their_categories(tmp_path):
+    file = tmp_path / "a.csv"
+    lines = [f"{code},{'ab'[i % 2]}" for i, code in enumerate(["01234", "0999", "7"] * 20)]
+    file.write_text("\n".join(["zip,label", *lines, ""]))
+    X, prepared = features_of(file)
+    assert prepared.features == ["zip=01234", "zip=0999", "zip=7"]
+    found, notes = prepared.transform(as_frame(file))
+    np.testing.assert_array_equal(found, X)
+    assert notes == []
+
+
+def test_missing_values_are_the_category_that_is_called_so(tmp_path):
+    """A frame of pandas does not tell None from an empty field."""
+    file = tmp_path / "a.csv"
+    lines = [f"{w},{'ab'[i % 2]}" for i, w in enumerate(["None", "tar", "", "tar", "tar"] * 12)]
+    file.write_text("\n".join(["alley,label", *lines, ""]))
+    X, prepared = features_of(file)
+    assert prepared.features == ["alley=None", "alley=tar"]
+    assert X[:5].tolist() == [[1, 0], [0, 1], [1, 0], [0, 1], [0, 1]]
+    for columns in (as_text(file), as_frame(file)):
+        np.testing.assert_array_equal(prepared.transform(columns)[0], X)
+    column = np.array(["NA", "None", "tar", None], dtype=object)
+    made, _ = prepare.categories("x", column, None)
+    assert (made.words, made.fill) == (["NA", "tar"], "NA")
+
+
+def test_the_words_for_missing_values_are_those_of_pandas():
+    from pandas._libs.parsers import STR_NA_VALUES
+
+    assert {*STR_NA_VALUES, "?"} == MISSING

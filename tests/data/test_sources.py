@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ensemble_search.data import normalise, sources, table_files
+from ensemble_search.data import file_limits, normalise, sources, table_files
 from ensemble_search.runtime.errors import LONGEST, UserError, one_line
 from support import SCRIPTS
 
@@ -449,7 +449,7 @@ def test_whole_numbers_too_large_for_a_float(tmp_path):
     path.write_text(f"x,z,y\n{nines},1,a\n-{nines},2,b\n" + f"1,{'9' * 30},a\n2,4,b\n" * 2)
     frame, described = read({"file": str(path), "target": "y"})
     assert described["columns"] == {"x": "numeric", "z": "numeric"}
-    assert "column 'x': 2 infinite values taken for missing" in described["notes"]
+    assert "column 'x': 2 infinite values treated as missing" in described["notes"]
     assert frame["z"].max() == 1e30
 
 
@@ -538,3 +538,75 @@ def test_messages_are_lines_of_printable_characters():
     error = UserError("one\nerror: false", "two")
     assert str(error) == "one\\nerror: false\nerror: two"
     assert error.problems == ("one\\nerror: false", "two")
+
+
+def test_tables_beyond_the_limits_are_rejected_before_they_are_read(tmp_path, monkeypatch):
+
+    zeros = tmp_path / "zeros.csv"
+    with zeros.open("wb") as stream:
+        stream.truncate(10**12)  # sparse: a terabyte of null characters
+    with pytest.raises(UserError, match=r"zeros.csv.*has 1,000,000 MB; at most 2,000 MB can be"):
+        sources.check_file(str(zeros), "y")
+    with zeros.open("wb") as stream:
+        stream.truncate(10**9)
+    with pytest.raises(UserError, match=r"line 1 holds a null character"):
+        sources.check_file(str(zeros), "y")
+
+    rows = 150_000_000
+    table = pa.table({"x": pa.nulls(1000, pa.int8()), "y": pa.nulls(1000, pa.int8())})
+    many = tmp_path / "many.parquet"
+    with pq.ParquetWriter(many, table.schema) as writer:
+        writer.write_table(table)
+    sources.check_file(str(many), "x")
+    monkeypatch.setattr(file_limits, "MOST_CELLS", 1999)
+    with pytest.raises(UserError, match="has 1,000 rows of 2 columns or more; at most 1,999 val"):
+        sources.check_file(str(many), "x")
+    with pytest.raises(file_limits.Unreadable, match="150,000,000 rows of 2 columns"):
+        file_limits.check_cells(rows, 2)
+
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,a\n" * 1000)
+    with pytest.raises(UserError, match="has 1,000 rows of 2 columns or more"):
+        sources.from_file(str(tmp_path / "a.csv"), "y")
+    (tmp_path / "a.arff").write_text(ARFF + "{}\n" * 1000)
+    with pytest.raises(UserError, match="has 1,000 rows of 2 columns or more"):
+        sources.from_file(str(tmp_path / "a.arff"), "y")
+    monkeypatch.setattr(file_limits, "LONGEST_LINE", 100)
+    (tmp_path / "long.csv").write_text("x" * 1000 + ",y\n1,a\n")
+    with pytest.raises(UserError, match="line 1 has more than 100 characters"):
+        sources.check_file(str(tmp_path / "long.csv"), "y")
+
+
+def test_unpacked_parquet_has_a_limit(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"x": np.zeros(200_000), "y": ["a", "b"] * 100_000})
+    frame.to_parquet(tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    monkeypatch.setattr(file_limits, "LARGEST_MB", 1)
+    assert (tmp_path / "a.parquet").stat().st_size < 10**5
+    with pytest.raises(UserError, match="has 3 MB unpacked; at most 1 MB can be read"):
+        sources.check_file(str(tmp_path / "a.parquet"), "y")
+
+
+def test_words_for_missing_values_of_a_csv_are_said(tmp_path):
+    cells = ["1.5", "NA", "?", "", "n/a", "2"] * 4
+    lines = [f"{v},{['None', 'a', 'NA'][i % 3]},{'uv'[i % 2]}" for i, v in enumerate(cells)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,c,y", *lines]))
+    frame, described = read({"file": str(tmp_path / "a.csv"), "target": "y"})
+    assert frame["x"].tolist()[::6] == [1.5] * 4
+    assert frame["x"].isna().sum() == 16
+    assert frame["c"].value_counts().to_dict() == {"None": 8, "a": 8}
+    assert described["notes"] == [
+        "column 'x' has 12 values treated as missing: '?' (4), 'NA' (4), 'n/a' (4)",
+        "column 'c' has 8 values treated as missing: 'NA' (8)",
+        "column 'c' has 'None' (8) as a category, with the values that are missing",
+    ]
+
+
+def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
+    lines = [f"{2**53 + i},{'uv'[i % 2]}" for i in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *lines, ",u"]))
+    _, described = read({"file": str(tmp_path / "a.csv"), "target": "y"})
+    (note,) = [note for note in described["notes"] if "2^53" in note]
+    assert note == (
+        "column 'x' holds 10 integers beyond 2^53, which lose digits as numbers "
+        "(9007199254740993 becomes 9007199254740992); 'columns: {categorical: [x]}' keeps them "
+        "apart"
+    )

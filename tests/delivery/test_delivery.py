@@ -23,8 +23,9 @@ from sklearn.utils.estimator_checks import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.split import load_inputs
-from ensemble_search.delivery import build, calibration, limits, measures, onnx_export
+from ensemble_search.delivery import build, calibration, card, limits, measures, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
@@ -215,7 +216,8 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
-    assert "column 'alcohol': 1 value that cannot be read, taken for missing: 'text'" in done.stderr
+    said = "column 'alcohol': 1 value that cannot be read, treated as missing: 'text'"
+    assert said in done.stderr
     found = list(csv.reader(output.open(encoding="utf-8")))
     assert found[0] == ["target", *(f"probability of class_{k}" for k in range(3))]
     model = load_ensemble(delivered)
@@ -389,6 +391,20 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     for title in ("How good", "Calibration", "Confusion", "Columns", "Members", "Checked"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page
+
+
+def test_the_card_says_what_the_data_lost():
+    columns = [Numbers("x", "numeric", {"x": 1.0}), Categories("c", ["a"], ["b"], "a")]
+    preparation = Preparation(columns, ["x", "c"])
+    note = "column 'x' has 2 values treated as missing: 'n/a' (2)"
+    dropped = {"name": "9 of 9 values are distinct", "c=b": "variance is 1e-07 or less"}
+    assert card._reading({"dropped": dropped, "notes": [note]}, preparation) == [
+        note,
+        "column 'name' dropped: 9 of 9 values are distinct",
+    ]
+    assert card._reading({"dropped": {}}, preparation) == [
+        "All columns and rows of the table were used as they are."
+    ]
 
 
 def test_limits_drop_members_and_select_again(root, tmp_path, delivered):

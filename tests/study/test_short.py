@@ -19,19 +19,19 @@ ARGUMENTS = {"rows": 5000, "metric": "error", "minutes": 10, "cores": 2}
 )
 def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metric):
     file = tmp_path / "a.csv"
-    file.write_text("".join(f"1,{v}\n" for v in ["y", *values, ""]))
-    rows, found, summary = short.look_at(str(file), "y", None)
-    assert (rows, found) == (len(values), metric)
-    assert metric in summary
+    file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*values, *values, *values, ""]))
+    found = short.look_at(str(file), "y", None)
+    assert (found.rows, found.metric, found.classes) == (3 * len(values), metric, None)
+    assert metric in found.summary
 
 
 def test_classes_or_amounts_must_be_said(tmp_path):
     file = tmp_path / "a.csv"
-    file.write_text("".join(f"1,{v}\n" for v in ["y", *range(40)]))
+    file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*range(40)] * 3))
     with pytest.raises(UserError, match=r"has 40 distinct whole numbers.*error or squared-error"):
         short.look_at(str(file), "y", None)
-    assert short.look_at(str(file), "y", "error")[2].startswith("'y': 40 classes")
-    assert short.look_at(str(file), "y", "squared-error")[1] == "squared-error"
+    assert short.look_at(str(file), "y", "error").summary.startswith("'y': 40 classes")
+    assert short.look_at(str(file), "y", "squared-error").metric == "squared-error"
 
 
 def test_a_regression_needs_numbers(tmp_path):
@@ -43,10 +43,15 @@ def test_a_regression_needs_numbers(tmp_path):
 
 def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
     file = tmp_path / "a.csv"
-    file.write_text("".join(f"1,{v}\n" for v in ["y", 0.5, "", "n/a", *range(20)]))
-    with pytest.raises(UserError, match="has numbers, but also 'n/a' in row 3; write numbers"):
+    words = [0.5, "", "new", *range(20)] * 3
+    file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in words))
+    with pytest.raises(UserError, match="has numbers, but also 'new' in row 3; write numbers"):
         short.look_at(str(file), "y", None)
-    assert short.look_at(str(file), "y", "error")[1] == "error"
+    assert short.look_at(str(file), "y", "error").metric == "error"
+    for form in ("${}.50", "{} %", '"$1,0{}.00"'):
+        file.write_text("x,y\n" + "".join(f"1,{form.format(v)}\n" for v in range(10, 40)))
+        with pytest.raises(UserError, match=r"has numbers, but also '.*' in row 1; write numbers"):
+            short.look_at(str(file), "y", None)
     file.write_text("x,y\n" + "".join(f'1,"{v},5"\n' for v in range(30)))
     with pytest.raises(UserError, match="'0,5' in row 1; write numbers with a decimal point"):
         short.look_at(str(file), "y", None)
@@ -103,3 +108,39 @@ def test_a_constant_target_is_refused(values, said, tmp_path):
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in values))
     with pytest.raises(UserError, match=f"--target: 'y' has {said}; two are needed"):
         short.look_at(str(file), "y", None)
+
+
+def test_words_for_missing_values_are_no_amounts(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in ["NA", *range(200), "n/a"]))
+    found = short.look_at(str(file), "y", None)
+    assert (found.rows, found.metric) == (200, "squared-error")
+    assert "2 rows without a value of the target 'y' left out" in found.notes
+
+
+def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
+    file = tmp_path / "rare.csv"
+    labels = ["up", "down"] * 10 + ["1", "z", "z"]
+    file.write_text("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
+    found = short.look_at(str(file), "y", None)
+    assert (found.rows, found.classes) == (20, ["down", "up"])
+    assert found.summary.startswith("'y': 2 classes")
+    assert found.notes[:2] == [
+        "classes of fewer than 3 rows are left out, 2 of 4: training, validation and test need a "
+        "row each",
+        "rows left out, 3, of classes that the study leaves out: 'z' (2), '1' (1)",
+    ]
+    study = short.content("a", str(file), "y", **ARGUMENTS, classes=found.classes)
+    assert model.check(study)
+    assert study["datasets"]["a"]["classes"] == ["down", "up"]
+    file.write_text("x,y\n1,a\n2,a\n3,a\n4,b\n5,c\n")
+    with pytest.raises(UserError, match="'y' has 1 classes of 3 rows or more; two are needed"):
+        short.look_at(str(file), "y", None)
+
+
+def test_what_is_converted_or_treated_as_missing_is_said_before_the_search(tmp_path):
+    file = tmp_path / "odd.csv"
+    cells = [f"{i / 8}" for i in range(99)] + ["n/a"]
+    file.write_text("x,y\n" + "".join(f"{v},{'ab'[i % 2]}\n" for i, v in enumerate(cells)))
+    found = short.look_at(str(file), "y", None)
+    assert "column 'x' has 1 value treated as missing: 'n/a' (1)" in found.notes

@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ensemble_search.data import file_limits
+from ensemble_search.data.file_limits import Unreadable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -20,11 +23,9 @@ ENTRY = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,\s"'{{}}]+)\s*(,|$)""")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
+INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+EXACT = 2**53  # integers up to this one are floats
 NAMED = 60  # characters of a value that a message shows
-
-
-class Unreadable(ValueError):
-    """An error in a file: the problem, the line and the fix."""
 
 
 def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
@@ -83,6 +84,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     rows = []
     for number, line in _content(lines):
         values = _sparse(number, line, kinds) if line[0] == "{" else _values(number, line)
+        file_limits.check_cells(len(rows) + 1, len(kinds))
         if len(values) != len(kinds):
             comma = " (it ends in a comma)" if line.endswith(",") else ""
             raise Unreadable(
@@ -105,6 +107,8 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
             series.append(pd.Series(pd.Categorical(values), name=name))
         else:
             dtype = "float64" if kind == "numeric" else "str"
+            if any(type(value) is int for value in values):
+                dtype = "object"
             series.append(pd.Series(values, name=name, dtype=dtype))
     return pd.concat(series, axis=1)
 
@@ -144,13 +148,23 @@ def _converter(kind: list[str] | str) -> Any:
     """Return the parser of a value's text: KeyError or ValueError if it does not fit."""
     if isinstance(kind, list):
         return {value: value for value in kind}.__getitem__
-    return _number if kind == "numeric" else str
+    return number if kind == "numeric" else str
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float | int:
+    """Parse a number; an integer that no float holds exactly stays one.
+
+    Raises
+    ------
+    ValueError
+        If it is not one.
+    """
     if "_" in text:  # Python's own
         raise ValueError(text)
-    return float(text)
+    found = float(text)
+    if abs(found) >= EXACT and found != float("inf") != -found and INTEGER.fullmatch(text):
+        return found if int(text) == found else int(text)
+    return found
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:

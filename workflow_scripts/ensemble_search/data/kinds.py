@@ -1,6 +1,9 @@
 """Kinds of columns: number, boolean, date or category; with notes on surprising ones."""
 
+import decimal
 import numbers
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,18 +11,33 @@ import numpy as np
 from ensemble_search.data import preparation, prepare, readings
 from ensemble_search.data.preparation import short
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import MISSING, NONE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A column is taken for one of numbers or dates with mistakes in it from this share of such values,
-# and one that the study calls so must have this share.
+# A column of text with this share of numbers, dates or booleans is read as such, the rest missing;
+# one that the study calls so must have the other.
 NEARLY, LEAST = 0.9, 0.5
+# With at most so many distinct numbers, dates or booleans, other words may be categories beside
+# them (0, 1, 2, 3+), which are kept.
+FEW = 10
+# Words that stand for a missing value among numbers, dates or booleans, in any case of letters; so
+# does what has neither letters nor digits. Among categories they are categories.
+PLACEHOLDERS = frozenset(
+    [
+        *("unknown", "unk", "missing", "none", "na", "n.a.", "n.a", "n/a", "nil", "null", "nan"),
+        *("nat", "undefined", "not available", "not applicable", "no data", "blank", "(blank)"),
+        *("empty", "tbd", "tba", "#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),
+    ]
+)
+# All integers up to this one are numbers in double precision.
+EXACT = 2**53
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
 UUID = r"\{?[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\}?"
 BOOLEANS = (bool, np.bool_)
-READ = {"date": readings.dates, "numeric": readings.numbers}
+READ = {"date": readings.dates, "numeric": readings.numbers, "boolean": readings.booleans}
 DATES_ARE = "dates are written as 2020-12-31, with times as 2020-12-31 13:45"
 
 
@@ -38,6 +56,8 @@ class Column:
         Data set and column, for errors.
     notes
         Notes for people are appended here.
+    missing
+        Words that the source's reader treated as missing, with counts.
 
     Attributes
     ----------
@@ -46,8 +66,17 @@ class Column:
         :meth:`typed`.
     """
 
-    def __init__(self, name: str, values: "pd.Series", role: str | None, what: str, notes: list):
+    def __init__(
+        self,
+        name: str,
+        values: "pd.Series",
+        role: str | None,
+        what: str,
+        notes: list[str],
+        missing: Mapping[str, int] | None = None,
+    ):
         self.name, self.values, self.role, self.what, self.notes = name, values, role, what, notes
+        self.missing = Counter(missing)
         self.read: str | None = None
 
     def typed(self) -> "tuple[str, pd.Series] | str":
@@ -58,7 +87,6 @@ class Column:
         UserError
             If it cannot have its role, or its values are not numbers, booleans, dates or text.
         """
-        import pandas as pd
 
         kind, values = self._by_type()
         if kind is None:
@@ -73,9 +101,10 @@ class Column:
             case "categorical":
                 read = {"numeric": preparation.FROM_NUMBERS, "boolean": preparation.FROM_BOOLEANS}
                 self.read = read.get(kind)
-                # As they are: there are whole numbers beyond 2^53 that no float has.
-                whole = pd.api.types.is_integer_dtype(self.values.dtype)
-                return "categorical", text(self.values if whole else values)
+                # As they are: there are integers beyond 2^53 that no float has.
+                if kind == "numeric" and _has_integers(self.values):
+                    return "categorical", text(self.values.where(values.notna()))
+                return "categorical", text(values)
             case "numeric" if kind == "date":
                 self.read = preparation.DAYS
                 elapsed = preparation.days(values.to_numpy("datetime64[us]"))
@@ -91,9 +120,19 @@ class Column:
         return "date", values
 
     def look_at(self, kind: str, values: "pd.Series") -> None:
-        """Add notes on columns that may need another role."""
+        """Add notes on missing values, and on columns that may need another role."""
         present = values.dropna()
         distinct = present.nunique()
+        if kind == "categorical" and (present == NONE).any():
+            del self.missing[NONE]
+        if self.missing:
+            self._note(f"has {_as_missing(self.missing)}")
+        if kind == "numeric" and (lost := _inexact(self.values)):
+            example = lost[0]
+            self._note(
+                f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({example} "
+                f"becomes {float(example):.0f}); {self._remedy('categorical')} keeps them apart"
+            )
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
             self._note(f"holds {value}; the base preparation drops it")
@@ -112,6 +151,11 @@ class Column:
                 )
 
     def _look_at_categories(self, present: "pd.Series", distinct: int) -> None:
+        counts = present[present.isin(MISSING)].value_counts()
+        if len(counts):
+            names = counted(counts.to_dict())
+            one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
+            self._note(f"{one}, with the values that are missing")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
         if prepare.too_distinct(distinct, len(present)):
             like = "UUIDs" if present.str.fullmatch(UUID).all() else "as names and identifiers have"
@@ -169,20 +213,23 @@ class Column:
         return "categorical", text(column)
 
     def _read(self, values: "pd.Series") -> "tuple[str, pd.Series]":
-        """Parse text as dates or numbers, if the format is unambiguous."""
+        """Parse text as dates, numbers or booleans, if nearly all of it is."""
         counts = values.value_counts()
         words, weights = counts.index.tolist(), counts.to_numpy()
+        absent = np.array([preparation.is_missing(word.strip()) for word in words], dtype=bool)
         for kind in [self.role] if self.role else READ:
-            found = READ[kind](words, weights)
-            if not found or found[0].share < (LEAST if self.role else NEARLY):
+            found = READ[kind](words, np.where(absent, 0, weights))
+            if not found or found[0].share < LEAST:
                 continue
-            reading = self._decided(kind, found, words)
+            reading = self._decided(kind, found, dict(zip(words, weights.tolist(), strict=True)))
             if reading is None:
                 break
             # Missing values have the code -1, hence the last value.
             missing = np.array("NaT" if kind == "date" else "nan", reading.values.dtype)
             places = counts.index.get_indexer(values)
             read = values.__class__(np.append(reading.values, missing)[places], values.index)
+            if kind == "boolean":
+                return kind, read.astype("Float64").astype("boolean")
             self.read = reading.style.removesuffix(readings.OFFSETS_AS_UTC)
             return kind, read if kind == "date" else self._finite(read)
         else:
@@ -192,39 +239,50 @@ class Column:
                 raise UserError(f"{self.what} cannot be taken as '{self.role}'{example}{hint}")
         return "categorical", values
 
-    def _decided(self, kind: str, found: list, words: list[str]) -> "readings.Reading | None":
-        """Choose the reading, if any, and add a note."""
+    def _decided(
+        self, kind: str, found: list[readings.Reading], words: dict[str, int]
+    ) -> "readings.Reading | None":
+        """Choose the reading of words with counts, if any, and add a note."""
         import pandas as pd
 
         reading = found[0]
-        example = short(next(w for w, fits in zip(words, reading.fits, strict=True) if fits))
-        odd = [w for w, fits in zip(words, reading.fits, strict=True) if not fits]
+        if len(found) > 1 and kind == "date":
+            reading = _order(found, words)
+        fitting = [w for w, fits in zip(words, reading.fits, strict=True) if fits]
+        others = {w: words[w] for w, fits in zip(words, reading.fits, strict=True) if not fits}
+        example = short(fitting[0])
         if self.role is None:
             if isinstance(self.values.dtype, pd.CategoricalDtype):
-                if reading.style != readings.PLAIN and not odd:
+                if reading.style != readings.PLAIN and not others and kind != "boolean":
                     self._note(
                         f"stays categories, as it is declared, though values such as {example} "
                         f"look like {reading.style}; {self._remedy(kind)} takes them as such"
                     )
                 return None
-            if all(word.strip().isdecimal() for word in words):
+            bare = [word.strip() for word in fitting]
+            if all(map(str.isdecimal, bare)) and (
+                not others or any(len(word) > 1 and word[0] == "0" for word in bare)
+            ):
                 return None  # codes; the base preparation decides
-            if odd:
-                self._note(
-                    f"stays categories: nearly all values read as {reading.style}, but not "
-                    f"{_listed(odd)}; {self._remedy(kind)} takes those for missing"
-                )
+            if why := _not_nearly(reading.style, {w: words[w] for w in fitting}, others):
+                if kind != "boolean":
+                    why += f"; {self._remedy(kind)} treats those as missing"
+                if reading.share >= NEARLY or len(fitting) > FEW:
+                    self._note(f"stays categories: {why}")
                 return None
+        unclear = ""
         if len(found) > 1 and (kind == "date" or self.role is None):
             styles = " or ".join(r.style for r in found)
             unclear = f"values such as {example} may be read as {styles}"
-            if self.role:
-                raise UserError(f"{self.what}: {unclear}; {DATES_ARE}")
-            remedy = f"{self._remedy(kind)} takes them as the first"
-            self._note(f"stays categories: {unclear}; {remedy if kind != 'date' else DATES_ARE}")
-            return None
-        besides = f", and {_listed(odd)} taken for missing" if odd else ""
-        self._note(f"is text such as {example}: read as {reading.style}{besides}")
+            if kind != "date":
+                remedy = f"{self._remedy(kind)} takes them as the first"
+                self._note(f"stays categories: {unclear}; {remedy}")
+                return None
+            unclear = f"; {unclear}: if that is wrong, write them as 2020-12-31"
+        missing = {**self.missing, **others}
+        self.missing.clear()
+        besides = f"; {_as_missing(missing)}" if missing else ""
+        self._note(f"is text such as {example}: read as {reading.style}{besides}{unclear}")
         return reading
 
     def _finite(self, column: "pd.Series") -> "pd.Series":
@@ -235,7 +293,7 @@ class Column:
         if huge.any():
             infinite = np.isinf(values[huge]).all()
             what = "infinite values" if infinite else f"values beyond {preparation.LARGEST:.2g}"
-            self.notes.append(f"column '{self.name}': {huge.sum()} {what} taken for missing")
+            self.notes.append(f"column '{self.name}': {huge.sum()} {what} treated as missing")
             values = values.where(~huge)
         return values
 
@@ -253,6 +311,81 @@ def text(column: "pd.Series") -> "pd.Series":
 def _listed(words: list[str]) -> str:
     more = f" and {len(words) - 3} others" if len(words) > 3 else ""
     return ", ".join(map(short, words[:3])) + more
+
+
+def counted(words: Mapping[str, int]) -> str:
+    """List words by falling counts, which follow in brackets."""
+    order = sorted(words, key=lambda word: (-words[word], word))
+    more = f" and {len(order) - 3} others" if len(order) > 3 else ""
+    return ", ".join(f"{short(word)} ({words[word]})" for word in order[:3]) + more
+
+
+def _as_missing(words: Mapping[str, int]) -> str:
+    count = sum(words.values())
+    return f"{count} value{'s' * (count != 1)} treated as missing: {counted(words)}"
+
+
+def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int]) -> str:
+    """Say why words with counts are not nearly all of one kind; empty if they are."""
+    odd = {w: n for w, n in others.items() if not preparation.is_missing(w.strip())}
+    unlike = {w: n for w, n in odd.items() if not _placeholder(w)}
+    few = len(fitting) <= FEW
+    # Among many numbers, there may be as many placeholders as there are.
+    fits, besides = sum(fitting.values()), sum((odd if few else unlike).values())
+    if fits >= NEARLY * (fits + besides) and not (few and unlike):
+        return ""
+    share = fits / (fits + sum(odd.values()))
+    nearly = "nearly all" if share >= NEARLY else f"{100 * share:.0f} % of the"
+    return f"{nearly} values read as {style}, but not {_listed([*odd])}"
+
+
+def _placeholder(word: str) -> bool:
+    word = word.strip().casefold()
+    return word in PLACEHOLDERS or not any(map(str.isalnum, word))
+
+
+def _order(found: list[readings.Reading], words: Mapping[str, int]) -> readings.Reading:
+    """Choose the order of dates, where both fit: with slashes the month first, as pandas does."""
+    by_style = {reading.style.partition(",")[0]: reading for reading in found}
+    fits = found[0].fits
+    slash = any("/" in word for word, fit in zip(words, fits, strict=True) if fit)
+    wanted = readings.MONTH_FIRST if slash else readings.DAY_FIRST
+    return by_style.get(wanted, found[0])
+
+
+def _has_integers(values: "pd.Series") -> bool:
+    """Whether there are integers among the values, by their type."""
+    import pandas as pd
+
+    if pd.api.types.is_object_dtype(values.dtype):
+        return any(isinstance(value, numbers.Integral) for value in values)
+    return pd.api.types.is_integer_dtype(values.dtype)
+
+
+def _inexact(values: "pd.Series") -> list[int]:
+    """List the integers that double precision does not hold exactly, those of text too."""
+    import pandas as pd
+
+    if pd.api.types.is_integer_dtype(values.dtype):
+        values = values[(values > EXACT) | (values < -EXACT)]
+    elif not (pd.api.types.is_string_dtype(values.dtype) or values.dtype == object):
+        return []
+    found = []
+    for value in values.dropna():
+        if isinstance(value, str):
+            digits = value.strip().lstrip("+-")
+            if not (16 <= len(digits) <= 39 and digits.isascii() and digits.isdecimal()):
+                continue
+            whole = int(digits)
+        elif isinstance(value, numbers.Integral) or (
+            isinstance(value, decimal.Decimal) and value.is_finite() and value % 1 == 0
+        ):
+            whole = int(value)
+        else:
+            continue
+        if EXACT < abs(whole) <= preparation.LARGEST and int(float(whole)) != whole:
+            found.append(whole)
+    return found
 
 
 def _counts_rows(values: np.ndarray) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import prepare, roles
-from ensemble_search.data.kinds import Column, text
+from ensemble_search.data import prepare, readings, roles
+from ensemble_search.data.kinds import Column, counted, text
 from ensemble_search.data.preparation import short
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
-from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ def normalise(
 
     Numbers become float64 (those that are infinite or beyond single precision missing), booleans
     nullable booleans, dates datetime64, everything else text; labels are text, or float64 in
-    regression. Text in which every value is a number with separators, or a date, in one unambiguous
-    format is parsed. Rows without a label, times of day and columns that the source marks as no
-    features are dropped. All of this is noted, and so are ambiguous columns.
+    regression. Text in which nearly every value is a number, perhaps with separators and a unit, a
+    date or a boolean is parsed, the other values becoming missing. Rows without a label, times of
+    day and columns that the source marks as no features are dropped. All of this is noted, and so
+    are ambiguous columns.
 
     Parameters
     ----------
@@ -77,14 +78,18 @@ def normalise(
     asked = roles.by_name(columns)
     notes: list[str] = []
     frame = raw.frame
-    if missing := int(frame[raw.target].isna().sum()):
-        frame = frame[frame[raw.target].notna()]
+    absent = frame[raw.target].isna()
+    if task == REGRESSION:
+        absent |= frame[raw.target].isin(MISSING)
+    if missing := int(absent.sum()):
+        frame = frame[~absent]
         notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
     about = f"{what}: target '{raw.target}'"
     if classes:
         merged = _merged(text(frame[raw.target]), classes, about)
         if others := int(merged.isna().sum()):
-            notes.append(f"{others} rows of other classes than those of the study left out")
+            names = counted(text(frame[raw.target])[merged.isna()].value_counts().to_dict())
+            notes.append(f"rows left out, {others}, of classes that the study leaves out: {names}")
         frame = frame.assign(**{raw.target: merged})[merged.notna()]
     counts: dict[str, int] = {}
     if task == REGRESSION:
@@ -92,7 +97,7 @@ def normalise(
     else:
         labels = _labels(frame[raw.target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
-        notes += _twins(labels)
+        notes += _words(labels, str(raw.target)) + _twins(labels)
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
@@ -104,7 +109,8 @@ def normalise(
         elif name in raw.ignored and role is None:
             left_out[str(name)] = raw.ignored[name]
         else:
-            column = Column(str(name), frame[name], role, f"{what}: column '{name}'", notes)
+            about, words = f"{what}: column '{name}'", raw.missing.get(str(name))
+            column = Column(str(name), frame[name], role, about, notes, words)
             made = column.typed()
             if isinstance(made, str):
                 left_out[str(name)] = made
@@ -228,6 +234,16 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
     return labels.map(new)
 
 
+def _words(labels, target: str) -> list[str]:
+    """Note the classes that are called as missing values are."""
+    counts = labels[labels.isin(MISSING)].value_counts().sort_index()
+    return [
+        f"'{label}' is a class of the target '{target}', in {count} rows; a row without a label "
+        "needs an empty field"
+        for label, count in counts.items()
+    ]
+
+
 def _twins(labels) -> list[str]:
     """Return the first two classes that are probably the same."""
     alike: dict[str, str] = {}
@@ -264,16 +280,22 @@ def many_numbers(target: "pd.Series") -> int:
     Returns
     -------
     count
-        0 if the values can be classes: booleans, text other than numbers, at most
+        0 if the values can be classes: booleans, text other than numbers and words for missing
+        values (numbers may have separators or units), at most
         :data:`MAX_INTEGERS` distinct integers or :data:`MAX_FRACTIONS` distinct numbers.
     """
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(target.dtype):
         return 0
-    values = pd.to_numeric(target, errors="coerce")
-    if values.isna().any():
-        return 0
+    if pd.api.types.is_numeric_dtype(target.dtype):
+        values = target
+    else:
+        counts = text(target[~target.isin(MISSING)]).value_counts()
+        found = readings.numbers(counts.index.tolist(), counts.to_numpy())
+        if not found or found[0].share < 1:
+            return 0
+        values = pd.Series(found[0].values)
     distinct = values.nunique()
     fractional = bool((values % 1 != 0).any())
     return distinct if distinct > (MAX_FRACTIONS if fractional else MAX_INTEGERS) else 0

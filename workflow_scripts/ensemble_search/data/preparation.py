@@ -18,18 +18,17 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING
 
 #: How the values of a column become numbers, dates or categories, where their kind does not say it:
-#: a style of ``readings``, or one of these.
+#: a style of ``readings``, or one of these. Styles of numbers may have a unit.
 EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
 READ = {
-    "numeric": (*readings.STYLES, DAYS, FROM_BOOLEANS),
+    "numeric": (DAYS, FROM_BOOLEANS),
     "date": (readings.ISO, readings.DAY_FIRST, readings.MONTH_FIRST, EIGHT_DIGITS),
     "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
 }
-_WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 #: Examples of a kind in a note.
 EXAMPLES = 3
-#: Larger numbers are taken for missing: scikit-learn's trees, which work in single precision,
+#: Larger numbers are treated as missing: scikit-learn's trees, which work in single precision,
 #: refuse them.
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -149,7 +148,7 @@ class Categories:
     rare
         Known categories that have none.
     fill
-        The category of missing values.
+        The category of missing values, and of words for them (``names.MISSING``).
     read
         How its values are read, if they are not text.
     """
@@ -172,8 +171,11 @@ class Categories:
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
         """Write the features of words, objects of shape (n,) with None for missing ones."""
         known = {word: place for place, word in enumerate(self.words)}
-        known[None] = known.get(self.fill, -1)
-        places = np.array([known.get(word, -1) for word in values.tolist()], dtype=int)
+        missing = known.get(self.fill, -1)
+        places = np.array(
+            [known.get(word, missing if is_missing(word) else -1) for word in values.tolist()],
+            dtype=int,
+        )
         rows = np.flatnonzero(places >= 0)
         out[:] = 0
         out[rows, places[rows]] = 1
@@ -266,7 +268,7 @@ class Preparation:
             float64, of shape (n, p).
         notes
             One line for each column with categories that are not known (none of their features is
-            set) or values that cannot be read (taken for missing, so imputed).
+            set) or values that cannot be read (treated as missing, so imputed).
 
         Raises
         ------
@@ -314,7 +316,8 @@ def word(value: Any) -> str:
 
 def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
     name, kind, read = _text(described["name"]), described["kind"], described["read"]
-    if read is not None and read not in READ.get(kind, ()):
+    styled = kind == "numeric" and isinstance(read, str) and readings.is_style(read)
+    if read is not None and not styled and read not in READ.get(kind, ()):
         raise ValueError(f"'{name}' is read as {read!r}")
     if kind == "categorical":
         words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
@@ -364,14 +367,21 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         ) from None
     found, unknown, unreadable = [], {}, {}
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
+    by_number = _by_number(known) if known else {}
     for place, (_, given) in enumerate(places):
         cell = getattr(given, "start_time", given)  # of a period
         # A known word is itself: NA, in data that are no CSV file, or a whole number beyond 2^53.
         itself = known is not None and isinstance(cell, str) and cell in known
-        missing = not itself and _is_missing(cell)
+        if isinstance(cell, str) and not itself:
+            cell = cell.lstrip(" ")  # as in a CSV file; pandas keeps the spaces
+            itself = known is not None and cell in known
+        missing = not itself and is_missing(cell)
         value = cell if itself else None if missing else column.typed(cell)
         if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
             value = None
+        number = isinstance(cell, numbers.Real) and not isinstance(cell, bool)
+        if known is not None and value not in known and number:
+            value = by_number.get(cell, value)
         if value is None and not missing:
             huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may refuse to write it
             unreadable[place] = "a huge number" if huge else str(cell)
@@ -394,9 +404,22 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
     return made[np.array(rows, dtype=int)]
 
 
+def _by_number(words: set[str]) -> dict[float, str]:
+    """Return the words that are numbers, by the number, if it is that of one word only.
+
+    pandas reads a part of such a column as numbers: 01234, a code, as 1234.
+    """
+    found: dict[float, list[str]] = {}
+    for own in words:
+        number = readings.number(own, readings.PLAIN)
+        if number is not None:
+            found.setdefault(number, []).append(own)
+    return {number: alike[0] for number, alike in found.items() if len(alike) == 1}
+
+
 def _unreadable(name: str, count: int, examples: Sequence[str]) -> str:
     return (
-        f"column '{name}': {_values(count)} that cannot be read, taken for missing: "
+        f"column '{name}': {_values(count)} that cannot be read, treated as missing: "
         f"{_some(examples)}"
     )
 
@@ -410,10 +433,11 @@ def _some(values: Sequence[str]) -> str:
     return ", ".join(map(short, values[:EXAMPLES])) + more
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Whether a value, or a word, is a missing one."""
     if cell is None or type(cell).__name__ == "NAType":
         return True
-    return cell in MISSING if isinstance(cell, str) else bool(cell != cell)  # noqa: PLR0124
+    return cell.lstrip(" ") in MISSING if isinstance(cell, str) else bool(cell != cell)  # noqa: PLR0124
 
 
 def short(text: str) -> str:
@@ -424,7 +448,7 @@ def short(text: str) -> str:
 def _truth(value: Any) -> float | None:
     """Read a boolean as 1 or 0; None if it is none."""
     if isinstance(value, str):
-        return _WORDS.get(value.strip().casefold())
+        return readings.truth(value)
     return float(value) if value in (0, 1) else None
 
 

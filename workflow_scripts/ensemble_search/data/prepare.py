@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data.preparation import DATE_PARTS, Categories, Numbers, Preparation
+from ensemble_search.data.preparation import (
+    DATE_PARTS,
+    Categories,
+    Numbers,
+    Preparation,
+    is_missing,
+)
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
 from ensemble_search.data.split import Inputs
 from ensemble_search.data.subsets import choose
@@ -109,6 +115,7 @@ def make_split(
         "features": len(preparation.features),
         "classes": counts,
         "dropped": dropped,
+        "notes": description.get("notes", []),
         "preparation": {"target": description["target"], **preparation.to_json()},
     }
     if not len(classes):
@@ -178,9 +185,9 @@ def prepare(
 
     Columns without a value are dropped, and categorical ones of which 80 % or more of the values
     are distinct; dates become numbers (``DATE_PARTS``); numbers are imputed by the median, the
-    others by the most frequent value; categories are one-hot encoded (all 0 for a category not in
-    the training part), except codes (see ``MAX_CODES``), which become numbers; columns with a
-    variance of 1e-7 or less are dropped.
+    others by the most frequent value (see :func:`categories`); categories are one-hot encoded (all
+    0 for a category not in the training part), except codes (see ``MAX_CODES``), which become
+    numbers; columns with a variance of 1e-7 or less are dropped.
 
     Parameters
     ----------
@@ -281,12 +288,18 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
 
 
 def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categories, list[str]]:
-    """Fit the one-hot features of a column; see :func:`numbers`."""
-    words = [word for word in train.tolist() if word is not None]
-    counts = Counter(words)
-    most = max(counts.values())
-    fill = min(word for word, count in counts.items() if count == most)
-    counts[fill] += len(train) - len(words)
+    """Fit the one-hot features of a column; see :func:`numbers`.
+
+    If words for missing values are among its categories, they and missing values are one category:
+    frames of pandas do not tell them apart. Otherwise missing ones count as the most frequent.
+    """
+    counts = Counter(word for word in train.tolist() if word is not None)
+    absent = {word: count for word, count in counts.items() if is_missing(word)}
+    among = absent or counts
+    fill = min(among, key=lambda word: (-among[word], word))
+    for word in absent:
+        del counts[word]
+    counts[fill] += len(train) - counts.total()
     kept, rare = [], []
     for word in sorted(counts):
         share = counts[word] / len(train)

@@ -25,6 +25,8 @@ class Raw:
         OpenML's version; MD5 of the ARFF or of the user's file. None if not applicable.
     ignored
         Columns that the source marks as no features (row ids), with the reason.
+    missing
+        Words that the reader of the source treated as missing, with counts, by column.
     """
 
     frame: "pd.DataFrame"
@@ -34,3 +36,4 @@ class Raw:
     version: int | None = None
     md5: str | None = None
     ignored: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
-"""Readings of text: possible interpretations as numbers with separators, or as dates."""
+"""Readings of text: as numbers with separators or units, as dates, or as booleans."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,12 +32,22 @@ STYLES = {
     "numbers with apostrophes between thousands and decimal commas": ("'’", ","),
 }
 PLAIN = "numbers"
+#: Between a style of numbers and their unit: ``numbers in %``.
+UNIT = " in "
+#: A currency may stand on either side of a number, or be left out; any other unit follows each.
+CURRENCIES = "$€£¥₹"
+_UNIT = rf"[{CURRENCIES}%‰]|°?[A-Za-zµ]{{1,4}}[²³]?"
+_WITH_UNIT = re.compile(
+    rf"[+\-−]?(?:([{CURRENCIES}]) ?[+\-−]?[\d.,'’{_SPACES}]*\d|[\d.,'’{_SPACES}]*[\d.] ?({_UNIT}))"
+)
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
 _TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
 _OFFSET = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
-_OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}})({_TIME})", re.ASCII)
+_OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)
+#: Years of two digits from this one on are of the 20th century, as for ``strptime``.
+CENTURY = 69
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
 #: Pattern, and the groups of year, month and day, by style.
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
@@ -44,6 +55,7 @@ _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (
 OFFSETS_AS_UTC = ", those without an offset as UTC"
 _ZONE = re.compile(r"(.*?)(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
 _NAT = np.datetime64("NaT", "us")
+TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
 @dataclass(frozen=True)
@@ -69,14 +81,43 @@ class Reading:
 
 
 def number(text: str, style: str) -> float | None:
-    """Parse a text as a number of a style; None if it does not fit."""
+    """Parse a text as a number of a style, with or without a unit; None if it does not fit."""
+    style, _, unit = style.partition(UNIT)
     pattern, thousands, decimal = _NUMBERS[style]
     text = text.strip()
+    if unit and unit in CURRENCIES:
+        text = _without_currency(text, unit)
+    elif unit:
+        if not text.endswith(unit):
+            return None
+        text = text.removesuffix(unit).rstrip()
     if not pattern.fullmatch(text):
         return None
     return float(
         text.translate(str.maketrans({**dict.fromkeys(thousands), decimal: ".", "−": "-"}))
     )
+
+
+def _without_currency(text: str, unit: str) -> str:
+    sign = text[:1] if text[:1] in "+-−" and text[1:2] == unit else ""
+    if text.startswith(sign + unit):
+        return sign + text[len(sign) + 1 :].lstrip()
+    return text.removesuffix(unit).rstrip()
+
+
+def is_style(style: str) -> bool:
+    """Whether it is a style of numbers, with or without a unit."""
+    style, between, unit = style.partition(UNIT)
+    return style in STYLES and (not between or re.fullmatch(_UNIT, unit) is not None)
+
+
+def unit(words: Sequence[str], weights: np.ndarray) -> str | None:
+    """Return the most frequent unit of numbers in words; None if there is none."""
+    counts: Counter[str] = Counter()
+    for word, weight in zip(words, weights.tolist(), strict=True):
+        if match := _WITH_UNIT.fullmatch(word.strip()):
+            counts[match[1] or match[2]] += weight
+    return min(counts, key=lambda unit: (-counts[unit], unit)) if counts else None
 
 
 def date(text: str, style: str) -> np.datetime64:
@@ -86,6 +127,8 @@ def date(text: str, style: str) -> np.datetime64:
     if not match or (style.startswith(MONTH_FIRST) and match[2] == "."):
         return _NAT
     year, month, day = (match[group].zfill(2) for group in order)
+    if len(year) == 2:
+        year = f"{19 if int(year) >= CENTURY else 20}{year}"
     time, zone = _ZONE.fullmatch(match[5]).groups()
     # Further digits of a fraction are cut.
     time = re.sub(r"(\.\d{6})\d+", r"\1", time.replace(" ", "T"))
@@ -105,6 +148,9 @@ def date(text: str, style: str) -> np.datetime64:
 def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as numbers, in every style that fits the largest share.
 
+    Besides bare numbers, those with the most frequent unit are tried: a currency, which single
+    words may leave out, or else ``%`` or up to four letters behind each number.
+
     Parameters
     ----------
     words
@@ -119,7 +165,8 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
         numbers with decimal points are never ambiguous.
     """
     found = []
-    for style in STYLES:
+    own = unit(words, weights)
+    for style in [*STYLES, *(f"{style}{UNIT}{own}" for style in STYLES if own)]:
         values = [number(word, style) for word in words]
         fits = np.array([value is not None for value in values], dtype=bool)
         found.append(_reading(style, np.array(values, dtype="float64"), fits, weights))
@@ -131,13 +178,27 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
 def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as dates or dates with times, in every order that fits the largest share.
 
-    2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020 and the same with hyphens;
-    times after a space or T, such as 13:45 or 13:45:10.5, with or without Z or +01:00. Times with
-    an offset become UTC.
+    2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
+    years of two digits (69 is 1969, 68 is 2068); times after a space or T, such as 13:45 or
+    13:45:10.5, with or without Z or +01:00. Times with an offset become UTC.
 
     Parameters and result are as those of :func:`numbers`.
     """
     return _best([_dates(style, words, weights) for style in _DATES])
+
+
+def booleans(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
+    """Parse words as booleans (:data:`TRUTH`); values are 1 and 0.
+
+    Parameters and result are as those of :func:`numbers`.
+    """
+    values = np.array([truth(word) for word in words], dtype="float64")
+    return _best([_reading("booleans", values, ~np.isnan(values), weights)])
+
+
+def truth(word: str) -> float | None:
+    """Parse a word as a boolean, 1 or 0; None if it does not fit."""
+    return TRUTH.get(word.strip().casefold())
 
 
 def _dates(style: str, words: Sequence[str], weights: np.ndarray) -> Reading:

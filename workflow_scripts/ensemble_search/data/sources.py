@@ -17,7 +17,7 @@ from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import FORMATS, INDEX, readable
+from ensemble_search.data.table_files import FORMATS, INDEX, WORDS, readable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -185,9 +185,10 @@ def _with_target(raw: Raw, target: str) -> Raw:
 def from_file(name: str, target: str) -> Raw:
     """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
 
-    CSV is UTF-8, separated by commas, with a header; empty fields, ``?`` and the words in
-    ``table_files.MISSING`` are missing values. The target of a CSV is read as text, and so are
-    columns with values such as ``01``, which would lose their zeros.
+    CSV is UTF-8, separated by commas, with a header; empty fields and the words in
+    ``names.MISSING`` are missing values, but for None in columns of text. The target of a CSV is
+    read as text, in which only empty fields are missing, and so are columns with values such as
+    ``01``, which would lose their zeros.
 
     Raises
     ------
@@ -210,7 +211,8 @@ def from_file(name: str, target: str) -> Raw:
     shown = path.name if path.is_absolute() else path.as_posix()
     index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
     source = {"file": shown, "target": target}
-    return Raw(frame, target, path.stem, source, md5=md5, ignored=index)
+    words = frame.attrs.pop(WORDS, {})
+    return Raw(frame, target, path.stem, source, md5=md5, ignored=index, missing=words)
 
 
 def _state(path: Path) -> tuple:

@@ -2,17 +2,19 @@
 
 import csv
 import json
-import math
 import os
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensemble_search.data.arff import Unreadable
+from ensemble_search.data import arff, file_limits
+from ensemble_search.data.file_limits import Unreadable
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import MISSING
+from ensemble_search.runtime.names import MISSING, NONE
 from ensemble_search.runtime.plugins import nearest
 
 if TYPE_CHECKING:
@@ -35,8 +37,11 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
-#: Attribute of a frame: the columns that pandas stored as its index.
-INDEX = "index"
+#: Attributes of a frame: the columns that pandas stored as its index; and the words that were
+#: treated as missing, with counts, by column.
+INDEX, WORDS = "index", "words"
+#: Integers of at least so many characters may lose digits in double precision.
+LONG = 16
 
 
 def csv_header(path: Path, target: str) -> list[str]:
@@ -53,7 +58,7 @@ def csv_header(path: Path, target: str) -> list[str]:
 
 def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
     """Split a CSV file into fields, as pandas is told to; yield them and their last line."""
-    rows = csv.reader(_without_null(stream), skipinitialspace=True, strict=True)
+    rows = csv.reader(file_limits.lines(stream), skipinitialspace=True, strict=True)
     while True:
         first = rows.line_num + 1
         try:
@@ -67,57 +72,98 @@ def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         yield rows.line_num, row
 
 
-def _without_null(stream: Iterator[str]) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
-        if "\0" in line:
-            raise Unreadable(f"line {number} holds a null character (UTF-16?); save it as UTF-8")
-        yield line
-
-
 def read_csv(path: Path, target: str) -> "pd.DataFrame":
-    """Read a CSV file; see ``sources.from_file``."""
+    """Read a CSV file; see ``sources.from_file``. Its ``attrs`` have :data:`WORDS`."""
     import pandas as pd
 
     header = csv_header(path, target)
     with readable(path, "CSV"):
+        seen = _Words(header)
         with _text(path) as stream:
             # pandas would silently truncate or pad rows that do not fit
-            codes = set()
-            for number, row in _rows(stream):
+            for rows, (number, row) in enumerate(_rows(stream), 1):
                 if row and len(row) != len(header):
                     raise UserError(
                         f"file: line {number} of '{path}' has {len(row)} fields, "
                         f"the header has {len(header)}"
                     )
-                codes.update(i for i, word in enumerate(row) if word[:1] == "0" and _is_code(word))
-        with path.open("rb") as stream:  # not by its name, which may look like a URL
-            frame = pd.read_csv(
-                stream,
-                dtype=dict.fromkeys([target, *(header[i] for i in codes)], "str"),
-                encoding="utf-8-sig",
-                index_col=False,
-                keep_default_na=False,
-                low_memory=False,
-                na_values=MISSING,
-                skipinitialspace=True,
-            )
-    for name, dtype in frame.dtypes.items():
-        if pd.api.types.is_object_dtype(dtype):  # integers of more than 64 bits, among others
-            frame[name] = frame[name].map(_float, na_action="ignore")
+                file_limits.check_cells(rows, len(header))
+                seen.look_at(row)
+        words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
+        as_text = [target, *(header[i] for i in seen.codes | seen.large)]
+
+        def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
+            listed = {name: sorted(missing) for name in header}
+            with path.open("rb") as stream:  # not by its name, which may look like a URL
+                return pd.read_csv(
+                    stream,
+                    encoding="utf-8-sig",
+                    index_col=False,
+                    keep_default_na=False,
+                    low_memory=False,
+                    na_values={**listed, target: [""]},
+                    skipinitialspace=True,
+                    **options,
+                )
+
+        frame = read(MISSING, dtype=dict.fromkeys(as_text, "str"))
+        none = [
+            name
+            for name, dtype in frame.dtypes.items()
+            if name != target and NONE in words.get(name, ()) and dtype == "str"
+        ]
+        if none:
+            frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
+    for i in seen.large - seen.codes:
+        if header[i] != target:
+            frame[header[i]] = _exact(frame[header[i]])
+    words.pop(target, None)
+    frame.attrs[WORDS] = words
     return frame
 
 
-def _is_code(word: str) -> bool:
-    """Whether digits are not a number: parsed as one, 01234 would lose its zero."""
-    return len(word) > 1 and word.isascii() and word.isdigit()
+class _Words:
+    """What pandas would not say about the fields of a CSV file.
+
+    Attributes
+    ----------
+    codes
+        Columns with a code such as 01234, which is not a number.
+    large
+        Columns with an integer that pandas may round.
+    missing
+        Words that stand for missing values, with counts, by column.
+    """
+
+    def __init__(self, header: Sequence[str]):
+        self.codes: set[int] = set()
+        self.large: set[int] = set()
+        self.missing: dict[int, Counter[str]] = defaultdict(Counter)
+
+    def look_at(self, row: Sequence[str]) -> None:
+        """Add a row."""
+        for i, word in enumerate(row):
+            if not word:
+                continue
+            if word in MISSING:
+                self.missing[i][word] += 1
+            elif word[0] == "0":
+                if len(word) > 1 and word.isascii() and word.isdigit():
+                    self.codes.add(i)
+            elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
+                self.large.add(i)
 
 
-def _float(value: Any) -> Any:
-    """Turn an integer too large for a float into infinity, as ``1e999`` is read."""
+def _exact(column: "pd.Series") -> "pd.Series":
+    """Turn text into numbers, integers exactly; return it as it is if any is not a number."""
+    import pandas as pd
+
+    words = column.where(column != NONE)
     try:
-        return float(value) if type(value) is int else value
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        made = [None if pd.isna(word) else arff.number(word) for word in words]
+    except ValueError:
+        return column
+    return pd.Series(made, index=column.index, dtype=object)
 
 
 def parquet_header(path: Path, target: str) -> list[str]:
@@ -128,7 +174,12 @@ def parquet_header(path: Path, target: str) -> list[str]:
     import pyarrow.parquet as pq
 
     with readable(path, "Parquet"), path.open("rb") as stream:
-        schema = pq.ParquetFile(stream).schema_arrow
+        file_limits.check_file(path)
+        file = pq.ParquetFile(stream)
+        schema, content = file.schema_arrow, file.metadata
+        file_limits.check_cells(content.num_rows, content.num_columns)
+        groups = (content.row_group(i).total_byte_size for i in range(content.num_row_groups))
+        file_limits.check_bytes(sum(groups), " unpacked")
         index = _pandas_index((schema.metadata or {}).get(b"pandas", b"{}"))
     columns = [column for column in schema if column.name not in index or index[column.name]]
     names = [column.name for column in columns]
@@ -204,6 +255,7 @@ def _extension(column: "pa.Field") -> str:
 
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
     """Read a Parquet file; its ``attrs`` name the columns of an index that pandas stored."""
+    import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -217,20 +269,25 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 table[column].validate(full=True)
             except ValueError as error:
                 raise Unreadable(f"column '{column}' is damaged: {error}") from None
-        # Their names are text, whatever their type in pandas.
-        frame = table.to_pandas(ignore_metadata=True)
+        # Their names are text, whatever their type in pandas. Missing values would turn integers
+        # into floats, which do not hold all of them.
+        whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+        frame = table.to_pandas(ignore_metadata=True, types_mapper=whole.get)
         if pa.types.is_decimal(_values(table.schema.field(target))):
-            frame[target] = frame[target].astype(float)
+            frame[target] = frame[target].map(_plain, na_action="ignore")
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
         return frame
 
 
+def _plain(number: Decimal) -> int | float:
+    """Turn a decimal number into an integer, if it is one, or a float."""
+    return int(number) if number.is_finite() and number % 1 == 0 else float(number)
+
+
 def arff_header(path: Path, target: str) -> list[str]:
     """Read and check the names of the attributes of an ARFF file, down to ``@data``."""
-    from ensemble_search.data import arff
-
     with readable(path, "ARFF"), _text(path) as stream:
-        names = list(arff.attributes(enumerate(_without_null(stream), 1)))
+        names = list(arff.attributes(enumerate(file_limits.lines(stream), 1)))
     _check_names(path, names)
     _check_target(path, target, names)
     return names
@@ -247,19 +304,18 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     UserError
         If it is not ARFF, or has attributes other than numeric, nominal and string.
     """
-    from ensemble_search.data import arff
-
     if target is not None:
         arff_header(path, target)
     with readable(path, "ARFF"), _text(path) as stream:
-        frame = arff.frame(enumerate(_without_null(stream), 1))
+        frame = arff.frame(enumerate(file_limits.lines(stream), 1))
     _check_names(path, list(frame))
     return frame
 
 
 @contextmanager
 def _text(path: Path) -> Iterator[Any]:
-    """Open a text file, with a plain error if it is not text."""
+    """Open a text file, with a plain error if it is not text or too large."""
+    file_limits.check_file(path)
     with path.open("rb") as stream:
         start = stream.read(8)
     for magic, what in MAGIC.items():

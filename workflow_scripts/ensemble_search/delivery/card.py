@@ -87,6 +87,7 @@ def parts(
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
          for c in manifest.get("classes", [])],
     )  # fmt: skip
+    yield Part("What was read, changed and left out", _reading(described, ensemble.preparation))
 
     def line(name: str, predictions: np.ndarray) -> tuple[str, ...]:
         low, high = measures.interval(metric, labels, predictions)
@@ -163,6 +164,15 @@ def parts(
         ],
         code=about["command"],
     )
+
+
+def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
+    """Say what the data lost on the way to the features, beside single categories."""
+    made = [f"{column.name}{mark}" for column in preparation.columns for mark in "=."]
+    lost = {c: why for c, why in described["dropped"].items() if not c.startswith(tuple(made))}
+    said = [*described.get("notes", [])]
+    said += [f"column '{column}' dropped: {why}" for column, why in lost.items()]
+    return said or ["All columns and rows of the table were used as they are."]
 
 
 def _classification(ensemble, raw, combined, labels, manifest) -> Iterator[Part]:

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from ensemble_search.data import file_limits
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 
@@ -40,7 +41,7 @@ def chunks(
     try:
         size_of_file = path.stat().st_size
         with path.open(encoding="utf-8-sig", newline="") as text:
-            rows = csv.reader(text, skipinitialspace=True, strict=True)
+            rows = csv.reader(file_limits.lines(text), skipinitialspace=True, strict=True)
             header = next(rows, None)
             if not header:
                 raise UserError(f"--input: line 1 of '{path}' does not name the columns")
@@ -69,6 +70,8 @@ def chunks(
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UserError(f"--input: '{path}' is not UTF-8 text; save it as CSV in UTF-8") from None
+    except file_limits.Unreadable as error:
+        raise UserError(f"--input: '{path}' cannot be read: {error}") from None
     except csv.Error as error:
         raise UserError(f"--input: line {rows.line_num} of '{path}': {error}") from None
 

@@ -16,6 +16,13 @@ OBSERVATIONS = "observations.parquet"
 PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
 #: Beginning of the names of the hyperparameters' columns.
 CONFIGURATION = "config."
-#: Words for a missing value in a CSV file. pandas would also treat None and n/a as missing; they
-#: are labels in several data sets.
-MISSING = ["", "?", "NA", "N/A", "NaN", "nan", "NULL", "null"]
+#: Words for a missing value: ``?`` and those of ``pandas.read_csv``, so that a frame that it made
+#: and the text of the same file are the same rows.
+MISSING = frozenset(
+    [
+        *("", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
+        *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    ]
+)
+#: The one that stays a category among categories: it often says that there is none.
+NONE = "None"

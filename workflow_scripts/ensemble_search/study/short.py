@@ -1,13 +1,15 @@
 """The study behind `make ensemble`: from a table and its target to the content of a study file."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ensemble_search.data import sources
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
 from ensemble_search.study.sections.names import NAME
 
 #: The method whose ensemble is delivered.
@@ -45,7 +47,32 @@ def name_of(file: str, name: str | None) -> str:
     return name
 
 
-def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
+@dataclass(frozen=True)
+class Table:
+    """What a table gives.
+
+    Attributes
+    ----------
+    rows
+        Those that are used.
+    metric
+        Loss to minimise.
+    summary
+        A line on target and metric.
+    classes
+        Those that are used, if some have too few rows; else None.
+    notes
+        What is dropped, converted or treated as missing, and what may need a look, one line each.
+    """
+
+    rows: int
+    metric: str
+    summary: str
+    classes: list[str] | None
+    notes: list[str]
+
+
+def look_at(file: str, target: str, metric: str | None) -> Table:
     """Read a table and its target.
 
     Parameters
@@ -56,27 +83,25 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
         Loss to minimise; None: the error of classes (text, or at most
         ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
 
-    Returns
-    -------
-    rows
-        Those with a label.
-    metric
-        As given, or found.
-    summary
-        A line on target and metric.
-
     Raises
     ------
     UserError
         If the table cannot be read, the target is constant, or it may be classes or amounts and no
-        metric is named.
+        metric is named, or fewer than two classes have rows enough for all parts of a split.
     """
     import pandas as pd
 
+    from ensemble_search.data import normalise, readings
+    from ensemble_search.data.kinds import text
     from ensemble_search.data.normalise import MAX_FRACTIONS, many_numbers
 
     sources.check_file(file, target)
-    column = sources.from_file(file, target).frame[target].dropna()
+    raw = sources.from_file(file, target)
+    labels = raw.frame[target].dropna()
+    column = labels[~labels.isin(MISSING)]
+    regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
+    if not (regression or many_numbers(column)):
+        column = labels  # such words can be classes
     distinct = column.nunique()
     if distinct < 2:
         found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
@@ -86,12 +111,14 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
     if not numbers:
         row = is_number.index[~is_number][0]
         other = f"'{column[row]}' in row {row + 1}"
-        pointed = pd.to_numeric(column.astype(str).str.replace(",", "."), errors="coerce")
-        if metric is None and distinct > MAX_FRACTIONS and pointed.notna().mean() >= MOSTLY:
+        counts = text(column).value_counts()
+        found = readings.numbers(counts.index.tolist(), counts.to_numpy())
+        mostly = bool(found) and found[0].share >= MOSTLY
+        if metric is None and distinct > MAX_FRACTIONS and mostly:
             raise UserError(
                 f"--target: '{target}' has numbers, but also {other}; write numbers with a decimal "
-                "point, leave fields of unknown ones empty, or, if they are classes, choose "
-                f"--metric {METRICS[CLASSIFICATION]}"
+                "point and without units, leave fields of unknown ones empty, or, if they are "
+                f"classes, choose --metric {METRICS[CLASSIFICATION]}"
             )
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:
@@ -109,8 +136,25 @@ def look_at(file: str, target: str, metric: str | None) -> tuple[int, str, str]:
             f"--metric: {metric} is for numbers, and '{target}' has {other}; write numbers with a "
             "decimal point and without separators of thousands, and leave unknown ones empty"
         )
-    what = f"{distinct} classes" if task == CLASSIFICATION else "a regression"
-    return len(column), metric, f"'{target}': {what}, minimising the {metric}"
+    what, classes, notes = "a regression", None, []
+    if task == CLASSIFICATION:
+        counts = text(labels).value_counts().sort_index()
+        rare = counts[counts < normalise.SMALLEST_CLASS]
+        if len(rare) > len(counts) - 2:
+            raise UserError(
+                f"--target: '{target}' has {len(counts) - len(rare)} classes of "
+                f"{normalise.SMALLEST_CLASS} rows or more; two are needed"
+            )
+        what = f"{len(counts) - len(rare)} classes"
+        if len(rare):
+            classes = counts.index[~counts.index.isin(rare.index)].tolist()
+            notes.append(
+                f"classes of fewer than {normalise.SMALLEST_CLASS} rows are left out, {len(rare)} "
+                f"of {len(counts)}: training, validation and test need a row each"
+            )
+    _, described = normalise.normalise(raw, None, task, classes)
+    summary = f"'{target}': {what}, minimising the {metric}"
+    return Table(described["rows"], metric, summary, classes, notes + described["notes"])
 
 
 def content(
@@ -122,6 +166,7 @@ def content(
     metric: str,
     minutes: float,
     cores: int,
+    classes: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Write the study: DivBO with the forest kernel, and an ensemble to deliver.
 
@@ -143,6 +188,8 @@ def content(
     cores
         Evaluations side by side; twice as many are suggested at a time, so that none waits long
         for the slowest.
+    classes
+        Those that are used; default: all.
 
     Raises
     ------
@@ -157,9 +204,10 @@ def content(
     ensemble: dict[str, Any] = {"type": "selection", "size": 25}
     if metric == "error":
         ensemble["metric"] = "brier"
+    source = {"file": file, "target": target} | ({"classes": [*classes]} if classes else {})
     return {
         "study": name,
-        "datasets": {name: {"file": file, "target": target}},
+        "datasets": {name: source},
         "split": {"folds": FOLDS} if rows < FEW_ROWS else {"train": 0.6, "validation": 0.2},
         "repeats": 1,
         "metric": metric,
