@@ -1,9 +1,9 @@
 """Running sums of predictions, and the loss with one more model, for all models at once.
 
-Sums are exact (``problems.combination.rounded``), so ties depend neither on rounding nor on the order of the
-models. ``counts`` counts errors. Other losses are rounded to a float32, as their last bits depend
-on the processor; of squared distances and log losses, ``bounds`` computes only those that may be
-the lowest.
+Sums are exact (``problems.combination.rounded``), so ties depend neither on rounding nor on the
+order of the models. ``counts`` counts errors. Other losses are rounded to a float32, as their last
+bits depend on the processor; of squared distances and log losses, ``bounds`` computes only those
+that may be the lowest.
 """
 
 from abc import ABC, abstractmethod
