@@ -211,7 +211,7 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
     blocked = tmp_path / "blocked"
     blocked.mkdir()
     for name in ("pandas", "pyarrow", "pydantic", "snakemake", "ConfigSpace", "yaml", "psutil",
-                 "lightgbm", "xgboost", "catboost", "skops"):  # fmt: skip
+                 "lightgbm", "xgboost", "catboost"):  # fmt: skip
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
