@@ -53,6 +53,7 @@ def main() -> None:
     classes = getattr(model, "classes_", None)
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
+    size = min(rows.CHUNK, model.rows_)
     progress = _Progress(options.input)
     try:
         with _written(options.output) as stream:
@@ -60,7 +61,7 @@ def main() -> None:
             head = [] if classes is None else [f"probability of {c}" for c in classes]
             writer.writerow([rows.safe(name) for name in (target, *head)])
             written = {} if classes is None else {c: rows.safe(c) for c in classes.tolist()}
-            for columns, position in rows.chunks(options.input, names):
+            for columns, position in rows.chunks(options.input, names, size):
                 if classes is None:
                     found = [[repr(value)] for value in model.predict(columns).tolist()]
                 else:

@@ -343,6 +343,11 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m.update(format=1), "use the predict.py in the folder"),
         (lambda m: m["members"][0].update(folder="../../secret"), "outside of its folder"),
         (lambda m: m["files"].update({"/etc/passwd": "0"}), "outside of its folder"),
+        (lambda m: m["files"].update({"./card.md": "0"}), "outside of its folder"),
+        (
+            lambda m: m["versions"].update({f"numpy{'-' * i}": "1" for i in range(20)}),
+            "more than 20",
+        ),
         (lambda m: m["members"][0].update(weight=-1), "a weight is not a number from 0 to 1"),
         (lambda m: m["members"][0].update(weight="nan"), "a weight is not a number"),
         (lambda m: m["members"][0].update(weight=True), "a weight is not a number"),

@@ -25,6 +25,7 @@ MANIFEST, PREPARATION = "ensemble.json", "preparation.json"
 FORMAT = 2
 #: Bytes of a manifest or of a preparation.
 LONGEST = 2**26
+MOST_LIBRARIES = 20
 #: Smallest and largest temperature; see ``delivery.calibration``.
 TEMPERATURES = 0.05, 20.0
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
@@ -96,6 +97,8 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
         raise ValueError("two members have the same folder")
     if manifest["combination"] not in COMBINATIONS:
         raise ValueError(f"the combination is none of {', '.join(COMBINATIONS)}")
+    if manifest["combination"] == "votes" and kind is DeliveredRegressor:
+        raise ValueError("a regression has no votes")
     if not isinstance(manifest["target"], str):
         raise TypeError("the target is not text")
     _check_files(folder, manifest["files"], needed)
@@ -133,7 +136,8 @@ def _told(error: Unusable, manifest: Mapping[str, Any]) -> UserError:
 def _inside(name: Any) -> PurePosixPath:
     """Check that a name of a file stays in its folder."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
+    odd = "\\" in name or "\0" in name or name != path.as_posix()
+    if path.is_absolute() or ".." in path.parts or odd:
         raise UserError(f"the ensemble names the file '{name}' outside of its folder: it is forged")
     return path
 
@@ -161,6 +165,8 @@ def _check_versions(versions: Mapping[str, str]) -> None:
 
 def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
     """Say which libraries have other versions than the ensemble was made with."""
+    if len(versions) > MOST_LIBRARIES:
+        raise ValueError(f"it names more than {MOST_LIBRARIES} libraries")
     for library, version in versions.items():
         try:
             here = importlib.metadata.version(library)
@@ -187,6 +193,8 @@ class _Delivered(BaseEstimator):
         The fitted pipelines (``StoredPipeline``), in the order of ``weights_``.
     weights_
         Their weights, float64, with sum 1.
+    rows_
+        How many rows to predict at a time, so that the numbers in between need about 1 GB at most.
     notes_
         What was odd about the rows of the last prediction, one line each.
     """
@@ -206,6 +214,8 @@ class _Delivered(BaseEstimator):
         self.weights_ = np.array(weights)
         self.feature_names_in_ = np.array(preparation.names, dtype=object)
         self.n_features_in_ = len(preparation.names)
+        entries = max(len(preparation.features), len(pipelines) * len(manifest.get("classes", "1")))
+        self.rows_ = max(1, stored.ENTRIES // entries)
         self.notes_: list[str] = []
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -29,7 +29,7 @@ class TreeSum:
         self.turns = fields.choice("turns", (True, False))  # a tree adds to one score, in turns
         self.trees = Trees(fields, width, 1 if self.turns else n_scores)
         self.start = fields.array("start", n_scores)
-        self.entries = self.trees.n
+        self.entries = max(self.trees.n, n_scores)
         self.divisor = fields.number("divisor", 1e-100)
         self.dtype = np.float32 if fields.choice("single_sums", (True, False)) else np.float64
 
@@ -86,7 +86,7 @@ class Quadratic:
         self.n_scores, n = n_scores, max(n_scores, 2)
         self.means = fields.array("means", n, width)
         self.matrices = [fields.array(f"matrix_{i}", width, None) for i in range(n)]
-        self.entries = width
+        self.entries = max(n, *(matrix.shape[1] for matrix in self.matrices))
         self.spread, self.prior = fields.array("spread", n), fields.array("prior", n)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ class Normal:
         self.means = fields.array("means", n_scores, width)
         self.variances = fields.array("variances", n_scores, width, low=1e-150)
         self.prior = fields.array("prior", n_scores)
-        self.entries = width
+        self.entries = n_scores
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         found = []
@@ -146,7 +146,7 @@ class Machine:
     def __init__(self, fields: Fields, width: int, n_scores: int):
         self.kernel = Kernel(fields, width)
         n, self.n_scores = len(self.kernel.rows), n_scores
-        self.entries = 2 * n
+        self.entries = 2 * max(n, n_scores)
         self.weights = fields.array("weights", max(1, n_scores - 1), n)
         self.pairs = list(combinations(range(n_scores), 2))
         self.offset = fields.array("offset", max(1, len(self.pairs)))
@@ -196,13 +196,13 @@ class Neighbours:
             "weights": fields.choice("weights", ("uniform", "distance")),
             "p": fields.integer("p", 1, 2),
         }
-        self.rows, self.entries, self.p = rows, settings["n_neighbors"], settings["p"]
-        self.uniform = settings["weights"] == "uniform"
+        self.rows, self.settings = rows, settings
+        self.entries = max(settings["n_neighbors"], n_scores)
         if fields.has("labels"):
             labels = fields.integers("labels", len(rows), low=0, high=n_scores - 1)
             if len(np.unique(labels)) < n_scores:
                 raise ValueError(f"'{fields.name}' has a class without rows")
-            self.values = np.eye(n_scores)[labels]
+            self.values = labels
             self.found = KNeighborsClassifier(**settings).fit(rows, labels).predict_proba
         else:
             self.values = fields.array("values", len(rows), n_scores)

@@ -123,7 +123,7 @@ class Projection:
         self.before = fields.array("before", width) if fields.has("before") else None
         self.after = fields.array("after", size) if fields.has("after") else None
         self.scale = _not_zero(fields.array("scale", size)) if fields.has("scale") else None
-        self.width = fields.integer("width", 1, size)
+        self.width, self.entries = fields.integer("width", 1, size), size
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         found = (X if self.before is None else X - self.before) @ self.matrix

@@ -99,12 +99,15 @@ def _machine(learner: stored.Machine, X: Any) -> Any:
 
 def _neighbours(learner: stored.Neighbours, X: Any) -> Any:
     """Euclidean distances only; the nearest of those at the same distance may be others."""
-    if learner.p != 2:
+    if learner.settings["p"] != 2:
         raise ValueError("there is no conversion of Manhattan distances")
-    k, rows = np.array([learner.entries], np.int64), learner.rows
+    k, rows = np.array([learner.settings["n_neighbors"]], np.int64), learner.rows
+    values = learner.values
+    if values.ndim == 1:  # codes of classes
+        values = np.eye(values.max() + 1)[values]
     nearest = apply("TopK", squared_distances(X, rows), k, axis=1, largest=0, sorted=1)[1]
-    theirs = apply("Gather", learner.values, nearest, axis=0)
-    if learner.uniform:
+    theirs = apply("Gather", values, nearest, axis=0)
+    if learner.settings["weights"] == "uniform":
         return apply("ReduceMean", theirs, _ROWS, keepdims=0)
     weights = apply("Unsqueeze", _closeness(X, rows, nearest), _ROWS)
     return apply("Squeeze", apply("MatMul", weights, theirs), _ROWS)

@@ -187,8 +187,9 @@ def _machine(fitted: Any, link: str) -> Part:
 
 def _neighbours(fitted: Any) -> Part:
     need(fitted.metric == "minkowski" and fitted.p in (1, 2), "neighbours have an odd distance")
-    classes = hasattr(fitted, "classes_")
-    labels = {"labels" if classes else "values": fitted._y if classes else fitted._y.reshape(-1, 1)}
+    labels = {"labels": fitted._y}
+    if not hasattr(fitted, "classes_"):
+        labels = {"values": fitted._y.reshape(-1, 1).astype(float)}
     own = {"n_neighbors": fitted.n_neighbors, "weights": fitted.weights, "p": fitted.p}
     return {"kind": "neighbours", **own, "rows": fitted._fit_X, **labels, "link": "none"}
 
