@@ -38,7 +38,8 @@ def configurations(space):
     """Some that have every choice of a space at least once."""
     rng, seen = np.random.default_rng(0), set()
     for configuration in space.sample(300, rng):
-        chosen = {(k, v) for k, v in configuration.items() if isinstance(v, (str, bool))}
+        names = [k for k in configuration if isinstance(configuration[k], str) or "whiten" in k]
+        chosen = {(k, configuration[k]) for k in names}
         if not chosen <= seen:
             seen |= chosen
             yield dict(configuration)
@@ -67,7 +68,7 @@ def test_every_operator_is_stored_and_predicts_the_same(name, kind, tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                made = space.pipeline(values | quick, categorical, 1).fit(A[::2].copy(), y[::2])
+                made = space.pipeline(values | quick, categorical, 1).fit(A[::3].copy(), y[::3])
                 expected = predictions(made, A)
             except Exception:  # not every pipeline suits these data
                 continue
