@@ -7,7 +7,7 @@
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
 # make cluster-test  break things while searches run on a local SLURM cluster (as root)
-# make torture  kill searches and workflows at random, and compare:
+# make torture  kill searches and workflows at random, and compare; forge delivered folders:
 #               make torture SEED=0 KILLS=100
 # make partial  report on what has finished: make partial STUDY=studies/quickstart.yaml
 # make reproduce  rerun a study from its manifest and compare the tables:
@@ -86,6 +86,8 @@ torture: env
 		python tests/torture/searches.py --seed "$$SEED" --kills "$$KILLS"
 	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/torture/workflows.py \
 		--seed "$$SEED" --kills "$$KILLS" --cores "$$CORES"
+	@$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 \
+		python tests/torture/folders.py --seed "$$SEED" --attacks "$${KILLS}0"
 
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study "$$STUDY"

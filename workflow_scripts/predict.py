@@ -41,37 +41,42 @@ def main() -> None:
         from ensemble_search.predictor import rows
         from ensemble_search.predictor.ensemble import load_ensemble
 
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _said  # at once: loading may fail because of what it says
             model = load_ensemble(options.model, options.checksum)
     except ModuleNotFoundError as error:
         raise UserError(
             f"this Python ({sys.executable}) has no module '{error.name}': install what the "
             "folder's requirements.txt lists, or use the Python that made the folder"
         ) from None
-    for warning in caught:
-        print(f"warning: {one_line(str(warning.message))}", file=sys.stderr)
     classes = getattr(model, "classes_", None)
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
+    size = min(rows.CHUNK, model.rows_)
     progress = _Progress(options.input)
     try:
         with _written(options.output) as stream:
             writer = csv.writer(stream, lineterminator="\n")
             head = [] if classes is None else [f"probability of {c}" for c in classes]
-            writer.writerow([target, *head])
-            for columns, position in rows.chunks(options.input, names):
+            writer.writerow([rows.safe(name) for name in (target, *head)])
+            written = {} if classes is None else {c: rows.safe(c) for c in classes.tolist()}
+            for columns, position in rows.chunks(options.input, names, size):
                 if classes is None:
                     found = [[repr(value)] for value in model.predict(columns).tolist()]
                 else:
                     labels, probabilities = model.predict_both(columns)
                     pairs = zip(labels.tolist(), probabilities.tolist(), strict=True)
-                    found = [[label, *map(repr, p)] for label, p in pairs]
+                    found = [[written[label], *map(repr, p)] for label, p in pairs]
                 writer.writerows(found)
                 progress.show(len(found), position, model.notes_)
     except OSError as error:
         raise UserError(f"--output: '{options.output}': {error.strerror}") from None
     progress.end(options.output)
+
+
+def _said(message: Warning | str, *place: object) -> None:
+    print(f"warning: {one_line(str(message))}", file=sys.stderr)
 
 
 @contextlib.contextmanager

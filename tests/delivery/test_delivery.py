@@ -212,7 +212,8 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
     FRAME.assign(alcohol=["?", "text", *FRAME["alcohol"][2:]], more="x").to_csv(file, index=False)
     blocked = tmp_path / "blocked"
     blocked.mkdir()
-    for name in ("pandas", "pyarrow", "pydantic", "snakemake", "ConfigSpace", "yaml", "psutil"):
+    for name in ("pandas", "pyarrow", "pydantic", "snakemake", "ConfigSpace", "yaml", "psutil",
+                 "lightgbm", "xgboost", "catboost"):  # fmt: skip
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
@@ -226,13 +227,13 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
 
 
 def test_a_missing_library_is_named(copied, tmp_path):
-    (tmp_path / "skops.py").write_text("raise ModuleNotFoundError('no', name='skops')")
+    (tmp_path / "sklearn.py").write_text("raise ModuleNotFoundError('no', name='sklearn')")
     (tmp_path / "new.csv").write_text("x")
     arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
     done = predict(copied, tmp_path, *arguments)
     assert done.returncode == 2
     assert re.fullmatch(
-        r"error: this Python \(.*\) has no module 'skops': install .*\n", done.stderr
+        r"error: this Python \(.*\) has no module 'sklearn': install .*\n", done.stderr
     )
 
 
@@ -342,19 +343,35 @@ def test_a_changed_folder_is_refused(copied):
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
-        (lambda m: m.update(format=2), "use the predict.py in the folder"),
+        (lambda m: m.update(format=1), "use the predict.py in the folder"),
         (lambda m: m["members"][0].update(folder="../../secret"), "outside of its folder"),
         (lambda m: m["files"].update({"/etc/passwd": "0"}), "outside of its folder"),
-        (lambda m: m["members"][0].update(weight=-1), "not positive with sum 1"),
+        (lambda m: m["files"].update({"./card.md": "0"}), "outside of its folder"),
+        (
+            lambda m: m["versions"].update({f"numpy{'-' * i}": "1" for i in range(20)}),
+            "more than 20",
+        ),
+        (lambda m: m["members"][0].update(weight=-1), "a weight is not a number from 0 to 1"),
+        (lambda m: m["members"][0].update(weight="nan"), "a weight is not a number"),
+        (lambda m: m["members"][0].update(weight=True), "a weight is not a number"),
+        (lambda m: m["members"][0].update(weight=1e-9), "not positive with sum 1"),
+        (lambda m: m["members"][0].update(folder="elsewhere"), "not among the files"),
+        (lambda m: m["members"].append(m["members"][0]), "sum 1"),
+        (
+            lambda m: m["files"].pop(f"{m['members'][0]['folder']}/member.npz"),
+            "not among the files",
+        ),
         (lambda m: m.update(members=[]), "not positive with sum 1"),
         (lambda m: m.update(temperature=0), "temperature"),
+        (lambda m: m.update(temperature=1e-320), "the temperature is not a number from 0.05 to 20"),
+        (lambda m: m.update(temperature="nan"), "the temperature is not a number"),
         (lambda m: m.update(task="shell"), "KeyError"),
         (lambda m: m.pop("classes"), "KeyError"),
         (lambda m: m.update(classes=["a", "b", "c", "d"]), "not those of the members"),
         (lambda m: m.update(classes=["a", "b", "a"]), "not those of the members"),
         (lambda m: m.update(combination="product"), "is none of mean, votes"),
         (lambda m: m.update(target=None), "the target is not text"),
-        (lambda m: m["files"].pop("preparation.json"), "was changed"),
+        (lambda m: m["files"].pop("preparation.json"), "not among the files that were delivered"),
         (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
     ],
 )
@@ -370,16 +387,81 @@ def test_a_forged_manifest_is_refused_in_one_line(copied, forge, said):
 def test_a_link_out_of_the_folder_is_refused(copied, tmp_path):
     shutil.move(copied / "card.md", tmp_path / "card.md")
     (copied / "card.md").symlink_to(tmp_path / "card.md")
-    with pytest.raises(UserError, match="is a link to a place outside"):
+    with pytest.raises(UserError, match=r"card\.md' is a link; copy"):
         load_ensemble(copied)
 
 
-def test_another_version_of_a_library_is_told(copied):
-    manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
-    manifest["versions"]["numpy"] = "1.0"
+def test_members_behind_a_link_are_rejected(copied):
+    (copied / "members").rename(copied / "others")
+    (copied / "members").symlink_to("others")
+    with pytest.raises(UserError, match="members' is a link; copy"):
+        load_ensemble(copied)
+
+
+def another_version(folder):
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["versions"]["scikit-learn"] = "1.0"
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    return manifest
+
+
+def test_another_version_of_a_library_is_told(copied, tmp_path):
+    another_version(copied)
+    with pytest.warns(UserWarning, match=r"made with scikit-learn 1\.0, this is"):
+        load_ensemble(copied)
+
+
+def test_another_version_is_told_before_what_may_be_its_consequence(copied, tmp_path):
+    """Its own program prints the warning, then the error, which begins with the versions, too."""
+    manifest = another_version(copied)
+    name = f"{manifest['members'][0]['folder']}/member.npz"
+    (copied / name).write_bytes(b"PK")
+    manifest["files"][name] = sha256(copied / name)
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.warns(UserWarning, match=r"made with numpy 1\.0, this is"):
+    (tmp_path / "new.csv").write_text("x")
+    arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
+    done = predict(copied, tmp_path, *arguments)
+    warning, error = done.stderr.splitlines()
+    told = (
+        r"the ensemble was made with scikit-learn 1\.0, this is .*pip install -r requirements\.txt"
+    )
+    assert re.match(f"warning: {told}", warning)
+    assert re.match(rf"error: {told} .*\. cannot read '.*/member\.npz': ", error)
+    assert "forged" not in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_huge_manifest_is_not_read(copied):
+    with (copied / MANIFEST).open("ab") as file:
+        file.truncate(2**40)
+    with pytest.raises(UserError, match="it has more than 64 MiB"):
         load_ensemble(copied)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("plain", "plain"), ("", ""), ("-1", "-1"), ("+1.5e3", "+1.5e3"), ("-", "-"), ("+", "+"),
+        ("a=b", "a=b"), ("<=50K", "<=50K"), ("ä, \"ö\"", "ä, \"ö\""), ("-inf", "-inf"),
+        ("=1+1", "'=1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"),
+        ("-2+3", "'-2+3"), (" =1+1", "' =1+1"), ("\t=1", "\\t=1"), ("\x1b[31m", "\\x1b[31m"),
+        ("a\r\nb", "a\\r\\nb"), ("\x00", "\\x00"),
+    ],
+)  # fmt: skip
+def test_text_that_a_spreadsheet_or_a_terminal_would_run_is_written_safely(text, written):
+    assert rows.safe(text) == written
+
+
+def test_names_of_classes_reach_the_file_safely(copied, tmp_path):
+    manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
+    manifest |= {"target": "\x1b]0;t", "classes": ["=1+1", "-1", "c"]}
+    (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    FRAME.to_csv(tmp_path / "new.csv", index=False)
+    arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", "/dev/stdout")
+    done = predict(copied, tmp_path, *arguments)
+    head, *lines = csv.reader(done.stdout.splitlines())
+    assert head == ["\\x1b]0;t", *(f"probability of {c}" for c in ("=1+1", "-1", "c"))]
+    assert {line[0] for line in lines} == {"'=1+1", "-1", "c"}
 
 
 def test_the_card_says_what_it_is_and_escapes_names(delivered):
@@ -488,7 +570,7 @@ def test_the_code_that_is_copied_is_what_runs(delivered):
     assert not list(delivered.rglob("*.pkl"))
     assert (
         pd.Series([p.suffix for p in (delivered / "members").rglob("*.*")])
-        .isin([".skops", ".json", ".txt"])
+        .isin([".npz", ".json"])
         .all()
     )
     assert Path(delivered / "requirements.txt").read_text(encoding="utf-8").startswith("# Python 3")

@@ -3,10 +3,8 @@
 import numpy as np
 
 from ensemble_search.metrics.log_loss import LOWEST
-from ensemble_search.predictor.ensemble import calibrated
+from ensemble_search.predictor.ensemble import TEMPERATURES, calibrated
 
-#: Smallest and largest temperature.
-RANGE = 0.05, 20.0
 #: Bins of a calibration curve.
 BINS = 10
 
@@ -26,7 +24,7 @@ def temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
     def loss(log: float) -> float:
         return log_loss(calibrated(probabilities, float(np.exp(log))), labels)
 
-    found = minimize_scalar(loss, bounds=np.log(RANGE), method="bounded")
+    found = minimize_scalar(loss, bounds=np.log(TEMPERATURES), method="bounded")
     return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
 
 

@@ -151,7 +151,7 @@ def parts(
     yield Part("Checked", [*_parity(parity)])
     yield Part(
         "Use",
-        ["With Python, numpy, scikit-learn and what else requirements.txt lists:"],
+        ["With Python, numpy, scipy and scikit-learn:"],
         code="pip install -r requirements.txt\n"
         "python predict.py --model . --input new.csv --output predictions.csv",
     )
@@ -224,7 +224,8 @@ def _limits(limits: Mapping[str, Any]) -> str:
 def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Predictions of the {parity['test_rows']} test rows by the members read back from these "
-        "files are those of the refitted pipelines, bit for bit."
+        "files differ from those of the refitted members by at most "
+        f"{parity['largest_difference_from_the_refitted']:.1g}."
     )
     if (difference := parity.get("largest_difference_from_the_search")) is not None:
         same = "equal to" if difference == 0 else f"within {difference:.3g} of"

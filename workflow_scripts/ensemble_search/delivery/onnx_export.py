@@ -1,11 +1,11 @@
 """Fitted pipelines in the format ONNX, which runs without Python.
 
-skl2onnx converts what it converts rightly in double precision; the rest is in ``onnx_parts``.
+They are made of the stored parts, in double precision; see ``onnx_parts``.
 """
 
 import numpy as np
 
-from ensemble_search.predictor.members import FittedPipeline
+from ensemble_search.predictor.stored import StoredPipeline
 from ensemble_search.problems.base import Problem
 
 #: Versions of the sets of operators.
@@ -21,8 +21,8 @@ class NotConvertible(Exception):
     """A part of a pipeline has no counterpart in ONNX."""
 
 
-def export(pipeline: FittedPipeline, n_features: int, n_classes: int | None) -> bytes:
-    """Convert a fitted pipeline.
+def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> bytes:
+    """Convert a stored pipeline.
 
     Parameters
     ----------
@@ -42,34 +42,30 @@ def export(pipeline: FittedPipeline, n_features: int, n_classes: int | None) -> 
     Raises
     ------
     NotConvertible
-        If a part has no counterpart, or the learner has not seen all classes.
+        If the learner has not seen all classes, or a part has no counterpart.
     """
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
-    from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
-    from sklearn.pipeline import Pipeline
 
     from ensemble_search.delivery.onnx_parts import graph, learners, transformers
 
-    learner = pipeline.learner_
-    if n_classes and list(learner.classes_) != list(range(n_classes)):
+    if n_classes and pipeline.classes_.tolist() != list(range(n_classes)):
         raise NotConvertible("it has not seen all classes")
-    width, parts = n_features, []
+
+    def whole(X):
+        for part in pipeline.transformers:
+            X = transformers.graph(part, X)
+        return learners.graph(pipeline.learner, pipeline.link, X)
+
     try:
-        for _, transformer in pipeline.transformers_:
-            parts.append(transformers.transformer(transformer, width))
-            width = transformer.transform(np.zeros((1, width))).shape[1]
-        parts.append(learners.learner(learner, width))
-        plain = isinstance(parts[-1], graph.Part)
         model = to_onnx(
-            Pipeline([(f"step{i}", part) for i, part in enumerate(parts)]),
+            graph.Part(whole, n_classes or 1),
             initial_types=[(INPUT, DoubleTensorType([None, n_features]))],
-            options={id(parts[-1]): {"zipmap": False}} if n_classes and not plain else None,
             target_opset=OPERATORS,
         )
-    except Exception as error:  # whatever skl2onnx raises for what it cannot convert
+    except Exception as error:  # skl2onnx has types of its own
         raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
-    return select_model_inputs_outputs(model, model.graph.output[-1].name).SerializeToString()
+    return model.SerializeToString()
 
 
 def check(model: bytes, X: np.ndarray, expected: np.ndarray, problem: Problem) -> float:

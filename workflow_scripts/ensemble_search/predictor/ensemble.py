@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
-from ensemble_search.predictor import members
-from ensemble_search.problems.base import InvalidPredictionError
+from ensemble_search.predictor import stored
+from ensemble_search.predictor.stored import REMEDY
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.combination import COMBINATIONS
 from ensemble_search.problems.regression import Regression
@@ -22,8 +22,12 @@ from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 MANIFEST, PREPARATION = "ensemble.json", "preparation.json"
 #: Of the folders that this code writes and reads.
-FORMAT = 1
-REMEDY = "copy the whole folder of the ensemble again, or deliver it again"
+FORMAT = 2
+#: Bytes of a manifest or of a preparation.
+LONGEST = 2**26
+MOST_LIBRARIES = 20
+#: Smallest and largest temperature; see ``delivery.calibration``.
+TEMPERATURES = 0.05, 20.0
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
 
 
@@ -63,11 +67,14 @@ def load_ensemble(
             f"'{folder / MANIFEST}' has the checksum {sha256(folder / MANIFEST)}, not {checksum}: "
             "it is another ensemble, or was changed"
         )
-    manifest = read_json(folder / MANIFEST, REMEDY)
+    manifest = _json(folder / MANIFEST)
     try:
         return _load(folder, manifest)
-    except (KeyError, TypeError, ValueError, AttributeError, InvalidPredictionError) as error:
-        raise Unusable(folder / MANIFEST, f"{type(error).__name__}: {error}", REMEDY) from None
+    except Unusable as error:
+        raise _told(error, manifest) from None
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise _told(Unusable(folder / MANIFEST, reason, REMEDY), manifest) from None
 
 
 def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | DeliveredRegressor":
@@ -76,44 +83,90 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
             f"'{folder / MANIFEST}' has the format {manifest['format']!r}; this version reads "
             f"{FORMAT}: use the predict.py in the folder"
         )
-    _check_files(folder, manifest["files"])
-    _check_versions(manifest["versions"])
     kind = {CLASSIFICATION: DeliveredClassifier, REGRESSION: DeliveredRegressor}[manifest["task"]]
-    listed = manifest["members"]
-    loaded = [members.load(folder / _inside(member["folder"])) for member in listed]
-    weights = [float(member["weight"]) for member in listed]
+    listed, weights = manifest["members"], []
+    needed = [PREPARATION]
+    for member in listed:
+        weights.append(_number(member["weight"], "a weight", 0.0, 1.0))
+        if type(member["evaluation"]) is not int or not isinstance(member["folder"], str):
+            raise TypeError("a member has no number or no folder")
+        needed += [f"{member['folder']}/{name}" for name in (stored.MEMBER, stored.ARRAYS)]
     if not weights or min(weights) <= 0 or abs(sum(weights) - 1) > 1e-9:
         raise ValueError("the weights of the members are not positive with sum 1")
+    if len({member["folder"] for member in listed}) < len(listed):
+        raise ValueError("two members have the same folder")
     if manifest["combination"] not in COMBINATIONS:
         raise ValueError(f"the combination is none of {', '.join(COMBINATIONS)}")
+    if manifest["combination"] == "votes" and kind is DeliveredRegressor:
+        raise ValueError("a regression has no votes")
     if not isinstance(manifest["target"], str):
         raise TypeError("the target is not text")
-    preparation = Preparation.from_json(read_json(folder / PREPARATION, REMEDY))
+    _check_files(folder, manifest["files"], needed)
+    _check_versions(manifest["versions"])
+    preparation = Preparation.from_json(_json(folder / PREPARATION))
+    classes = manifest["classes"] if kind is DeliveredClassifier else None
+    size = None if classes is None else len(classes)
+    n_features = len(preparation.features)
+    loaded = [stored.load(folder / member["folder"], n_features, size) for member in listed]
     return kind(manifest, preparation, loaded, weights)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > LONGEST:
+        raise Unusable(path, f"it has more than {LONGEST >> 20} MiB", REMEDY)
+    return read_json(path, REMEDY)
+
+
+def _number(value: Any, name: str, low: float, high: float) -> float:
+    """Check a number of the manifest; NaN is out of every range."""
+    if type(value) not in (int, float) or not low <= value <= high:
+        raise ValueError(f"{name} is not a number from {low:g} to {high:g}")
+    return float(value)
+
+
+def _told(error: Unusable, manifest: Mapping[str, Any]) -> UserError:
+    """Name other versions of libraries first: they explain more than damage does."""
+    try:
+        others = list(_other_versions(manifest["versions"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return error
+    return UserError(f"{'; '.join(others)}. {error}") if others else error
 
 
 def _inside(name: Any) -> PurePosixPath:
     """Check that a name of a file stays in its folder."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name:
+    odd = "\\" in name or "\0" in name or name != path.as_posix()
+    if path.is_absolute() or ".." in path.parts or odd:
         raise UserError(f"the ensemble names the file '{name}' outside of its folder: it is forged")
     return path
 
 
-def _check_files(folder: Path, checksums: Mapping[str, str]) -> None:
-    """Check that all files are there and unchanged."""
-    needed = {PREPARATION, *(f"{name}" for name in checksums)}
-    for name in sorted(needed):
-        path = folder / _inside(name)
-        if folder.resolve() not in path.resolve().parents:
-            raise UserError(f"'{path}' is a link to a place outside of the ensemble: it is forged")
+def _check_files(folder: Path, checksums: Mapping[str, str], needed: Sequence[str]) -> None:
+    """Check that all files are there and unchanged, those among them that will be read."""
+    for name in sorted({*needed, *checksums}):
+        place = _inside(name)
+        path = folder / place
+        for part in (place, *place.parents):
+            if (folder / part).is_symlink() and part.parts:
+                raise UserError(f"'{folder / part}' is a link; {REMEDY}")
+        if name not in checksums:
+            raise UserError(f"'{path}' is not among the files that were delivered; {REMEDY}")
         if not path.is_file():
             raise UserError(f"'{path}' is missing; {REMEDY}")
-        if sha256(path) != checksums.get(name):
+        if sha256(path) != checksums[name]:
             raise UserError(f"'{path}' was changed after the delivery; {REMEDY}")
 
 
 def _check_versions(versions: Mapping[str, str]) -> None:
+    for said in _other_versions(versions):
+        warnings.warn(said, stacklevel=4)
+
+
+def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
+    """Say which libraries have other versions than the ensemble was made with."""
+    if len(versions) > MOST_LIBRARIES:
+        raise ValueError(f"it names more than {MOST_LIBRARIES} libraries")
     for library, version in versions.items():
         try:
             here = importlib.metadata.version(library)
@@ -123,10 +176,9 @@ def _check_versions(versions: Mapping[str, str]) -> None:
                 "requirements.txt lists what to install"
             ) from None
         if here != version:
-            warnings.warn(
+            yield (
                 f"the ensemble was made with {library} {version}, this is {here}: predictions may "
-                "differ; its requirements.txt lists the versions",
-                stacklevel=4,
+                "differ in the last digits; pip install -r requirements.txt installs its versions"
             )
 
 
@@ -138,9 +190,11 @@ class _Delivered(BaseEstimator):
     feature_names_in_
         Columns that it needs, str, of shape (n_features_in_,): the order of columns without names.
     members_
-        The fitted pipelines (``FittedPipeline``), in the order of ``weights_``.
+        The fitted pipelines (``StoredPipeline``), in the order of ``weights_``.
     weights_
         Their weights, float64, with sum 1.
+    rows_
+        How many rows to predict at a time, so that the numbers in between need about 1 GB at most.
     notes_
         What was odd about the rows of the last prediction, one line each.
     """
@@ -149,7 +203,7 @@ class _Delivered(BaseEstimator):
         self,
         manifest: Mapping[str, Any],
         preparation: Preparation,
-        pipelines: Sequence[members.FittedPipeline],
+        pipelines: Sequence[stored.StoredPipeline],
         weights: Sequence[float],
     ):
         self.manifest = manifest
@@ -160,6 +214,8 @@ class _Delivered(BaseEstimator):
         self.weights_ = np.array(weights)
         self.feature_names_in_ = np.array(preparation.names, dtype=object)
         self.n_features_in_ = len(preparation.names)
+        entries = max(len(preparation.features), len(pipelines) * len(manifest.get("classes", "1")))
+        self.rows_ = max(1, stored.ENTRIES // entries)
         self.notes_: list[str] = []
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -286,9 +342,9 @@ class DeliveredClassifier(ClassifierMixin, _Delivered):
         super().__init__(manifest, preparation, pipelines, weights)
         self.classes_ = np.array(manifest["classes"], dtype=str)
         self._n_outputs = len(self.classes_)
-        self._temperature = float(manifest["temperature"])
-        if not self._temperature > 0:
-            raise ValueError("the temperature is not above 0")
+        self._temperature = _number(manifest["temperature"], "the temperature", *TEMPERATURES)
+        if not all(isinstance(label, str) for label in manifest["classes"]):
+            raise TypeError("a class is not text")
         seen = max(int(np.max(member.classes_)) for member in pipelines)
         if len(set(manifest["classes"])) < self._n_outputs or self._n_outputs != seen + 1:
             raise ValueError("the classes are not those of the members")
@@ -318,7 +374,8 @@ class DeliveredRegressor(RegressorMixin, _Delivered):
     def __init__(self, manifest, preparation, pipelines, weights):
         super().__init__(manifest, preparation, pipelines, weights)
         self._n_outputs = 1
-        self._mean, self._std = float(manifest["mean"]), float(manifest["std"])
+        self._mean = _number(manifest["mean"], "the mean", -1e300, 1e300)
+        self._std = _number(manifest["std"], "the standard deviation", 1e-300, 1e300)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return numbers in the unit of the target, float64, of shape (n_samples,)."""

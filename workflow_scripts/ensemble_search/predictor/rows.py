@@ -1,11 +1,11 @@
-"""Rows of a CSV file in chunks, so that files of any length fit into memory."""
+"""Rows of a CSV file in chunks, so that files of any length fit into memory; safe text in one."""
 
 import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 from ensemble_search.data import file_limits
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
@@ -91,3 +91,21 @@ def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
         if header.count(name) > 1:
             raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")
     return [header.index(name) for name in names]
+
+
+def safe(text: str) -> str:
+    """Make a text safe for a CSV file that a terminal shows or a spreadsheet opens.
+
+    Control characters become escapes, such as ``\\x1b``. A text that a spreadsheet would read as a
+    formula gets an apostrophe in front: one that begins with =, +, - or @ (perhaps after spaces)
+    and goes on, unless it is a number. Other texts stay as they are.
+    """
+    text = printable(text)
+    begun = text.lstrip()
+    if begun[:1] not in ("=", "+", "-", "@") or len(begun) == 1:
+        return text
+    try:
+        float(begun)
+    except ValueError:
+        return f"'{text}"
+    return text

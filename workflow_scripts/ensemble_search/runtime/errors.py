@@ -82,6 +82,11 @@ def one_line(text: str) -> str:
     if len(text) > LONGEST:
         half = LONGEST // 2 - 4
         text = f"{text[:half]} [...] {text[-half:]}"
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """Show characters that are not printable as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

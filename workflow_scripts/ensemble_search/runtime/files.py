@@ -241,19 +241,25 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
             return _array(file, os.path.getsize(path))
 
 
-def read_npz(path: str | Path, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Read some arrays of a file of uncompressed arrays; see :func:`read_npy`.
+def read_npz(
+    path: str | Path, names: Iterable[str] | None = None, remedy: str = ""
+) -> dict[str, np.ndarray]:
+    """Read arrays, by default all, of a file of uncompressed arrays; see :func:`read_npy`.
 
     Raises
     ------
     Unusable
-        Also if one of the arrays is not in the file.
+        Also if one of the arrays is not in the file, or the file promises more than it has bytes.
     """
     arrays = {}
-    with reading(Path(path)), zipfile.ZipFile(path) as archive:
-        for name in names:
-            if f"{name}.npy" not in archive.namelist():
-                raise Unusable(Path(path), f"it has no array '{name}'")
+    with reading(Path(path), remedy), zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        if sum(entry.file_size for entry in entries) > os.path.getsize(path):
+            raise Unusable(Path(path), "its arrays are larger than the file", remedy)
+        known = [entry.filename.removesuffix(".npy") for entry in entries]
+        for name in known if names is None else names:
+            if name not in known:
+                raise Unusable(Path(path), f"it has no array '{name}'", remedy)
             with archive.open(f"{name}.npy") as file:
                 arrays[name] = _array(file, os.path.getsize(path))
     return arrays

@@ -9,12 +9,15 @@ from skl2onnx.algebra import onnx_ops as op
 from skl2onnx.common.data_types import DoubleTensorType
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from ensemble_search.predictor import kernels
+from ensemble_search.predictor.kernels import Kernel
+
 #: Version of ONNX's operators that the parts are written in, and its codes of types.
 VERSION, FLOAT, INTEGER, BOOL, DOUBLE = 18, 1, 7, 9, 11
 
 
 class Part(TransformerMixin, BaseEstimator):
-    """A piece of a graph in the place of a transformer or a learner.
+    """A graph in the place of a transformer of scikit-learn, as skl2onnx converts one.
 
     Parameters
     ----------
@@ -72,26 +75,26 @@ def squared_distances(X: Any, rows: np.ndarray) -> Any:
     return apply("Max", apply("Add", products, own), np.array([0.0]))
 
 
-def kernel_values(
-    X: Any, rows: np.ndarray, name: str, gamma: float, degree: int, coef0: float
-) -> Any:
-    """Values of a kernel between rows of X and other rows."""
-    if name == "rbf":
-        return apply("Exp", times(squared_distances(X, rows), -gamma))
-    if name == "cosine":
-        length = apply("Sqrt", apply("ReduceSumSquare", X, np.array([1], np.int64), keepdims=1))
-        none = apply("Equal", length, np.array([0.0]))
-        unit = apply("Div", X, apply("Where", none, np.array([1.0]), length))
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return affine(unit, (rows / np.where(lengths == 0, 1, lengths)).T)
-    if name == "chi2":
-        return apply("Exp", times(_chi_squares(X, rows), -gamma))
-    products = affine(X, gamma * rows.T, coef0)
-    if name == "poly":
-        return apply("Pow", products, np.array([float(degree)]))
-    if name == "sigmoid":
-        return apply("Tanh", products)
-    raise ValueError(f"there is no conversion of the kernel {name}")
+def kernel_values(X: Any, kernel: Kernel) -> Any:
+    """Values of a kernel between rows of X and its rows."""
+    rows = kernel.rows
+    if kernel.name == "rbf":
+        return apply("Exp", times(squared_distances(X, rows), -kernel.gamma))
+    if kernel.name == "cosine":
+        return affine(unit(X), kernels.unit(rows).T)
+    if kernel.name == "chi2":
+        return apply("Exp", times(_chi_squares(X, rows), -kernel.gamma))
+    products = affine(X, kernel.gamma * rows.T, kernel.coef0)
+    if kernel.name == "poly":
+        return apply("Pow", products, np.array([float(kernel.degree)]))
+    return apply("Tanh", products)
+
+
+def unit(X: Any) -> Any:
+    """Scale rows to length 1; rows of zeros stay."""
+    length = apply("Sqrt", apply("ReduceSumSquare", X, np.array([1], np.int64), keepdims=1))
+    none = apply("Equal", length, np.array([0.0]))
+    return apply("Div", X, apply("Where", none, np.array([1.0]), length))
 
 
 def _chi_squares(X: Any, rows: np.ndarray) -> Any:
@@ -105,13 +108,6 @@ def _chi_squares(X: Any, rows: np.ndarray) -> Any:
         safe = apply("Where", none, np.array([1.0]), both)
         terms.append(apply("Div", apply("Mul", gap, gap), safe))
     return apply("Sum", *terms)
-
-
-def as_probabilities(scores: Any, n_classes: int) -> Any:
-    """Logistic function of one column of scores, softmax of more."""
-    if n_classes > 2:
-        return apply("Softmax", scores, axis=1)
-    return both_classes(apply("Sigmoid", scores))
 
 
 def both_classes(positive: Any) -> Any:

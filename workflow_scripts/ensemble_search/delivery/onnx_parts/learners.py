@@ -1,94 +1,95 @@
-"""Learners that skl2onnx does not convert, or not rightly in double precision.
+"""Stored learners, and their links, as parts of a graph."""
 
-With doubles as input, skl2onnx 1.20 gives wrong probabilities of a linear discriminant analysis of
-two classes, and of neighbours weighted by distance for rows at distance 0. With single precision,
-rows cross thresholds.
-"""
-
-import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.delivery.onnx_parts import trees
 from ensemble_search.delivery.onnx_parts.graph import (
     BOOL,
     DOUBLE,
-    Part,
+    INTEGER,
     affine,
     apply,
-    as_probabilities,
     both_classes,
     kernel_values,
     squared_distances,
     times,
 )
+from ensemble_search.delivery.onnx_parts.trees import leaf_sums
+from ensemble_search.predictor import learners as stored
+
+_ROWS = np.array([1], np.int64)  # the axis that sums over columns go along
 
 
-def learner(fitted: Any, width: int) -> Any:
-    """Return a part in the place of a fitted learner, as ``transformers.transformer`` does.
-
-    The part's output has probabilities, or values in one column.
-    """
-    make = LEARNERS.get(type(fitted).__name__)
-    return make(fitted, width) if make else fitted
-
-
-def _linear(fitted: Any, width: int) -> Part:
-    k = len(fitted.classes_)
-    return Part(lambda X: as_probabilities(affine(X, fitted.coef_.T, fitted.intercept_), k), k)
+def graph(learner: Any, link: str, X: Any) -> Any:
+    """Return the node with probabilities, or with values in one column."""
+    scores = GRAPHS[type(learner)](learner, X)
+    if link == "votes":  # two classes have the softmax of their scores, too
+        return _softmax(times(scores, 1 / (len(learner.start) - 1)))
+    return LINKS[link](scores)
 
 
-def _scores(fitted: Any, width: int) -> Part:
-    """Probabilities as ``ScoreClassifier`` makes them."""
-    model, k = fitted.estimator, len(fitted.classes_)
-
-    def scores(X):
-        if type(model).__name__ != "SVC":
-            return affine(X, model.coef_.T, model.intercept_)
-        return _machine(model)(X) if k == 2 else _machines(model, X)
-
-    def graph(X):
-        if k > 2:
-            return as_probabilities(scores(X), k)
-        clipped = apply("Clip", scores(X), np.array(-20.0), np.array(20.0))
-        positive = apply("Sigmoid", clipped)
-        high = apply("Greater", positive, np.array([0.999999]))
-        low = apply("Less", positive, np.array([1e-7]))
-        positive = apply("Where", low, np.array([0.0]), positive)
-        return both_classes(apply("Where", high, np.array([1.0]), positive))
-
-    return Part(graph, k)
+# Scores -----------------------------------------------------------------------------------------
 
 
-def _machine(model: Any) -> Callable[[Any], Any]:
-    """Return the decision function of a support vector machine."""
-    vectors, weights = model.support_vectors_, model.dual_coef_.T
-
-    def graph(X):
-        K = kernel_values(X, vectors, model.kernel, model._gamma, model.degree, model.coef0)
-        return affine(K, weights, model.intercept_)
-
-    return graph
+def _tree_sum(learner: stored.TreeSum, X: Any) -> Any:
+    n, k = learner.trees.n, len(learner.start)
+    columns = [i % k for i in range(n)] if learner.turns else [0] * n
+    found = leaf_sums(X, learner.trees, learner.trees.value / learner.divisor, columns, k)
+    return apply("Add", found, learner.start / learner.divisor)
 
 
-def _machines(model: Any, X: Any) -> Any:
-    """Scores of three and more classes: votes of the pairs, and their margins to break ties."""
-    k = len(model.classes_)
-    ends = np.cumsum(model.n_support_)
-    own = [slice(end - n, end) for end, n in zip(ends, model.n_support_, strict=True)]
-    pairs = list(itertools.combinations(range(k), 2))
-    weights = np.zeros((len(model.support_vectors_), len(pairs)))
-    first, second = np.zeros((2, len(pairs), k))
-    for place, (i, j) in enumerate(pairs):
-        weights[own[i], place] = model.dual_coef_[j - 1, own[i]]
-        weights[own[j], place] = model.dual_coef_[i, own[j]]
+def _tree_median(learner: stored.TreeMedian, X: Any) -> Any:
+    m, weights = learner.trees.n, learner.weights
+    found = leaf_sums(X, learner.trees, learner.trees.value, range(m), m)
+    ordered = apply("TopK", found, np.array([m], np.int64), axis=1, largest=0, sorted=1)
+    sums = apply("CumSum", apply("Gather", weights, ordered[1]), np.array(1))
+    enough = apply("GreaterOrEqual", sums, np.array([0.5 * np.cumsum(weights)[-1]]))
+    place = apply("ArgMax", apply("Cast", enough, to=INTEGER), axis=1, keepdims=1)
+    return apply("GatherElements", ordered[0], place, axis=1)
+
+
+def _quadratic(learner: stored.Quadratic, X: Any) -> Any:
+    squares = [
+        apply("ReduceSumSquare", affine(apply("Sub", X, mean), matrix), _ROWS, keepdims=1)
+        for mean, matrix in zip(learner.means, learner.matrices, strict=True)
+    ]
+    found = times(apply("Concat", *squares, axis=1), -0.5)
+    found = apply("Add", found, learner.prior - 0.5 * learner.spread)
+    return found if learner.n_scores > 1 else affine(found, np.array([[-1.0], [1.0]]))
+
+
+def _normal(learner: stored.Normal, X: Any) -> Any:
+    found = []
+    for mean, variance, prior in zip(learner.means, learner.variances, learner.prior, strict=True):
+        scaled = apply("Div", apply("Sub", X, mean), np.sqrt(variance))
+        squares = apply("ReduceSumSquare", scaled, _ROWS, keepdims=1)
+        constant = prior - 0.5 * np.log(2.0 * np.pi * variance).sum()
+        found.append(apply("Add", times(squares, -0.5), np.array([constant])))
+    return apply("Concat", *found, axis=1)
+
+
+def _network(learner: stored.Network, X: Any) -> Any:
+    for i, layer in enumerate(learner.layers):
+        if i:
+            X = apply("Relu", X) if learner.rectified else apply("Tanh", X)
+        X = affine(X, layer[:-1], layer[-1])
+    return X
+
+
+def _machine(learner: stored.Machine, X: Any) -> Any:
+    K = kernel_values(X, learner.kernel)
+    if not learner.pairs:
+        return affine(K, learner.weights.T, learner.offset)
+    n, k = len(learner.kernel.rows), learner.n_scores
+    weights = np.zeros((n, len(learner.pairs)))
+    first, second = np.zeros((2, len(learner.pairs), k))
+    for place, (i, j) in enumerate(learner.pairs):
+        weights[learner.own[i], place] = learner.weights[j - 1, learner.own[i]]
+        weights[learner.own[j], place] = learner.weights[i, learner.own[j]]
         first[place, i] = second[place, j] = 1
-    K = kernel_values(
-        X, model.support_vectors_, model.kernel, model._gamma, model.degree, model.coef0
-    )
-    margins = affine(K, weights, model.intercept_)
+    margins = affine(K, weights, learner.offset)
     against = apply("Cast", apply("Less", margins, np.array([0.0])), to=DOUBLE)
     votes = affine(against, second - first, first.sum(axis=0))
     sums = affine(margins, first - second)
@@ -96,48 +97,75 @@ def _machines(model: Any, X: Any) -> Any:
     return apply("Add", votes, small)
 
 
-def _support_vector_regression(fitted: Any, width: int) -> Part:
-    return Part(_machine(fitted), 1)
-
-
-def _neighbours(fitted: Any, width: int) -> Part:
+def _neighbours(learner: stored.Neighbours, X: Any) -> Any:
     """Euclidean distances only; the nearest of those at the same distance may be others."""
-    if fitted.effective_metric_ != "euclidean":
-        raise ValueError(f"there is no conversion of the distance {fitted.effective_metric_}")
-    k, rows = np.array([fitted.n_neighbors], np.int64), fitted._fit_X
-    classes = hasattr(fitted, "classes_")
-    values = np.eye(len(fitted.classes_))[fitted._y] if classes else fitted._y.reshape(-1, 1)
-
-    def graph(X):
-        nearest = apply("TopK", squared_distances(X, rows), k, axis=1, largest=0, sorted=1)[1]
-        theirs = apply("Gather", values.astype(float), nearest, axis=0)
-        if fitted.weights == "uniform":
-            return apply("ReduceMean", theirs, np.array([1], np.int64), keepdims=0)
-        weights = apply("Unsqueeze", _closeness(X, rows, nearest), np.array([1], np.int64))
-        return apply("Squeeze", apply("MatMul", weights, theirs), np.array([1], np.int64))
-
-    return Part(graph, values.shape[1])
+    if learner.settings["p"] != 2:
+        raise ValueError("there is no conversion of Manhattan distances")
+    k, rows = np.array([learner.settings["n_neighbors"]], np.int64), learner.rows
+    values = learner.values
+    if values.ndim == 1:  # codes of classes
+        values = np.eye(values.max() + 1)[values]
+    nearest = apply("TopK", squared_distances(X, rows), k, axis=1, largest=0, sorted=1)[1]
+    theirs = apply("Gather", values, nearest, axis=0)
+    if learner.settings["weights"] == "uniform":
+        return apply("ReduceMean", theirs, _ROWS, keepdims=0)
+    weights = apply("Unsqueeze", _closeness(X, rows, nearest), _ROWS)
+    return apply("Squeeze", apply("MatMul", weights, theirs), _ROWS)
 
 
 def _closeness(X: Any, rows: np.ndarray, nearest: Any) -> Any:
     """Shares of neighbours, inverse to their distances; if any are 0, those share alone."""
-    own = apply("Unsqueeze", X, np.array([1], np.int64))
+    own = apply("Unsqueeze", X, _ROWS)
     # Of the differences: those of :func:`squared_distances` are not exactly 0 for equal rows.
     gaps = apply("Sub", apply("Gather", rows, nearest, axis=0), own)
     distances = apply("ReduceL2", gaps, np.array([2], np.int64), keepdims=0)
     same = apply("Cast", apply("Equal", distances, np.array([0.0])), to=DOUBLE)
     inverse = apply("Div", np.array([1.0]), apply("Add", distances, same))
-    any_same = apply("ReduceMax", same, np.array([1], np.int64), keepdims=1)
+    any_same = apply("ReduceMax", same, _ROWS, keepdims=1)
     weights = apply("Where", apply("Cast", any_same, to=BOOL), same, inverse)
-    total = apply("ReduceSum", weights, np.array([1], np.int64), keepdims=1)
-    return apply("Div", weights, total)
+    return _shares(weights)
 
 
-LEARNERS: Mapping[str, Callable[[Any, int], Part]] = {
-    **trees.LEARNERS,
-    "LinearDiscriminantAnalysis": _linear,
-    "ScoreClassifier": _scores,
-    "SVR": _support_vector_regression,
-    "KNeighborsClassifier": _neighbours,
-    "KNeighborsRegressor": _neighbours,
+GRAPHS: Mapping[type, Callable[[Any, Any], Any]] = {
+    stored.TreeSum: _tree_sum,
+    stored.TreeMedian: _tree_median,
+    stored.Linear: lambda learner, X: affine(X, learner.weights, learner.offset),
+    stored.Quadratic: _quadratic,
+    stored.Normal: _normal,
+    stored.Network: _network,
+    stored.Machine: _machine,
+    stored.Neighbours: _neighbours,
+}
+
+
+# Links ------------------------------------------------------------------------------------------
+
+
+def _shares(values: Any) -> Any:
+    return apply("Div", values, apply("ReduceSum", values, _ROWS, keepdims=1))
+
+
+def _softmax(scores: Any) -> Any:
+    return apply("Softmax", scores, axis=1)
+
+
+def _clipped(scores: Any) -> Any:
+    positive = apply("Sigmoid", apply("Clip", scores, np.array(-20.0), np.array(20.0)))
+    high = apply("Greater", positive, np.array([0.999999]))
+    low = apply("Less", positive, np.array([1e-7]))
+    positive = apply("Where", low, np.array([0.0]), positive)
+    return both_classes(apply("Where", high, np.array([1.0]), positive))
+
+
+def _impossible(scores: Any) -> Any:
+    raise ValueError("there is no conversion of the modified Huber loss")
+
+
+LINKS: Mapping[str, Callable[[Any], Any]] = {
+    "none": lambda scores: scores,
+    "logistic": lambda scores: both_classes(apply("Sigmoid", scores)),
+    "softmax": _softmax,
+    "rest": lambda scores: _shares(apply("Sigmoid", scores)),
+    "clipped": _clipped,
+    "linear": _impossible,
 }

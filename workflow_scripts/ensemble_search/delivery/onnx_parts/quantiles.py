@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.delivery.onnx_parts.graph import INTEGER, Part, apply, times
+from ensemble_search.delivery.onnx_parts.graph import INTEGER, apply, times
 from ensemble_search.delivery.onnx_parts.trees import Tree, sum_of_trees
+from ensemble_search.predictor.transformers import BOUNDS_THRESHOLD, Quantiles
 
-#: Of scikit-learn's QuantileTransformer.
-BOUNDS_THRESHOLD = 1e-7
 #: Coefficients by falling degree, above and below the line.
 MIDDLE = (
     (
@@ -37,25 +36,21 @@ OUTER = (
 )  # fmt: skip
 
 
-def quantiles(fitted: Any, width: int) -> Part:
+def quantiles(part: Quantiles, X: Any) -> Any:
     """Interpolate from both sides and take the mean, as scikit-learn does; trees find the place."""
-    normal = fitted.output_distribution == "normal"
-
-    def graph(X):
-        up = _interpolated(X, fitted.quantiles_, fitted.references_)
-        down = _interpolated(apply("Neg", X), -fitted.quantiles_[::-1], -fitted.references_[::-1])
-        shares = times(apply("Sub", up, down), 0.5)
-        least, most = fitted.quantiles_[0], fitted.quantiles_[-1]
-        if normal:
-            above = apply("Greater", X, most - BOUNDS_THRESHOLD)
-            below = apply("Less", X, least + BOUNDS_THRESHOLD)
-        else:
-            above, below = apply("Equal", X, most), apply("Equal", X, least)
-        shares = apply("Where", above, np.array([1.0]), shares)
-        shares = apply("Where", below, np.array([0.0]), shares)
-        return _normal_quantile(shares) if normal else shares
-
-    return Part(graph, width)
+    places, values = part.quantiles, part.references
+    up = _interpolated(X, places, values)
+    down = _interpolated(apply("Neg", X), -places[::-1], -values[::-1])
+    shares = times(apply("Sub", up, down), 0.5)
+    least, most = places[0], places[-1]
+    if part.normal:
+        above = apply("Greater", X, most - BOUNDS_THRESHOLD)
+        below = apply("Less", X, least + BOUNDS_THRESHOLD)
+    else:
+        above, below = apply("Equal", X, most), apply("Equal", X, least)
+    shares = apply("Where", above, np.array([1.0]), shares)
+    shares = apply("Where", below, np.array([0.0]), shares)
+    return _normal_quantile(shares) if part.normal else shares
 
 
 def _interpolated(X: Any, places: np.ndarray, values: np.ndarray) -> Any:

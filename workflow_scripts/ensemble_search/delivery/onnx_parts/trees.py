@@ -1,24 +1,14 @@
-"""Trees, and the learners that are made of them.
+"""Trees as the operator TreeEnsembleRegressor."""
 
-With doubles as input, skl2onnx 1.20 makes models of trees that do not load.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from skl2onnx.algebra import onnx_ops as op
 
-from ensemble_search.delivery.onnx_parts.graph import (
-    DOUBLE,
-    FLOAT,
-    INTEGER,
-    Part,
-    apply,
-    as_probabilities,
-    times,
-)
+from ensemble_search.delivery.onnx_parts.graph import DOUBLE, FLOAT, apply
+from ensemble_search.predictor.trees import Trees
 
 
 @dataclass(frozen=True)
@@ -37,18 +27,25 @@ class Tree:
     weight: np.ndarray
 
     @classmethod
-    def of(cls, tree: Any, leaf: np.ndarray, target: np.ndarray, weight: np.ndarray) -> "Tree":
-        """Take the nodes of a tree of scikit-learn."""
-        nodes = (tree.feature, tree.threshold, tree.children_left, tree.children_right)
-        return cls(*nodes, leaf, target, weight)
+    def all_of(cls, trees: Trees, values: np.ndarray, columns: Sequence[int]) -> list["Tree"]:
+        """Let the leaves of each tree add ``values``, of shape (n_leaves, k), from a column on."""
+        found, k = [], values.shape[1]
+        ends = [*trees.roots[1:], len(trees.inner)]
+        for start, end, first in zip(trees.roots, ends, columns, strict=True):
+            inner = trees.inner[start:end]
+            left = np.where(inner, trees.left[start:end] - start, -1)
+            leaves = np.flatnonzero(~inner)
+            own = values[trees.leaf[start + leaves]]
+            targets = np.tile(first + np.arange(k), len(leaves))
+            nodes = (trees.feature[start:end], trees.threshold[start:end], left, left + inner)
+            found.append(cls(*nodes, np.repeat(leaves, k), targets, own.ravel()))
+        return found
 
-    @classmethod
-    def with_values(cls, tree: Any, values: np.ndarray, first: int = 0) -> "Tree":
-        """Let the leaves of a tree add ``values[leaf]`` to columns from ``first`` on."""
-        leaves = np.flatnonzero(tree.children_left == -1)
-        k = values.shape[1]
-        targets = np.tile(first + np.arange(k), len(leaves))
-        return cls.of(tree, np.repeat(leaves, k), targets, values[leaves].ravel())
+
+def leaf_sums(X: Any, trees: Trees, values: np.ndarray, columns: Sequence[int], width: int) -> Any:
+    """Add up the values of the leaves of all trees; see :meth:`Tree.all_of`."""
+    given = single_precision(X) if trees.single else X
+    return sum_of_trees(given, Tree.all_of(trees, values, columns), width)
 
 
 def single_precision(X: Any) -> Any:
@@ -92,143 +89,3 @@ def _tensor(values: np.ndarray) -> Any:
     from onnx.numpy_helper import from_array
 
     return from_array(np.asarray(values, dtype=np.float64))
-
-
-def _forest(fitted: Any, width: int) -> Part:
-    estimators = getattr(fitted, "estimators_", [fitted])
-    trees = [Tree.with_values(e.tree_, e.tree_.value[:, 0] / len(estimators)) for e in estimators]
-    columns = estimators[0].tree_.value.shape[2]
-    return Part(lambda X: sum_of_trees(single_precision(X), trees, columns), columns)
-
-
-def _gradient_boosting(fitted: Any, width: int) -> Part:
-    start = fitted._raw_predict_init(np.zeros((1, width)))[0]
-    columns = len(start)
-    trees = [
-        Tree.with_values(tree.tree_, fitted.learning_rate * tree.tree_.value[:, 0], column)
-        for stage in fitted.estimators_
-        for column, tree in enumerate(stage)
-    ]
-
-    def graph(X):
-        scores = apply(
-            "Add", sum_of_trees(single_precision(X), trees, columns), np.asarray(start, float)
-        )
-        return as_probabilities(scores, len(fitted.classes_)) if classes else scores
-
-    classes = hasattr(fitted, "classes_")
-    return Part(graph, len(fitted.classes_) if classes else 1)
-
-
-def _adaboost(fitted: Any, width: int) -> Part:
-    """SAMME: votes of the trees, as scikit-learn turns them into probabilities."""
-    k = len(fitted.classes_)
-    used = fitted.estimator_weights_[: len(fitted.estimators_)]
-    trees = []
-    for weight, estimator in zip(used / used.sum(), fitted.estimators_, strict=True):
-        votes = np.full((estimator.tree_.node_count, k), -weight / (k - 1))
-        chosen = estimator.tree_.value[:, 0].argmax(axis=1)
-        votes[
-            np.arange(len(votes)), np.searchsorted(fitted.classes_, estimator.classes_)[chosen]
-        ] = weight
-        trees.append(Tree.with_values(estimator.tree_, votes))
-
-    def graph(X):
-        return apply(
-            "Softmax", times(sum_of_trees(single_precision(X), trees, k), 1 / (k - 1)), axis=1
-        )
-
-    return Part(graph, k)
-
-
-def _samme_r(fitted: Any, width: int) -> Part:
-    k = len(fitted.classes_)
-    trees = []
-    for estimator in fitted.estimators_:
-        probabilities = np.zeros((estimator.tree_.node_count, k))
-        probabilities[:, estimator.classes_] = estimator.tree_.value[:, 0]
-        logs = np.log(np.maximum(probabilities, np.finfo(float).eps))
-        logs -= logs.mean(axis=1, keepdims=True)
-        trees.append(Tree.with_values(estimator.tree_, logs / len(fitted.estimators_)))
-    return Part(
-        lambda X: apply("Softmax", sum_of_trees(single_precision(X), trees, k), axis=1),
-        k,
-    )
-
-
-def _adaboost_regression(fitted: Any, width: int) -> Part:
-    """The median of the trees by weight, as in AdaBoost.R2."""
-    m = len(fitted.estimators_)
-    trees = [
-        Tree.with_values(estimator.tree_, estimator.tree_.value[:, 0], column)
-        for column, estimator in enumerate(fitted.estimators_)
-    ]
-    weights = fitted.estimator_weights_[:m]
-
-    def graph(X):
-        found = sum_of_trees(single_precision(X), trees, m)
-        ordered = apply("TopK", found, np.array([m], np.int64), axis=1, largest=0, sorted=1)
-        sums = apply("CumSum", apply("Gather", weights, ordered[1]), np.array(1))
-        enough = apply("GreaterOrEqual", sums, np.array([0.5 * np.cumsum(weights)[-1]]))
-        place = apply("ArgMax", apply("Cast", enough, to=INTEGER), axis=1, keepdims=1)
-        return apply("GatherElements", ordered[0], place, axis=1)
-
-    return Part(graph, 1)
-
-
-def _lightgbm(fitted: Any, width: int) -> Part:
-    described = fitted.booster.dump_model()
-    columns = described["num_tree_per_iteration"]
-    trees = [
-        _of_lightgbm(tree["tree_structure"], place % columns)
-        for place, tree in enumerate(described["tree_info"])
-    ]
-
-    def graph(X):
-        scores = sum_of_trees(X, trees, columns)
-        return as_probabilities(scores, len(fitted.classes_)) if classes else scores
-
-    classes = hasattr(fitted, "classes_")
-    return Part(graph, len(fitted.classes_) if classes else 1)
-
-
-def _of_lightgbm(root: Mapping[str, Any], target: int) -> Tree:
-    nodes, waiting = [root], [0]
-    left, right = [-1], [-1]
-    while waiting:
-        place = waiting.pop()
-        if "split_feature" not in nodes[place]:
-            continue
-        if nodes[place]["decision_type"] != "<=":
-            raise ValueError("a tree splits categories")
-        for children, side in ((left, "left_child"), (right, "right_child")):
-            children[place] = len(nodes)
-            nodes.append(nodes[place][side])
-            left.append(-1)
-            right.append(-1)
-            waiting.append(len(nodes) - 1)
-    leaves = np.flatnonzero(np.array(left) == -1)
-    return Tree(
-        np.array([node.get("split_feature", 0) for node in nodes]),
-        np.array([node.get("threshold", 0.0) for node in nodes]),
-        np.array(left),
-        np.array(right),
-        leaves,
-        np.full(len(leaves), target),
-        np.array([nodes[leaf]["leaf_value"] for leaf in leaves]),
-    )
-
-
-LEARNERS: Mapping[str, Callable[[Any, int], Part]] = {
-    "DecisionTreeClassifier": _forest,
-    "RandomForestClassifier": _forest,
-    "RandomForestRegressor": _forest,
-    "ExtraTreesClassifier": _forest,
-    "ExtraTreesRegressor": _forest,
-    "GradientBoostingClassifier": _gradient_boosting,
-    "GradientBoostingRegressor": _gradient_boosting,
-    "AdaBoostClassifier": _adaboost,
-    "SammeR": _samme_r,
-    "AdaBoostRegressor": _adaboost_regression,
-    "LightGBM": _lightgbm,
-}

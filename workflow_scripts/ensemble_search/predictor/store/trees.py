@@ -1,0 +1,63 @@
+"""Trees of all libraries in the form that ``predictor.trees`` reads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.predictor.store.parts import Part
+
+
+def joined(trees: Sequence[tuple[np.ndarray, ...]], single: bool) -> Part:
+    """Put the nodes of trees in order.
+
+    Parameters
+    ----------
+    trees
+        Of each the arrays of nodes: feature, threshold, left child and right child (-1 of leaves),
+        and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left.
+    single
+        Whether features are rounded to single precision first.
+    """
+    features, thresholds, values = [], [], []
+    for feature, threshold, left, right, value in trees:
+        order = _breadth_first(left, right)
+        inner = left[order] >= 0
+        features.append(np.where(inner, feature[order], -1))
+        thresholds.append(threshold[order][inner])
+        values.append(value[order][~inner])
+    return {
+        "sizes": np.array([len(f) for f in features], dtype=np.int64),
+        "feature": np.concatenate(features).astype(np.int32),
+        "threshold": np.concatenate(thresholds).astype(float),
+        "value": np.concatenate(values).astype(float),
+        "single": single,
+    }
+
+
+def _breadth_first(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    level, order = np.zeros(1, dtype=np.int64), []
+    while len(level):
+        order.append(level)
+        inner = level[left[level] >= 0]
+        level = np.column_stack([left[inner], right[inner]]).ravel()
+    return np.concatenate(order)
+
+
+def scikit_learn(trees: Sequence[Any], values: Sequence[np.ndarray] | None = None) -> Part:
+    """Join trees of scikit-learn.
+
+    Parameters
+    ----------
+    trees
+        The attributes ``tree_``.
+    values
+        Of the nodes of each, of shape (n_nodes, outputs); default: their own, of one output.
+    """
+    if values is None:
+        values = [tree.value[:, 0] for tree in trees]
+    nodes = [
+        (tree.feature, tree.threshold, tree.children_left, tree.children_right, value)
+        for tree, value in zip(trees, values, strict=True)
+    ]
+    return joined(nodes, single=True)
