@@ -94,16 +94,33 @@ def selection(pool: Path) -> Callable:
     return run
 
 
-def temporary_ensemble(pool: Path) -> Callable:
+def temporary_ensemble(pool: Path, metric: str) -> Callable:
     """Select from the predictions of a history, as DivBO does after every evaluation."""
     from ensemble_search.ensembles.selection import select
     from ensemble_search.problems.classification import CLASSIFICATION
+    from ensemble_search.runtime import plugins
 
     predictions, labels = read(pool)
-    predictions = list(CLASSIFICATION.expand(predictions))
+    predictions = CLASSIFICATION.expand(predictions)
+    loss = plugins.load("metrics", metric)()
 
     def run() -> None:
-        select(np.stack(predictions), labels, MEMBERS)
+        select(predictions, labels, MEMBERS, metric=loss)
+
+    return run
+
+
+def diversities(pool: Path) -> Callable:
+    """Compute the diversities of a new model to all others, as DivBO does after its evaluation."""
+    from ensemble_search.problems.classification import CLASSIFICATION
+    from ensemble_search.problems.diversity import pairwise
+
+    predictions = list(CLASSIFICATION.expand(read(pool)[0]))
+    pairwise(predictions)
+
+    def run() -> None:
+        predictions[-1] = predictions[-1].copy()
+        pairwise(predictions)
 
     return run
 
@@ -193,7 +210,10 @@ def read(pool: Path) -> tuple[np.ndarray, np.ndarray]:
 
 WORK = {
     f.__name__: f
-    for f in (suggestion, surrogate, selection, temporary_ensemble, prefixes, autogluon, start)
+    for f in (
+        *(suggestion, surrogate, selection, temporary_ensemble, diversities, prefixes),
+        *(autogluon, start),
+    )
 }
 
 
@@ -334,8 +354,13 @@ def compare_others(pool: Path, checkouts: dict[str, Path]) -> None:
         ours, (whole,), (loop,) = medians(3, ("selection",), **theirs)
         show("AutoGluon's selection / selection", np.divide(whole, ours))
         show("the same with a scorer that costs nothing", np.divide(loop, ours))
-    temporary, all_prefixes = medians(3, ("temporary_ensemble",), ("prefixes",))
-    show("selection for a suggestion, CPU ms", np.multiply(temporary, 1000))
+    metrics = "error", "log-loss", "brier"
+    *temporary, new, all_prefixes = medians(
+        3, *(("temporary_ensemble", name) for name in metrics), ("diversities",), ("prefixes",)
+    )
+    for name, values in zip(metrics, temporary, strict=True):
+        show(f"selection for a suggestion by {name}, CPU ms", np.multiply(values, 1000))
+    show("diversities of a new model, CPU ms", np.multiply(new, 1000))
     show(
         "selection of a growing pool, CPU ms a model",
         np.multiply(all_prefixes, 1000 / OBSERVATIONS),

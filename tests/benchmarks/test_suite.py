@@ -25,7 +25,8 @@ def pool(tmp_path):
     [
         *[("suggestion", [optimizer, 20]) for optimizer in suite.OPTIMIZERS.values()],
         *[("surrogate", [name]) for name in ("lightgbm-pairs", "forest-kernel")],
-        ("temporary_ensemble", []),
+        *[("temporary_ensemble", [metric]) for metric in ("error", "log-loss", "brier")],
+        ("diversities", []),
         ("prefixes", []),
     ],
 )

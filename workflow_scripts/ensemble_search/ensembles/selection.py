@@ -3,8 +3,8 @@
 Every round adds the model that minimises the error of the mean probability, so it needs the error
 of (selected + a) for every model a. Two shortcuts leave the result unchanged:
 
-* ``greedy.running_sums`` counts errors only on the samples whose label some model of the pool can
-  still change.
+* ``greedy.counts`` counts errors only on the samples whose label some model of the pool can still
+  change, and ``greedy.bounds`` computes other losses only where they may be the lowest.
 * When a model joins the pool, the rounds before the first one that it wins do not change, so only
   its own error in these rounds is computed (:func:`paths`).
 """

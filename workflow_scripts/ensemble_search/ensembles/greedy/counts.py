@@ -19,9 +19,26 @@ STAGED = 2**19
 
 
 class _Counts(RunningSums):
-    """Losses are counts of wrong labels."""
+    """Losses are counts of wrong labels.
+
+    Attributes
+    ----------
+    ordered
+        Predictions, with the models in the last axis and the samples before it.
+    """
 
     labels: np.ndarray
+    ordered: np.ndarray
+    _last: tuple[range, np.ndarray | None] = (range(0), None)
+
+    def models(self, models: range) -> np.ndarray:
+        """Return predictions in order. A copy of a single model's is kept for its next rounds."""
+        if models != self._last[0]:
+            found = self.ordered[..., models.start : models.stop]
+            if len(models) > 1:
+                return found
+            self._last = models, found.copy()
+        return self._last[1]
 
     def losses(self, found: np.ndarray) -> np.ndarray:
         """See :meth:`RunningSums.losses`."""
@@ -40,12 +57,12 @@ class TwoClasses(_Counts):
         self.is_one = self.labels == 1
         self.sign = np.where(self.is_one, -1, 1).astype(np.float32)
         self.predictions = predictions
-        self.by_sample = np.empty((len(labels), len(predictions)), dtype=np.float32)
+        self.ordered = np.empty((len(labels), len(predictions)), dtype=np.float32)
         self.low, self.high = np.empty((2, len(labels)))
         for rows in _blocks(len(labels), len(predictions), STAGED):
             some = rounded(np.stack([model[rows, 0] for model in predictions])) * self.sign[rows]
             self.low[rows], self.high[rows] = some.min(axis=0), some.max(axis=0)
-            self.by_sample[rows] = some.T
+            self.ordered[rows] = some.T
         self.zero = np.zeros(len(labels))
 
     def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
@@ -78,10 +95,13 @@ class _TwoClassCounts(Scorer):
 
     def losses(self, models: range) -> np.ndarray:
         """See :meth:`Scorer.losses`."""
-        by_sample = self.candidates.by_sample[:, models.start : models.stop]
+        by_sample = self.candidates.models(models)
+        if len(models) == 1:  # on which most of the time goes while a pool grows
+            wrong = by_sample[:, 0][self.rows] > self.limit[:, 0]
+            return np.array([self.settled + np.count_nonzero(wrong)])
         found = np.full(len(models), self.settled)
         for part in _blocks(len(self.rows), len(models)):
-            found += _column_counts(by_sample.take(self.rows[part], axis=0) > self.limit[part])
+            found += _column_counts(by_sample[self.rows[part]] > self.limit[part])
         return found
 
 
@@ -96,18 +116,18 @@ class ManyClasses(_Counts):
     def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray):
         self.labels = np.asarray(labels)
         n, (samples, classes) = len(predictions), predictions[0].shape
-        self.by_class = np.empty((classes, samples, n), dtype=np.float32)
+        self.ordered = np.empty((classes, samples, n), dtype=np.float32)
         self.low, self.high = np.empty((2, classes, samples), dtype=np.float32)
         for rows in _blocks(samples, n * classes, STAGED):
             some = rounded(np.stack([model[rows] for model in predictions]))
             self.low[:, rows], self.high[:, rows] = some.min(axis=0).T, some.max(axis=0).T
-            self.by_class[:, rows] = some.transpose(2, 1, 0)
+            self.ordered[:, rows] = some.transpose(2, 1, 0)
         first = np.arange(classes)[:, None] < self.labels
         self.zero = np.where(first, RESOLUTION / 2, 0)
 
     def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
         """See :meth:`RunningSums.add`."""
-        return sums + self.by_class[:, :, winner]
+        return sums + self.ordered[:, :, winner]
 
     def scorer(self, sums: np.ndarray, number: int) -> "_ManyClassCounts":
         """See :meth:`RunningSums.scorer`; ``number`` has no effect."""
@@ -134,7 +154,7 @@ class _ManyClassCounts(Scorer):
 
     def losses(self, models: range) -> np.ndarray:
         """See :meth:`Scorer.losses`."""
-        by_class = self.candidates.by_class[:, :, models.start : models.stop]
+        by_class = self.candidates.models(models)
         labels = self.candidates.labels[self.rows]
         found = np.full(len(models), self.settled)
         for part in _blocks(len(self.rows), len(models)):

@@ -36,9 +36,10 @@ class Scorer(ABC):
             If all losses are above it, it is returned, with no models.
         """
         found = self.losses(models).astype(float)
-        found[[model - models.start for model in without]] = np.inf
-        best = min(found.min(), limit)
-        return best, models.start + np.flatnonzero(found == best)
+        if without:
+            found[[model - models.start for model in without]] = np.inf
+        best = min(found.min().item(), limit)
+        return best, models.start + (found == best).nonzero()[0]
 
 
 class RunningSums(ABC):
