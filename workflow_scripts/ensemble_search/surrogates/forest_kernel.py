@@ -4,6 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.surrogates._categories import Categories
+from ensemble_search.surrogates._forest import fitted
 from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
 LANDMARKS = 10  # observed configurations: trees learn the diversities to them
@@ -33,7 +34,6 @@ class ForestKernel(DiversitySurrogate):
         rng: np.random.Generator,
     ) -> DiversityModel:
         """Grow the trees; see :meth:`DiversitySurrogate.fit`."""
-        from sklearn import config_context
         from sklearn.tree import ExtraTreeRegressor
 
         known = Categories(categories)
@@ -47,8 +47,7 @@ class ForestKernel(DiversitySurrogate):
             places = known.places(codes, targets[:, rng.integers(LANDMARKS)], rng)
             columns = observed.ordered(places)
             made = ExtraTreeRegressor(max_features=0.5, random_state=int(rng.integers(2**31)))
-            with config_context(skip_parameter_validation=True):  # a tenth of the time
-                tree = made.fit(columns, targets, check_input=False).tree_
+            tree = fitted(made, columns, targets)
             rows = np.zeros(tree.node_count, dtype=int)  # the observed one in every leaf
             rows[tree.apply(columns)] = np.arange(len(vectors))
             trees.append((places, tree, rows))
