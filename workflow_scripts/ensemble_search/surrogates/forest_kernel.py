@@ -8,6 +8,7 @@ from ensemble_search.surrogates._forest import fitted
 from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
 LANDMARKS = 10  # observed configurations: trees learn the diversities to them
+STEPS = 2**20  # of a unit of diversity
 
 
 class ForestKernel(DiversitySurrogate):
@@ -22,6 +23,10 @@ class ForestKernel(DiversitySurrogate):
     and D_ij for two observed configurations. Trees learn from n rows instead of n^2 pairs. Each
     orders the categories by the diversities to one of the ten (``Categories.places``), so that
     trees disagree on untried algorithms.
+
+    Diversities are rounded to multiples of 2^-20, so that the trees' sums of them, and of their
+    squares, are exact: splits that part the observed alike then tie. Otherwise last bits choose
+    between them, and since trees are grown until nothing is left to split, they change suggestions.
     """
 
     trees: int = Field(36, ge=1, description="Trees, the members of the model.")
@@ -39,6 +44,7 @@ class ForestKernel(DiversitySurrogate):
         known = Categories(categories)
         codes = known.codes(vectors)
         observed = _Columns(vectors, known)
+        diversities = np.rint(diversities * STEPS) / STEPS
         landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # with repeats
         targets = np.ascontiguousarray(diversities[:, landmarks])
         diversities = diversities.astype(np.float32)

@@ -71,6 +71,8 @@ class _Tree:
         splits = np.flatnonzero(self.tree.children_left >= 0)
         path = self.tree.decision_path(columns)
         rows, nodes = np.repeat(np.arange(len(columns)), np.diff(path.indptr)), path.indices
+        inner = self.tree.children_left[nodes] >= 0
+        rows, nodes = rows[inner], nodes[inner]
         values = columns[rows, self.tree.feature[nodes]].astype(float)
         left = values <= self.tree.threshold[nodes]
         low, high = np.full(path.shape[1], -np.inf), np.full(path.shape[1], np.inf)
