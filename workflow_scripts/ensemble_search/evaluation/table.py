@@ -57,7 +57,7 @@ class Manifest(Stored):
     files: dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Evaluated configurations of one data set and split; see the module.
 
