@@ -13,7 +13,7 @@ from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation.base import MakeEvaluator
 from ensemble_search.evaluation.shared import SharedEvaluator, Store
-from ensemble_search.evaluation.table import Table, TableEvaluator
+from ensemble_search.evaluation.table import FILES, MANIFEST, Table, TableEvaluator
 from ensemble_search.problems import tasks
 from ensemble_search.runtime import locks, plugins, provenance
 from ensemble_search.runtime.errors import UserError, check_keys
@@ -167,8 +167,14 @@ def _space(name: str, task: str) -> Space:
     return plugins.load("spaces", name)().for_task(task)
 
 
-@lru_cache(maxsize=1)
 def _table(folder: Path) -> Table:
+    paths = [folder / name for name in (MANIFEST, *FILES)]
+    states = [path.stat() if path.exists() else None for path in paths]
+    return _read(folder, tuple(s and (s.st_ino, s.st_mtime_ns, s.st_size) for s in states))
+
+
+@lru_cache(maxsize=1)
+def _read(folder: Path, state: tuple) -> Table:
     return Table.read(folder)
 
 
