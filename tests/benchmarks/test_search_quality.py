@@ -60,8 +60,8 @@ def best_of(problem: objectives.Synthetic, algorithm: int) -> np.ndarray:
     point = problem.best[None].copy()
     for stage, code in zip(("algorithm", "preprocessor", "rescaler"), codes, strict=True):
         point[0, space.index[stage]] = code
-    space._deactivate(point)
-    assert not space._forbidden(point)[0]
+    space._rules.deactivate(point)
+    assert not space._rules.forbids(point)[0]
     return point
 
 

@@ -6,11 +6,13 @@ from pydantic import ValidationError
 from scipy.stats import norm, rankdata
 
 from ensemble_search.ensembles.selection import select
+from ensemble_search.optimizers import divbo
 from ensemble_search.optimizers._model_based.acquisition import (
     Candidates,
     expected_improvement,
     propose,
 )
+from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.divbo import DivBO, diversity_weight, nearest, normal_samples
 from ensemble_search.problems.diversity import pairwise
@@ -254,3 +256,49 @@ def test_a_search_tells_its_reasons():
         assert why["weight"] == (diversity_weight(t, 0.05, 0.2) if t > 5 else 0)
         assert 1 <= why["pool"] <= min(t, 25)
         assert 0 <= why["diversity"] <= 1
+
+
+def made_history(space, size: int, samples: int = 500) -> History:
+    """Predictions of three classes that depend on all of the configuration; one in ten failed."""
+    rng = np.random.default_rng(0)
+    configurations = space.sample(size, rng)
+    vectors = space.encode(configurations)
+    hidden = np.tanh(vectors @ rng.normal(size=(vectors.shape[1], 6)) / 3)
+    logits = (hidden @ rng.normal(size=(6, samples * 3))).reshape(size, samples, 3)
+    labels = rng.integers(3, size=samples)
+    logits[:, np.arange(samples), labels] += 1
+    rows = []
+    for i, (configuration, row) in enumerate(zip(configurations, np.exp(logits), strict=True)):
+        p = (row / row.sum(axis=1, keepdims=True)).astype(np.float32)
+        error = float((p.argmax(axis=1) != labels).mean())
+        failed = i % 10 == 9
+        rows.append(
+            Observation(configuration, "timeout", float("nan"), None)
+            if failed
+            else Observation(configuration, "ok", error, p)
+        )
+    return History(space, labels, tuple(rows))
+
+
+def test_the_last_bits_of_diversities_change_no_suggestion(monkeypatch):
+    """They depend on the processor."""
+    past = made_history(plugins.load("spaces", "divbo")(), 130)
+    optimizer = DivBO(interleave=0, surrogate="forest-kernel")
+
+    def suggestions() -> list:
+        return [
+            optimizer.suggest(
+                History(past.space, past.labels, past.observations[:n]),
+                np.random.default_rng([0, n]),
+            ).configuration
+            for n in (58, 67, 103, 112)
+        ]
+
+    def moved(*arguments) -> np.ndarray:
+        matrix = pairwise(*arguments)
+        noise = np.triu(np.random.default_rng(1).uniform(-1e-8, 1e-8, matrix.shape), 1)
+        return matrix + (noise + noise.T) * (matrix > 0)
+
+    before = suggestions()
+    monkeypatch.setattr(divbo, "pairwise", moved)
+    assert suggestions() == before

@@ -37,7 +37,7 @@ def test_forbidden_combinations_give_no_point():
     for name in ("loss", "penalty", "dual"):
         i = space.index[f"liblinear_svc:{name}"]
         mixed[:, i] = np.roll(mixed[:, i], i)
-    forbidden = space._forbidden(mixed)
+    forbidden = space._rules.forbids(mixed)
     assert 0 < forbidden.sum() < 400
     assert [composed(space, point)[0] is None for point in mixed] == forbidden.tolist()
 

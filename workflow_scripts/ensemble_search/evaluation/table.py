@@ -74,7 +74,7 @@ class Manifest(Stored):
         return sums
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Evaluated configurations of one data set and split; see the module.
 

@@ -9,6 +9,7 @@ import numpy as np
 from ConfigSpace import (
     Categorical,
     ConfigurationSpace,
+    EqualsCondition,
     ForbiddenAndConjunction,
     ForbiddenEqualsClause,
     InCondition,
@@ -83,15 +84,36 @@ class Operator:
         """Return the other hyperparameters, for an operator that has them too."""
         return tuple(h for h in self.hyperparameters if h.name not in names)
 
+    def parts(self, prefix: str = "") -> tuple[dict[str, Any], list]:
+        """Return ConfigSpace's objects under prefixed names.
+
+        Returns
+        -------
+        hyperparameters
+            By their short names.
+        rules
+            Conditions and forbidden clauses.
+        """
+        own = {h.name: copy.copy(h) for h in self.hyperparameters}
+        for name, hyperparameter in own.items():
+            hyperparameter.name = prefix + name
+        rules: list = [
+            InCondition(own[child], own[parent], list(values))
+            for child, (parent, values) in self.conditions.items()
+        ]
+        for clause in self.forbidden:
+            rules.append(
+                ForbiddenAndConjunction(
+                    *(ForbiddenEqualsClause(own[k], v) for k, v in clause.items())
+                )
+            )
+        return own, rules
+
     def space(self) -> ConfigurationSpace:
         """Return the hyperparameters, conditions and clauses of this operator alone."""
+        own, rules = self.parts()
         space = ConfigurationSpace()
-        space.add(*copy.deepcopy(self.hyperparameters))  # joining spaces renames them in place
-        for child, (parent, values) in self.conditions.items():
-            space.add(InCondition(space[child], space[parent], list(values)))
-        for clause in self.forbidden:
-            parts = [ForbiddenEqualsClause(space[k], v) for k, v in clause.items()]
-            space.add(ForbiddenAndConjunction(*parts))
+        space.add(own.values(), rules)
         return space
 
 
@@ -113,15 +135,21 @@ def joint_space(stages: Mapping[str, Sequence[Operator]]) -> ConfigurationSpace:
         Name of the choice node (``algorithm``, ``rescaler``, ``preprocessor``) to its operators;
         the first one is the default.
     """
-    space = ConfigurationSpace()
+    parts: list = []
     for stage, operators in stages.items():
         names = [o.name for o in operators]
         choice = Categorical(stage, names, default=names[0])
-        space.add(choice)
+        parts.append(choice)
         for o in operators:
-            parent = {"parent": choice, "value": o.name}
-            if o.hyperparameters:
-                space.add_configuration_space(o.name, o.space(), ":", parent)
+            own, rules = o.parts(f"{o.name}:")
+            chosen = [
+                EqualsCondition(h, choice, o.name)
+                for name, h in own.items()
+                if name not in o.conditions
+            ]
+            parts += [own.values(), rules, chosen]
+    space = ConfigurationSpace()
+    space.add(parts)  # at once: ConfigSpace sorts everything after each call
     return space
 
 

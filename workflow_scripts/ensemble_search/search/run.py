@@ -2,6 +2,7 @@
 
 import os
 from contextlib import ExitStack
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ensemble_search.search.journal import InMemory, Journal, differences
 from ensemble_search.search.loop import run
 from ensemble_search.search.progress import Progress
 from ensemble_search.spaces._table import TableSpace
+from ensemble_search.spaces.base import Space
 
 #: Keys of a job.
 JOB = ("dataset", "search", "repeat", "seed", "space", "metric", "limits", "budget", "optimizer")
@@ -84,7 +86,7 @@ def run_job(
         raise UserError(f"--split: there is no split in '{split}'; run split.py first")
     optimizer = plugins.make("optimizers", job["optimizer"], "optimizer", "--job: optimizer")
     problem = tasks.problem(job["metric"])
-    space = plugins.load("spaces", job["space"])().for_task(problem.task)
+    space = _space(job["space"], problem.task)
     budget = Budget(**job["budget"], minimum=optimizer.minimum_evaluations)
     guard = fingerprint.guard(job["optimizer"], job["space"], job["metric"])
     inputs = checked_inputs(split)
@@ -100,7 +102,7 @@ def run_job(
         if table:
             table.check(job["space"], identity["data"], job["limits"], shapes)
             table.check_losses(inputs.y_validation)
-            space = TableSpace(space, space.configurations(table.whole))
+            space = _table_space(space, table)
             budget = budget.within(len(optimizer.part(space)), table.folder)
             identity["table"] = table.description["checksum"]
             journal, evaluators = InMemory(), [TableEvaluator(table, problem)]
@@ -157,6 +159,19 @@ def run_job(
         **({"table": table.description} if table else {}),
     }
     results.write_manifest(output, about, records, started, written)
+
+
+# Jobs of a process may be repeats of one search.
+
+
+@cache
+def _space(name: str, task: str) -> Space:
+    return plugins.load("spaces", name)().for_task(task)
+
+
+@lru_cache(maxsize=1)
+def _table_space(space: Space, table: Table) -> TableSpace:
+    return TableSpace(space, space.configurations(table.whole))
 
 
 def _beside(

@@ -1,7 +1,9 @@
-"""A hyperparameter as a column of points; see ``Space``."""
+"""Hyperparameters as columns of points; see ``Space``."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,12 @@ class Column:
         Categories or ordinal levels; None for other numbers.
     default
         Entry of the default value.
+    low, high
+        Part of [0, 1] that :meth:`draw` draws from; all of it, unless the range is cut into pieces.
+    first, last
+        Lowest and highest entry of the piece.
+    open
+        Whether the last entry belongs to the next piece.
     """
 
     name: str
@@ -41,6 +49,11 @@ class Column:
     categorical: bool
     choices: tuple | None
     default: float = math.nan
+    low: float = 0.0
+    high: float = 1.0
+    first: float = -math.inf
+    last: float = math.inf
+    open: bool = False
 
     @classmethod
     def of(cls, hyperparameter) -> "Column":
@@ -77,8 +90,8 @@ class Column:
         object.__setattr__(column, "default", column.entry(hyperparameter.default_value))
         return column
 
-    def entry(self, value: Any) -> float:
-        """Return the entry of a value.
+    def number(self, value: Any) -> float:
+        """Return the number of a value: itself, or its index among the choices.
 
         Raises
         ------
@@ -88,119 +101,239 @@ class Column:
         if self.choices is not None:
             if value not in self.choices:
                 raise UserError(f"'{self.name}' must be one of {list(self.choices)}, not {value!r}")
-            number = self.choices.index(value)
-        else:
-            legal = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            legal = legal and self.lower <= value <= self.upper
-            if not legal or (self.whole and value != int(value)):
-                kind = "an integer" if self.whole else "a number"
-                domain = f"{kind} in [{self.lower:g}, {self.upper:g}]"
-                raise UserError(f"'{self.name}' must be {domain}, not {value!r}")
-            number = float(value)
-        return float(self.entries(np.array([number], dtype=float))[0])
+            return float(self.choices.index(value))
+        legal = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        legal = legal and self.lower <= value <= self.upper
+        if not legal or (self.whole and value != int(value)):
+            kind = "an integer" if self.whole else "a number"
+            domain = f"{kind} in [{self.lower:g}, {self.upper:g}]"
+            raise UserError(f"'{self.name}' must be {domain}, not {value!r}")
+        return float(value)
+
+    def entry(self, value: Any) -> float:
+        """Return the entry of a value.
+
+        Raises
+        ------
+        UserError
+            If the value is outside the domain.
+        """
+        return float(self.entries(np.array([self.number(value)]))[0])
 
     def values(self, entries: np.ndarray) -> list:
         """Return the values of entries as plain Python objects."""
-        numbers = entries if self.categorical else self._numbers(entries)
+        return [self.value(number) for number in self._alone.numbers(0, entries).tolist()]
+
+    def value(self, number: float) -> Any:
+        """Return the value of what :meth:`number` returns."""
         if self.choices is not None:
-            return [self.choices[i] for i in numbers.astype(int).tolist()]
-        return numbers.astype(int).tolist() if self.whole else numbers.tolist()
+            return self.choices[int(number)]
+        return int(number) if self.whole else number
 
     def draw(self, uniform: np.ndarray) -> np.ndarray:
-        """Turn draws from [0, 1) into entries that are uniform over the domain.
-
-        Every integer has the interval of length 1 around it (its share in log scale).
-        """
-        if self.whole and not self.log:
-            size = self.upper - self.lower + 1
-            numbers = self.lower + np.minimum(np.floor(uniform * size), size - 1)
-        else:
-            lower, upper = self._ends
-            numbers = self._unscale(lower + uniform * (upper - lower))
-        return self.entries(numbers)
+        """See :meth:`Columns.draw`."""
+        return self._alone.draw(0, uniform)
 
     def positions(self, entries: np.ndarray, shift: float = 0.0) -> np.ndarray:
         """Return where in [0, 1] :meth:`draw` has numbers, given by their entries.
 
         ``shift`` is added to the numbers: -0.5 and 0.5 give the ends of an integer's interval.
         """
-        return self.scaled(self._numbers(entries) + shift)
+        scaled = self.scaled(self._alone.numbers(0, entries) + shift)
+        return (scaled - self.low) / (self.high - self.low)
 
     def scaled(self, numbers: np.ndarray) -> np.ndarray:
-        """Return where in [0, 1] :meth:`draw` has numbers."""
-        lower, upper = self._ends
+        """Return where in [0, 1] the draws of the whole range have numbers."""
+        lower, upper = self.ends
         return ((np.log(numbers) if self.log else numbers) - lower) / (upper - lower)
 
     def entries(self, numbers: np.ndarray) -> np.ndarray:
         """Return the entries of numbers, or of indices of categories, within the range."""
-        return self._entries(self._round(numbers))
+        return self._alone.entries(0, numbers)
 
     def nearest(self, positions: np.ndarray) -> np.ndarray:
         """Return the entries nearest to positions in unit scale; categories stay."""
-        return positions if self.categorical else self._entries(self._numbers(positions))
+        return self._alone.nearest(0, positions)
 
     def holds(self, entries: np.ndarray) -> np.ndarray:
-        """Return which entries can be drawn, bool: all, unless this is a piece of a range."""
-        return np.ones(len(entries), dtype=bool)
-
-    def neighbours(
-        self, entries: np.ndarray, size: int, spread: float, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices of ``entries`` and, for each, a neighbouring entry."""
-        from scipy.special import ndtr, ndtri
-
-        if self.categorical or (self.whole and self.upper - self.lower <= size):
-            numbers = np.arange(self.lower, self.upper + 1)
-            others = np.tile(self._entries(numbers), (len(entries), 1))
-        else:
-            low, high = ndtr(-entries / spread), ndtr((1 - entries) / spread)
-            uniform = rng.random((len(entries), size))
-            draws = ndtri(low[:, None] + uniform * (high - low)[:, None]) * spread
-            near = np.clip(entries[:, None] + draws, 0.0, 1.0)
-            others = self.nearest(near.ravel()).reshape(near.shape)
-            others.sort(axis=1)
-        new = others != entries[:, None]
-        new[:, 1:] &= others[:, 1:] != others[:, :-1]
-        rows, columns = np.nonzero(new)
-        return rows, others[rows, columns]
+        """Return which entries are not outside this piece of a range, bool."""
+        above = entries >= self.last if self.open else entries > self.last
+        return ~(above | (entries < self.first))
 
     @property
-    def _ends(self) -> tuple[float, float]:
-        """Ends of the domain in its scale, with half an integer on each side."""
+    def scale(self) -> tuple[float, float]:
+        """Ends of the domain in the scale of entries."""
+        if self.categorical:
+            return 0.0, 1.0
+        lower, upper = (math.log(x) if self.log else x for x in (self.lower, self.upper))
+        return lower, upper if upper > lower else lower + 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of the domain in the scale of draws, with half an integer on each side."""
         margin = 0.5 if self.whole else 0.0
-        return self._scale(self.lower - margin), self._scale(self.upper + margin)
+        lower, upper = self.lower - margin, self.upper + margin
+        return (math.log(lower), math.log(upper)) if self.log else (lower, upper)
 
-    def _scale(self, number: float) -> float:
-        return math.log(number) if self.log else number
+    @property
+    def decimals(self) -> int:
+        """Decimals of numbers that are neither integers nor in log scale."""
+        plain = not (self.whole or self.log) and self.upper > self.lower
+        return DIGITS - math.ceil(math.log10(self.upper - self.lower)) if plain else 0
 
-    def _unscale(self, scaled: np.ndarray) -> np.ndarray:
-        return np.exp(scaled) if self.log else scaled
+    @property
+    def few(self) -> bool:
+        """Whether all other values are neighbours."""
+        return self.categorical or (self.whole and self.upper - self.lower <= NEIGHBOURS)
 
-    def _entries(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the entries of rounded numbers, with the same bits in any batch."""
-        if self.categorical or self.upper == self.lower:
-            return numbers - (0 if self.categorical else self.lower)
-        if self.log:
-            numbers = np.array([math.log(x) for x in numbers.tolist()])
-        lower, upper = self._scale(self.lower), self._scale(self.upper)
-        return np.round((numbers - lower) / (upper - lower), DIGITS + 4)
+    @cached_property
+    def _alone(self) -> "Columns":
+        return Columns([self])
 
-    def _numbers(self, entries: np.ndarray) -> np.ndarray:
-        lower, upper = self._scale(self.lower), self._scale(self.upper)
-        return self._round(self._unscale(lower + entries * (upper - lower)))
 
-    def _round(self, numbers: np.ndarray) -> np.ndarray:
+NEIGHBOURS = 4  # Gaussian neighbours of a numeric hyperparameter
+SPREAD = 0.2  # their standard deviation in unit scale
+
+
+class Columns:
+    """Columns side by side, to map the cells of all of them in one go.
+
+    Methods take ``of``, the index of each cell's column: int, of the shape of the cells, or one
+    for all cells. A cell's result has the same bits whatever the other cells are.
+
+    Parameters
+    ----------
+    columns
+        In order.
+    """
+
+    def __init__(self, columns: Sequence[Column]):
+        self._lower, self._upper = (
+            _array(c.lower for c in columns),
+            _array(c.upper for c in columns),
+        )
+        self._log = np.array([c.log for c in columns], dtype=bool)
+        self._whole = np.array([c.whole for c in columns], dtype=bool)
+        self._linear = self._whole & ~self._log
+        self._decimals = np.array([c.decimals for c in columns], dtype=int)
+        scales, ends = [c.scale for c in columns], [c.ends for c in columns]
+        self._scale, self._end = _array(a for a, _ in scales), _array(a for a, _ in ends)
+        self._scale_width = _array(b - a for a, b in scales)
+        self._end_width = _array(b - a for a, b in ends)
+        self._low, self._share = (
+            _array(c.low for c in columns),
+            _array(c.high - c.low for c in columns),
+        )
+        self._first = _array(c.first if c.whole else -math.inf for c in columns)
+        self._last = _array(c.last if c.whole else math.inf for c in columns)
+        self._pieces = any(c.low != 0 or c.high != 1 for c in columns)
+        # The entries of all columns that have few, one after the other, and where each begins.
+        self.few = np.array([c.few for c in columns], dtype=bool)
+        sizes = [int(c.upper - c.lower) + 1 if c.few else 0 for c in columns]
+        self._sizes, self._starts = np.array(sizes), np.cumsum([0, *sizes])[:-1]
+        of = np.repeat(np.arange(len(columns)), sizes)
+        numbers = np.arange(len(of)) - self._starts[of] + self._lower[of]
+        self._all = self._entries(of, numbers)
+
+    def draw(self, of, uniform: np.ndarray) -> np.ndarray:
+        """Turn draws from [0, 1) into entries that are uniform over the domain.
+
+        Every integer has the interval of length 1 around it (its share in log scale).
+        """
+        if self._pieces:
+            uniform = self._low[of] + uniform * self._share[of]
+        width = self._end_width[of]
+        numbers = self._lower[of] + np.minimum(np.floor(uniform * width), width - 1)
+        rest = np.flatnonzero(~np.broadcast_to(self._linear[of], numbers.shape))
+        if len(rest):
+            of_rest = np.broadcast_to(of, numbers.shape)[rest]
+            scaled = self._end[of_rest] + uniform[rest] * self._end_width[of_rest]
+            numbers[rest] = self._round(of_rest, self._unscale(of_rest, scaled))
+        entries = self._entries(of, numbers)
+        return np.clip(entries, self._first[of], self._last[of]) if self._pieces else entries
+
+    def entries(self, of, numbers: np.ndarray) -> np.ndarray:
+        """Return the entries of numbers, or of indices of categories, within the range."""
+        return self._entries(of, self._round(of, numbers))
+
+    def numbers(self, of, entries: np.ndarray) -> np.ndarray:
+        """Return the numbers of entries, or indices of categories; see :meth:`Column.value`."""
+        scaled = self._scale[of] + entries * self._scale_width[of]
+        return self._round(of, self._unscale(of, scaled))
+
+    def nearest(self, of, positions: np.ndarray) -> np.ndarray:
+        """Return the entries nearest to positions in unit scale; categories stay."""
+        return self._entries(of, self.numbers(of, positions))
+
+    def neighbours(
+        self, of: np.ndarray, entries: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices of cells, ascending, and for each a neighbouring entry.
+
+        See ``Space.neighbours``. Draws are cell by cell.
+        """
+        from scipy.special import ndtr, ndtri
+
+        few = self.few[of]
+        some, many = np.flatnonzero(few), np.flatnonzero(~few)
+        sizes = self._sizes[of[some]]
+        cells = np.repeat(some, sizes)
+        within = np.arange(len(cells)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        others = self._all[self._starts[of[cells]] + within]
+        other = others != entries[cells]
+        cells, others = cells[other], others[other]
+
+        centre = entries[many]
+        low, high = ndtr(-centre / SPREAD), ndtr((1 - centre) / SPREAD)
+        uniform = rng.random((len(many), NEIGHBOURS))
+        draws = ndtri(low[:, None] + uniform * (high - low)[:, None]) * SPREAD
+        near = np.clip(centre[:, None] + draws, 0.0, 1.0).ravel()
+        columns = np.repeat(of[many], NEIGHBOURS)
+        near = self.nearest(columns, near).reshape(-1, NEIGHBOURS)
+        near.sort(axis=1)
+        new = near != centre[:, None]
+        new[:, 1:] &= near[:, 1:] != near[:, :-1]
+        rows, places = np.nonzero(new)
+
+        cells = np.concatenate([cells, many[rows]])
+        order = np.argsort(cells, kind="stable")
+        return cells[order], np.concatenate([others, near[rows, places]])[order]
+
+    def _entries(self, of, numbers: np.ndarray) -> np.ndarray:
+        """Return the entries of rounded numbers; overwrites them."""
+        if self._log.any():
+            log = np.flatnonzero(np.broadcast_to(self._log[of], numbers.shape))
+            # Not numpy's logarithm, whose last bits depend on the processor.
+            numbers[log] = list(map(math.log, numbers[log].tolist()))
+        return np.round((numbers - self._scale[of]) / self._scale_width[of], DIGITS + 4)
+
+    def _unscale(self, of, scaled: np.ndarray) -> np.ndarray:
+        if self._log.any():
+            log = np.broadcast_to(self._log[of], scaled.shape)
+            scaled[log] = np.exp(scaled[log])
+        return scaled
+
+    def _round(self, of, numbers: np.ndarray) -> np.ndarray:
         """Round to eight digits (of the range, or of the number where the scale is log)."""
-        if self.whole:
-            numbers = np.rint(numbers)
-        elif self.log:
-            digits = DIGITS - 1 - np.floor(np.log10(numbers)).astype(int)
-            power = _POWERS[np.clip(digits, 0, len(_POWERS) - 1)]
-            numbers = np.rint(numbers * power) / power
-        else:
-            numbers = np.round(numbers, DIGITS - math.ceil(math.log10(self.upper - self.lower)))
-        return np.clip(numbers, self.lower, self.upper)
+        digits = self._decimals[of]
+        log = np.broadcast_to(self._log[of] & ~self._whole[of], numbers.shape)
+        if log.any():
+            digits = np.broadcast_to(digits, numbers.shape).copy()
+            magnitude = np.searchsorted(_MAGNITUDES, numbers[log], side="right") + _LOWEST - 1
+            digits[log] = np.clip(DIGITS - 1 - magnitude, 0, len(_POWERS) - 1)
+        power = _POWERS[np.abs(digits)]
+        coarse = np.broadcast_to(digits < 0, numbers.shape)
+        rounded = np.rint(numbers * power) / power
+        if coarse.any():
+            rounded = np.where(coarse, np.rint(numbers / power) * power, rounded)
+        return np.clip(rounded, self._lower[of], self._upper[of])
+
+
+def _array(numbers) -> np.ndarray:
+    return np.array(list(numbers), dtype=float)
 
 
 # 10**k is exact up to k = 22, so that x * 10**k / 10**k is the double nearest to the decimal.
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])
+_LOWEST = DIGITS - len(_POWERS)
+_MAGNITUDES = np.array([float(f"1e{k}") for k in range(_LOWEST, DIGITS)])

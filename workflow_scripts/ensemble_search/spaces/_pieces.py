@@ -1,6 +1,6 @@
 """Spaces cut into pieces: parts in which every hyperparameter keeps to a part of its range."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,44 +8,6 @@ import numpy as np
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._encoding import Column
 from ensemble_search.spaces.base import Space
-
-
-@dataclass(frozen=True)
-class Piece(Column):
-    """A hyperparameter that is drawn from a part of its range; its entries are the same.
-
-    Attributes
-    ----------
-    number
-        Of the piece, from 1.
-    low, high
-        Ends of the part of [0, 1] that the whole range would be drawn from.
-    first, last
-        Lowest and highest entry.
-    open
-        Whether the last entry belongs to the next piece.
-    """
-
-    number: int = 1
-    low: float = 0.0
-    high: float = 1.0
-    first: float = 0.0
-    last: float = 1.0
-    open: bool = False
-
-    def draw(self, uniform: np.ndarray) -> np.ndarray:
-        """See :meth:`Column.draw`."""
-        entries = super().draw(self.low + uniform * (self.high - self.low))
-        return np.clip(entries, self.first, self.last) if self.whole else entries
-
-    def positions(self, entries: np.ndarray, shift: float = 0.0) -> np.ndarray:
-        """See :meth:`Column.positions`."""
-        return (super().positions(entries, shift) - self.low) / (self.high - self.low)
-
-    def holds(self, entries: np.ndarray) -> np.ndarray:
-        """See :meth:`Column.holds`."""
-        below = entries < self.last if self.open else entries <= self.last
-        return (self.first <= entries) & below
 
 
 def varied(space: Space) -> list[Column]:
@@ -65,7 +27,7 @@ def check(space: Space, number: int) -> None:
         size = int(column.upper - column.lower) + 1
         if column.whole and size < number:
             raise UserError(f"{number} pieces of '{column.name}', which has {size} values")
-    if space.conditional or space.configspace.forbidden_clauses:
+    if space.conditional or space.forbids:
         raise UserError(
             "pieces need a space without conditions and forbidden combinations, and "
             f"'{space.name}' has some"
@@ -87,17 +49,17 @@ def cut(space: Space, number: int) -> dict[str, Space]:
         Of the pieces, at least 2.
     """
     names = {column.name for column in varied(space)}
-    parts = [_pieces(c, number) if c.name in names else [c] for c in space.columns]
+    parts = [_pieces(c, number) if c.name in names else {"": c} for c in space.columns]
     return {
-        ", ".join(f"{c.name} {c.number}" for c in columns if isinstance(c, Piece)): space.narrowed(
-            list(columns)
+        ", ".join(filter(None, pieces)): space.narrowed(
+            [part[piece] for part, piece in zip(parts, pieces, strict=True)]
         )
-        for columns in product(*parts)
+        for pieces in product(*parts)
     }
 
 
-def _pieces(column: Column, number: int) -> list[Column]:
-    """Cut a range."""
+def _pieces(column: Column, number: int) -> dict[str, Column]:
+    """Cut a range; return the pieces by their names, with numbers from 1."""
     if column.whole:
         size = column.upper - column.lower + 1
         ends = column.lower - 0.5 + np.ceil(np.arange(number + 1) * size / number)
@@ -106,10 +68,9 @@ def _pieces(column: Column, number: int) -> list[Column]:
     margin = 0.5 if column.whole else 0.0
     first, last = column.entries(ends[:-1] + margin), column.entries(ends[1:] - margin)
     scaled = column.scaled(ends)
-    return [
-        Piece(
-            **vars(column),
-            number=i + 1,
+    return {
+        f"{column.name} {i + 1}": replace(
+            column,
             low=float(scaled[i]),
             high=float(scaled[i + 1]),
             first=float(first[i]),
@@ -117,4 +78,4 @@ def _pieces(column: Column, number: int) -> list[Column]:
             open=not column.whole and i + 1 < number,
         )
         for i in range(number)
-    ]
+    }

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.spaces._encoding import Column
+from ensemble_search.spaces import _configspace
+from ensemble_search.spaces._encoding import Column, Columns
+from ensemble_search.spaces._rules import Rules
 
 if TYPE_CHECKING:
     from ConfigSpace import ConfigurationSpace
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Configuration", "Space"]
 
 ALGORITHM = "algorithm"  # name of the hyperparameter that chooses the learner
-NEIGHBOURS = 4  # Gaussian neighbours of a numeric hyperparameter
-SPREAD = 0.2  # their standard deviation in unit scale
 
 
 class Configuration(Mapping[str, Any]):
@@ -173,17 +173,23 @@ class Space(ABC):
     def configurations(self, many: Sequence[Mapping[str, Any]]) -> list[Configuration]:
         """Make many configurations; see :meth:`configuration`."""
         points = np.full((len(many), len(self.columns)), np.nan)
-        for point, values in zip(points, many, strict=True):
+        rows: list[int] = []
+        of: list[int] = []
+        numbers: list[float] = []
+        for row, values in enumerate(many):
             for name, value in values.items():
                 if name not in self.index:
                     raise UserError(f"the space has no hyperparameter '{name}'")
-                point[self.index[name]] = self.columns[self.index[name]].entry(value)
+                rows.append(row)
+                of.append(self.index[name])
+                numbers.append(self.columns[of[-1]].number(value))
+        points[rows, of] = self._together.entries(np.array(of, dtype=int), np.array(numbers))
         legal = np.where(np.isnan(points), self._defaults, points)
-        self._deactivate(legal)
+        self._rules.deactivate(legal)
         for row, i in np.argwhere(np.isnan(legal) != np.isnan(points))[:1]:
             what = "is inactive and must not be given" if np.isnan(legal[row, i]) else "is missing"
             raise UserError(f"hyperparameter '{self.columns[i].name}' {what}")
-        for row in np.flatnonzero(self._forbidden(points))[:1]:
+        for row in np.flatnonzero(self._rules.forbids(points))[:1]:
             raise UserError(f"the space forbids this combination: {dict(many[row])}")
         return self.at(points)
 
@@ -219,6 +225,7 @@ class Space(ABC):
         """Return the part of the space whose draws are from these columns, pieces of its own."""
         part = copy.copy(self)
         part.columns = columns
+        part._together = Columns(columns)
         return part
 
     def holds(self, points: np.ndarray) -> np.ndarray:
@@ -268,10 +275,11 @@ class Space(ABC):
     def at(self, points: np.ndarray) -> list[Configuration]:
         """Make the configurations of legal points."""
         values: list[dict[str, Any]] = [{} for _ in points]
-        for i, column in enumerate(self.columns):
-            rows = np.flatnonzero(~np.isnan(points[:, i]))
-            for row, value in zip(rows.tolist(), column.values(points[rows, i]), strict=True):
-                values[row][column.name] = value
+        rows, of = np.nonzero(~np.isnan(points))
+        numbers = self._together.numbers(of, points[rows, of])
+        for row, i, number in zip(rows.tolist(), of.tolist(), numbers.tolist(), strict=True):
+            column = self.columns[i]
+            values[row][column.name] = column.value(number)
         points = points.copy()
         points.setflags(write=False)
         return [Configuration(v, p) for v, p in zip(values, points, strict=True)]
@@ -315,11 +323,23 @@ class Space(ABC):
 
     def _legal(self, uniform: np.ndarray, entries: Mapping[int, float]) -> np.ndarray:
         """Return the legal points of numbers in [0, 1), of shape (n, n_hyperparameters)."""
-        points = np.empty_like(uniform)
-        for i, column in enumerate(self.columns):
-            points[:, i] = entries[i] if i in entries else column.draw(uniform[:, i])
-        self._deactivate(points)
-        return points[~self._forbidden(points)]
+        points = np.full(uniform.shape, np.nan)
+        drawn = np.ones(uniform.shape, dtype=bool)
+        for i, entry in entries.items():
+            points[:, i], drawn[:, i] = entry, False
+
+        def draw(which: np.ndarray) -> None:
+            cells = np.flatnonzero(drawn & which)
+            of = cells % len(self.columns)
+            points.ravel()[cells] = self._together.draw(of, uniform.ravel()[cells])
+
+        # Parents first: most of the other entries are inactive.
+        draw(self._rules.parental)
+        active = self._rules.active(points)
+        draw(active & ~self._rules.parental)
+        np.copyto(points, np.nan, where=~active)
+        forbidden = self._rules.forbids(points)
+        return points[~forbidden] if forbidden.any() else points
 
     def neighbour_points(
         self, old: np.ndarray, rng: np.random.Generator
@@ -340,34 +360,26 @@ class Space(ABC):
         centres
             Index of each neighbour's centre, int, ascending, of shape (n_neighbours,).
         """
-        rows, columns, entries = [], [], []
-        for i, column in enumerate(self.columns):
-            active = np.flatnonzero(~np.isnan(old[:, i]))
-            if column.name in self.fixed or not len(active):
-                continue
-            row, entry = column.neighbours(old[active, i], NEIGHBOURS, SPREAD, rng)
-            rows.append(active[row])
-            columns.append(np.full(len(row), i))
-            entries.append(entry)
-        if not rows:
-            return old[:0], np.empty(0, dtype=int)
-        centres = np.concatenate(rows)
-        points = np.where(np.isnan(old), self._defaults, old)[centres]
-        points[np.arange(len(points)), np.concatenate(columns)] = np.concatenate(entries)
-        self._deactivate(points)
-        legal = np.flatnonzero(~self._forbidden(points))
-        order = legal[np.argsort(centres[legal], kind="stable")]
-        return points[order], centres[order]
+        free = ~np.isnan(old)
+        free[:, [self.index[name] for name in self.fixed]] = False
+        of, centres = np.nonzero(free.T)  # by column, as the draws are
+        cells, entries = self._together.neighbours(of, old[centres, of], rng)
+        of, centres = of[cells], centres[cells]
+        order = np.argsort(centres, kind="stable")
+        of, centres, entries = of[order], centres[order], entries[order]
+        points = self.encode_points(old)[centres]
+        points[np.arange(len(points)), of] = entries
+        self._rules.deactivate(points)
+        legal = ~self._rules.forbids(points)
+        return points[legal], centres[legal]
 
     def nearest_points(self, points: np.ndarray) -> np.ndarray:
         """Return the nearest configurations to points whose numbers are anywhere in unit scale.
 
         The forbidden ones are left out.
         """
-        near = np.column_stack(
-            [column.nearest(points[:, i]) for i, column in enumerate(self.columns)]
-        )
-        return near[~self._forbidden(near)]
+        near = np.column_stack([c.nearest(points[:, i]) for i, c in enumerate(self.columns)])
+        return near[~self._rules.forbids(near)]
 
     def compose(self, choose: Callable[[int], float]) -> np.ndarray | None:
         """Make a point of entries chosen one by one, parents before children.
@@ -384,15 +396,15 @@ class Space(ABC):
         """
         entries = self._entries(self.fixed)
         points = self._defaults[None].copy()
-        self._deactivate(points)
+        self._rules.deactivate(points)
         for i in range(len(self.columns)):
             if np.isnan(points[0, i]):
                 continue
             points[0, i] = entries[i] if i in entries else choose(i)
-            if i in self._parents:
+            if self._rules.parental[i]:
                 points[0, i + 1 :] = self._defaults[i + 1 :]
-                self._deactivate(points)
-        return None if self._forbidden(points)[0] else points[0]
+                self._rules.deactivate(points)
+        return None if self._rules.forbids(points)[0] else points[0]
 
     def nearest_new(
         self, point: np.ndarray, seen: Collection[Configuration]
@@ -432,8 +444,8 @@ class Space(ABC):
             while new[chosen] == old[chosen]:
                 new[chosen] = self.columns[chosen].draw(rng.random(1))[0]
             points = new[None]
-            self._deactivate(points)
-            if not self._forbidden(points)[0]:
+            self._rules.deactivate(points)
+            if not self._rules.forbids(points)[0]:
                 return self.at(points)[0], self.columns[chosen].name
         return None
 
@@ -450,69 +462,20 @@ class Space(ABC):
     def _defaults(self) -> np.ndarray:
         return np.array([column.default for column in self.columns])
 
-    @cached_property
+    @property
     def conditional(self) -> bool:
         """Whether some hyperparameters are inactive at times."""
-        return bool(self._conditions)
+        return bool(self._rules.parental.any())
+
+    @property
+    def forbids(self) -> bool:
+        """Whether some combinations are forbidden."""
+        return len(self._rules.forbidden) > 0
 
     @cached_property
-    def _parents(self) -> set[int]:
-        """Indices of the hyperparameters that others depend on."""
-        parents = self.configspace.parents_of.values()
-        return {self.index[parent.name] for group in parents for parent in group}
+    def _rules(self) -> Rules:
+        return _configspace.rules(self.configspace, self.columns)
 
     @cached_property
-    def _conditions(self) -> list[tuple[Any, list[int]]]:
-        """Distinct conditions with their children; parents before children."""
-        groups: list[tuple[Any, list[int]]] = []
-        for i, column in enumerate(self.columns):
-            for condition in self.configspace.parent_conditions_of[column.name]:
-                for known, children in groups:
-                    if condition.equivalent_condition_on_parent(known):
-                        children.append(i)
-                        break
-                else:
-                    groups.append((condition, [i]))
-        return groups
-
-    def _vectors(self, points: np.ndarray) -> np.ndarray:
-        """ConfigSpace's own vectors, one column per point, as its conditions and clauses need."""
-        vectors = points.T.copy()
-        for i in self._numeric_parents:
-            column, active = self.columns[i], ~np.isnan(vectors[i])
-            hyperparameter = self.configspace[column.name]
-            values = column.values(vectors[i, active])
-            vectors[i, active] = [hyperparameter.to_vector(v) for v in values]
-        return vectors
-
-    @cached_property
-    def _numeric_parents(self) -> list[int]:
-        """Numbers in conditions or clauses, which ConfigSpace scales differently."""
-        names = {n for clause in self.configspace.forbidden_clauses for n in _names_in(clause)}
-        used = self._parents | {self.index[name] for name in names}
-        return [i for i in sorted(used) if not self.columns[i].categorical]
-
-    def _deactivate(self, points: np.ndarray) -> None:
-        """Set inactive entries to NaN, in place; parents before children."""
-        vectors = self._vectors(points)
-        for condition, children in self._conditions:
-            inactive = ~condition.satisfied_by_vector_array(vectors)
-            for child in children:
-                vectors[child, inactive] = np.nan
-        points[np.isnan(vectors.T)] = np.nan
-
-    def _forbidden(self, points: np.ndarray) -> np.ndarray:
-        vectors = self._vectors(points)
-        forbidden = np.zeros(len(points), dtype=bool)
-        for clause in self.configspace.forbidden_clauses:
-            forbidden |= clause.is_forbidden_vector_array(vectors)
-        return forbidden
-
-
-def _names_in(clause) -> Iterator[str]:
-    """Names of the hyperparameters in a forbidden clause, relation or conjunction of clauses."""
-    for part in getattr(clause, "components", ()):
-        yield from _names_in(part)
-    for attribute in ("hyperparameter", "left", "right"):
-        if hasattr(clause, attribute):
-            yield getattr(clause, attribute).name
+    def _together(self) -> Columns:
+        return Columns(self.columns)

@@ -4,9 +4,11 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.surrogates._categories import Categories
+from ensemble_search.surrogates._forest import fitted
 from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
 LANDMARKS = 10  # observed configurations: trees learn the diversities to them
+STEPS = 2**20  # of a unit of diversity
 
 
 class ForestKernel(DiversitySurrogate):
@@ -21,6 +23,10 @@ class ForestKernel(DiversitySurrogate):
     and D_ij for two observed configurations. Trees learn from n rows instead of n^2 pairs. Each
     orders the categories by the diversities to one of the ten (``Categories.places``), so that
     trees disagree on untried algorithms.
+
+    Diversities are rounded to multiples of 2^-20, so that the trees' sums of them, and of their
+    squares, are exact: splits that part the observed alike then tie. Otherwise last bits choose
+    between them, and since trees are grown until nothing is left to split, they change suggestions.
     """
 
     trees: int = Field(36, ge=1, description="Trees, the members of the model.")
@@ -33,12 +39,12 @@ class ForestKernel(DiversitySurrogate):
         rng: np.random.Generator,
     ) -> DiversityModel:
         """Grow the trees; see :meth:`DiversitySurrogate.fit`."""
-        from sklearn import config_context
         from sklearn.tree import ExtraTreeRegressor
 
         known = Categories(categories)
         codes = known.codes(vectors)
         observed = _Columns(vectors, known)
+        diversities = np.rint(diversities * STEPS) / STEPS
         landmarks = np.resize(rng.permutation(len(vectors)), LANDMARKS)  # with repeats
         targets = np.ascontiguousarray(diversities[:, landmarks])
         diversities = diversities.astype(np.float32)
@@ -47,8 +53,7 @@ class ForestKernel(DiversitySurrogate):
             places = known.places(codes, targets[:, rng.integers(LANDMARKS)], rng)
             columns = observed.ordered(places)
             made = ExtraTreeRegressor(max_features=0.5, random_state=int(rng.integers(2**31)))
-            with config_context(skip_parameter_validation=True):  # a tenth of the time
-                tree = made.fit(columns, targets, check_input=False).tree_
+            tree = fitted(made, columns, targets)
             rows = np.zeros(tree.node_count, dtype=int)  # the observed one in every leaf
             rows[tree.apply(columns)] = np.arange(len(vectors))
             trees.append((places, tree, rows))

@@ -4,7 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.surrogates._categories import Categories
-from ensemble_search.surrogates._forest import TREE
+from ensemble_search.surrogates._forest import TREE, fitted
 from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurrogate
 
 VARIANCE = 1e-5  # lower bound, as in OpenBox
@@ -61,23 +61,27 @@ class _Tree:
         self.places = known.places(codes, errors, rng)
         columns[:, known.columns] = self.places[codes]
         seed = int(rng.integers(2**31))
-        self.tree = DecisionTreeRegressor(**TREE, random_state=seed).fit(columns, errors).tree_
+        self.tree = fitted(DecisionTreeRegressor(**TREE, random_state=seed), columns, errors)
         self._move_thresholds(columns, rng)
-        used = np.isin(known.columns, self.tree.feature)
-        self.used = [(i, known.columns[i]) for i in np.flatnonzero(used)]
+        self.used = np.flatnonzero(np.isin(known.columns, self.tree.feature))
+        self.columns = known.columns[self.used]
 
     def _move_thresholds(self, columns: np.ndarray, rng: np.random.Generator) -> None:
         """Draw each threshold uniformly between its neighbouring values, not in the middle."""
         splits = np.flatnonzero(self.tree.children_left >= 0)
-        values = columns[:, self.tree.feature[splits]].astype(float)
-        here = self.tree.decision_path(columns).toarray()[:, splits] > 0
-        left = values <= self.tree.threshold[splits]
-        low = np.where(here & left, values, -np.inf).max(axis=0)
-        high = np.where(here & ~left, values, np.inf).min(axis=0)
+        path = self.tree.decision_path(columns)
+        rows, nodes = np.repeat(np.arange(len(columns)), np.diff(path.indptr)), path.indices
+        inner = self.tree.children_left[nodes] >= 0
+        rows, nodes = rows[inner], nodes[inner]
+        values = columns[rows, self.tree.feature[nodes]].astype(float)
+        left = values <= self.tree.threshold[nodes]
+        low, high = np.full(path.shape[1], -np.inf), np.full(path.shape[1], np.inf)
+        np.maximum.at(low, nodes[left], values[left])
+        np.minimum.at(high, nodes[~left], values[~left])
+        low, high = low[splits], high[splits]
         self.tree.threshold[splits] = low + rng.random(len(splits)) * (high - low)
 
     def predict(self, columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the leaves' means; overwrites the categorical ``columns``."""
-        for i, column in self.used:
-            columns[:, column] = self.places[codes[:, i]]
+        columns[:, self.columns] = self.places.take(codes[:, self.used])
         return self.tree.predict(columns).ravel()
