@@ -132,9 +132,7 @@ def test_few_losses_are_computed_exactly(metric, columns, monkeypatch):
     assert len(computed) > 600
 
 
-@pytest.mark.parametrize(
-    ("metric", "most"), [(ERROR, 1.2), (LogLoss(), 0.3), (Brier(), 0.3)], ids=str
-)
+@pytest.mark.parametrize(("metric", "most"), [(ERROR, 1.2), (LogLoss(), 0.3), (Brier(), 0.3)])
 def test_memory_follows_the_predictions(metric, most):
     """Ten classes: sums and blocks come on top of at most one copy."""
     rng = np.random.default_rng(0)
