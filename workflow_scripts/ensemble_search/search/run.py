@@ -100,7 +100,11 @@ def run_job(
         if table:
             table.check(job["space"], identity["data"], job["limits"], shapes)
             table.check_losses(inputs.y_validation)
-            space = TableSpace(space, space.configurations(table.whole))
+            try:
+                configurations = space.configurations(table.whole)
+            except UserError as error:
+                raise UserError(f"the table '{table.folder}': {error}") from None
+            space = TableSpace(space, configurations)
             budget = budget.within(len(optimizer.part(space)), table.folder)
             identity["table"] = table.description["checksum"]
             journal, evaluators = InMemory(), [TableEvaluator(table, problem)]
