@@ -550,3 +550,25 @@ def test_numbers_that_single_precision_cannot_hold_are_missing():
     frame, described = normalise.normalise(raw)
     assert frame["x"].isna().tolist() == [False, True, False, True, False, True] * 2
     assert described["notes"] == ["column 'x': 6 values beyond 3.4e+38 treated as missing"]
+
+
+@pytest.mark.parametrize("word", ["unknown", "-", "not available"])
+@pytest.mark.parametrize("share", [0.6, 0.95])
+def test_numbers_among_more_placeholders(word, share):
+    """However many there are: the words say that values are missing."""
+    numbers, missing = [f"{i}.5" for i in range(20)], round(20 * share / (1 - share))
+    words = numbers + [word] * missing
+    frame, described = run(x=words, y=["a", "b"] * (len(words) // 2))
+    assert described["columns"] == {"x": "numeric"}
+    assert frame["x"].dropna().tolist() == [i + 0.5 for i in range(20)]
+    assert f"{missing} values treated as missing: '{word}' ({missing})" in described["notes"][0]
+
+
+def test_a_target_of_integers_that_lose_digits_is_said():
+    target = [str(2**53 + i) for i in range(12)]
+    raw = Raw(pd.DataFrame({"x": range(12), "y": target}), "y", "t", {})
+    _, described = normalise.normalise(raw, task="regression")
+    assert described["notes"][0] == (
+        f"the target 'y' holds 6 integers beyond 2^53, which lose digits as numbers ({2**53 + 1} "
+        f"becomes {2**53})"
+    )

@@ -217,3 +217,38 @@ def test_variances_that_are_none(bad):
         sample_by_variance(
             TWINS, 2, lambda a, b: np.full((len(a), len(b)), bad), np.random.default_rng(0)
         )
+
+
+def test_a_wide_range_without_gaps():
+    """Qualities fall from 1e150 to 1e-150 in steps of 1e5; an item is left out as L^-1 says."""
+    n = 62
+    features = np.eye(n) + np.diag(np.full(n - 1, 0.5), -1)
+    quality = 10.0 ** np.linspace(150, -150, n)[np.random.default_rng(3).permutation(n)]
+    kernel = LEnsemble.from_features(features, quality)
+    assert kernel.rank == n
+    assert kernel.log_values.sum() == pytest.approx(2 * np.log(quality).sum(), abs=1e-8)
+    # The inverse of the features is (-1/2)^(i - j) below the diagonal.
+    missed = [
+        sum(Fraction(1, 4) ** (row - item) for row in range(item, n)) / Fraction(quality[item]) ** 2
+        for item in range(n)
+    ]
+    wanted = np.array([float(1 - weight / sum(missed)) for weight in missed])
+    np.testing.assert_allclose(kernel.inclusion(n - 1), wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("exponent", [60, 105, 135, 150])
+def test_items_of_tiny_probability_do_not_disturb_draws(exponent):
+    """Squares of their eigenvectors' entries are subnormal; the best 20 are drawn for certain."""
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(80, 5))
+    exponents = np.r_[np.full(20, exponent), -exponent * rng.uniform(0.2, 1, 60)]
+    kernel = LEnsemble.from_similarity(rbf(points, points, 1.0), 10.0**exponents)
+    for _ in range(5):
+        assert sorted(kernel.sample(rng, 20).tolist()) == [*range(20)]
+
+
+@pytest.mark.parametrize("odd", [np.array([["a"]]), np.array([[10**400]], dtype=object)])
+def test_what_is_no_number_is_rejected(odd):
+    for make in (LEnsemble.from_features, LEnsemble.from_similarity):
+        with pytest.raises(UserError, match="must be real numbers"):
+            make(odd)

@@ -19,6 +19,7 @@ from ensemble_search.results import tables
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy, write_parquet
+from ensemble_search.runtime.names import PREDICTIONS
 from ensemble_search.search.run import run_job
 from support import hostile_space, instant_search
 from support.instant_search import InstantEvaluator, make_job
@@ -222,6 +223,10 @@ def test_a_configuration_that_is_there_twice(table):
     ("change", "said"),
     [
         ({"files": {}}, "files: Value error, has no sha256 of 'observations.parquet'"),
+        (
+            {"files": dict.fromkeys([OBSERVATIONS, *PREDICTIONS, "../../x"], "0" * 64)},
+            "files: Value error, names '../../x', which is not a file of a table",
+        ),
         ({"metric": "luck"}, "metric: Value error, no metric is called 'luck'"),
     ],
 )
@@ -230,6 +235,29 @@ def test_forged_manifests(table, change, said):
     rejected(table, said)
     with pytest.raises(UserError, match=re.escape(said)):
         table_module.glance(table)
+
+
+def test_an_archive_under_the_name_of_an_array(table):
+    with (table / PREDICTIONS[0]).open("wb") as file:
+        np.savez(file, a=np.ones(3))
+    seal(table)
+    for read in (Table.read, table_module.glance):
+        with pytest.raises(UserError, match=f"cannot read '.*{PREDICTIONS[0]}'") as caught:
+            read(table)
+        assert "\n" not in str(caught.value)
+
+
+def test_predictions_of_two_types(table):
+    path = table / PREDICTIONS[1]
+    write_npy(path, np.load(path).astype(np.float16))
+    seal(table)
+    rejected(table, f"it holds float16, '{PREDICTIONS[0]}' float32; must be alike")
+
+
+def test_a_configuration_that_is_not_of_the_space(table):
+    forge_column(table, "config.algorithm", 0, "magic")
+    with pytest.raises(UserError, match=r"the table '.*/tables/blobs/fixed': 'algorithm' must be"):
+        replay(table)
 
 
 def test_a_table_is_compared_with_the_same_labels_once(table, monkeypatch):

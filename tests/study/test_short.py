@@ -48,6 +48,9 @@ def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
     with pytest.raises(UserError, match="has numbers, but also 'new' in row 3; write numbers"):
         short.look_at(str(file), "y", None)
     assert short.look_at(str(file), "y", "error").metric == "error"
+    file.write_text(file.read_text().replace("new", "inf"))
+    with pytest.raises(UserError, match="has numbers, but also 'inf' in row 3; write numbers"):
+        short.look_at(str(file), "y", None)
     for form in ("${}.50", "{} %", '"$1,0{}.00"'):
         file.write_text("x,y\n" + "".join(f"1,{form.format(v)}\n" for v in range(10, 40)))
         with pytest.raises(UserError, match=r"has numbers, but also '.*' in row 1; write numbers"):

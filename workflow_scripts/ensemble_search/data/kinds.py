@@ -127,12 +127,8 @@ class Column:
             del self.missing[NONE]
         if self.missing:
             self._note(f"has {_as_missing(self.missing)}")
-        if kind == "numeric" and (lost := _inexact(self.values)):
-            example = lost[0]
-            self._note(
-                f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({example} "
-                f"becomes {float(example):.0f}); {self._remedy('categorical')} keeps them apart"
-            )
+        if kind == "numeric" and (lost := inexact(self.values)):
+            self._note(f"{losing_digits(lost)}; {self._remedy('categorical')} keeps them apart")
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
             self._note(f"holds {value}; the base preparation drops it")
@@ -216,7 +212,10 @@ class Column:
         """Parse text as dates, numbers or booleans, if nearly all of it is."""
         counts = values.value_counts()
         words, weights = counts.index.tolist(), counts.to_numpy()
-        absent = np.array([preparation.is_missing(word.strip()) for word in words], dtype=bool)
+        absent = np.array(
+            [preparation.is_missing(word.strip()) or _placeholder(word) for word in words],
+            dtype=bool,
+        )
         for kind in [self.role] if self.role else READ:
             found = READ[kind](words, np.where(absent, 0, weights))
             if not found or found[0].share < LEAST:
@@ -362,7 +361,15 @@ def _has_integers(values: "pd.Series") -> bool:
     return pd.api.types.is_integer_dtype(values.dtype)
 
 
-def _inexact(values: "pd.Series") -> list[int]:
+def losing_digits(lost: list[int]) -> str:
+    """Say what becomes of the integers that :func:`inexact` finds."""
+    return (
+        f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} becomes "
+        f"{float(lost[0]):.0f})"
+    )
+
+
+def inexact(values: "pd.Series") -> list[int]:
     """List the integers that double precision does not hold exactly, those of text too."""
     import pandas as pd
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, readings, roles
-from ensemble_search.data.kinds import Column, counted, text
+from ensemble_search.data.kinds import Column, counted, inexact, losing_digits, text
 from ensemble_search.data.preparation import short
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
@@ -94,6 +94,8 @@ def normalise(
     counts: dict[str, int] = {}
     if task == REGRESSION:
         labels = _numbers(frame[raw.target], about)
+        if lost := inexact(frame[raw.target]):
+            notes.append(f"the target '{raw.target}' {losing_digits(lost)}")
     else:
         labels = _labels(frame[raw.target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}

@@ -17,7 +17,10 @@ def real(values: np.ndarray, what: str) -> np.ndarray:
     """
     if np.iscomplexobj(values):
         raise UserError(f"{what} must be real numbers, found complex ones")
-    return np.asarray(values, float)
+    try:
+        return np.asarray(values, float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UserError(f"{what} must be real numbers: {error}") from None
 
 
 def check_similarity(similarity: np.ndarray) -> np.ndarray:

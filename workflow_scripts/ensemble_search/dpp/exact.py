@@ -201,9 +201,10 @@ class LEnsemble:
         else:
             chosen = self._elementary(k).draw(rng)
         vectors = self.vectors[:, chosen]
-        residuals = Residuals(
-            (vectors**2).sum(axis=1), lambda item: vectors @ vectors[item], len(chosen)
-        )
+        variances = (vectors**2).sum(axis=1)
+        # Subnormal numbers have few digits. Items of such a probability are never drawn.
+        variances[variances < np.finfo(float).tiny / np.finfo(float).eps] = 0
+        residuals = Residuals(variances, lambda item: vectors @ vectors[item], len(chosen))
         items = []
         for _ in chosen:
             items.append(residuals.draw(rng))

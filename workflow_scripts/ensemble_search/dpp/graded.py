@@ -16,9 +16,8 @@ from ensemble_search.runtime.errors import UserError
 
 #: A remainder is rounding if it is below this many times the error of a row.
 NOISE = 20.0
-#: Range of the logarithms of scales that fits into floats, and a gap wide enough to divide at: what
-#: is neglected has the inverse square of it as its relative size.
-RANGE, GAP = np.log(1e280), np.log(1e6)
+#: Range of the logarithms of scales that fits into floats.
+RANGE = np.log(1e280)
 
 
 def graded(
@@ -45,7 +44,7 @@ def graded(
     Raises
     ------
     UserError
-        If the weights have too wide a range without a gap.
+        If LAPACK finds no decomposition.
     """
     columns, logs = _orthogonalised(features, log_weights, error)
     return _decomposed(columns, logs)
@@ -87,21 +86,27 @@ def _orthogonalised(
 
 
 def _decomposed(columns: np.ndarray, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Decompose columns times exp(logs), descending; in parts if floats cannot hold the range."""
+    """Decompose columns times exp(logs), descending; in parts if floats cannot hold the range.
+
+    Of the columns that floats can hold together, the largest values are final: the columns left out
+    would change them by 1e-280 of their size. The rest is decomposed again, with those columns.
+    """
     from scipy.linalg.lapack import dgejsv
 
-    if logs[0] - logs[-1] > RANGE:
-        first = int(np.argmax(logs[:-1] - logs[1:])) + 1
-        if logs[first - 1] - logs[first] < GAP:
-            raise UserError("the kernel cannot be decomposed; take a smaller range of qualities")
-        vectors, log_values = _decomposed(columns[:, :first], logs[:first])
-        rest = columns[:, first:] - vectors @ (vectors.T @ columns[:, first:])
-        others, log_others = _decomposed(rest, logs[first:])
-        return np.hstack([vectors, others]), np.concatenate([log_values, log_others])
+    held = logs >= logs[0] - RANGE
     # Scaling of rows and columns allowed for; left vectors; tiny values are not set to 0.
     values, vectors, _, scales, _, info = dgejsv(
-        columns * np.exp(logs - logs[0]), joba=2, jobu=0, jobv=3, jobr=0, jobp=1
+        columns[:, held] * np.exp(logs[held] - logs[0]), joba=2, jobu=0, jobv=3, jobr=0, jobp=1
     )
     if info or not values.all():
         raise UserError("the kernel cannot be decomposed; take a smaller range of qualities")
-    return vectors, np.log(values * (scales[0] / scales[1])) + logs[0]
+    log_values = np.log(values * (scales[0] / scales[1])) + logs[0]
+    if held.all():
+        return vectors, log_values
+    final = log_values >= log_values[0] - RANGE / 2
+    done = vectors[:, final]
+    outside = columns[:, ~held]
+    outside = outside - done @ (done.T @ outside)
+    rest = np.hstack([vectors[:, ~final], outside])
+    others, log_others = _decomposed(rest, np.concatenate([log_values[~final], logs[~held]]))
+    return np.hstack([done, others]), np.concatenate([log_values[final], log_others])

@@ -71,6 +71,8 @@ class Manifest(Stored):
     def _all(cls, sums: dict[str, str]) -> dict[str, str]:
         if missing := [name for name in FILES if name not in sums]:
             raise ValueError(f"has no sha256 of '{missing[0]}'")
+        if more := [name for name in sums if name not in FILES]:
+            raise ValueError(f"names '{more[0]}', which is not a file of a table")
         return sums
 
 
@@ -119,6 +121,11 @@ class Table:
         columns = {name: found[name].to_pylist() for name in COLUMNS}
         table_checks.check_columns(path, columns)
         arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
+        if arrays[0].dtype != arrays[1].dtype:
+            said = (
+                f"it holds {arrays[1].dtype}, '{PREDICTIONS[0]}' {arrays[0].dtype}; must be alike"
+            )
+            raise Unusable(folder / PREDICTIONS[1], said, REMEDY)
         task = tasks.problem(about.get("metric", "error")).task
         for name, array in zip(PREDICTIONS, arrays, strict=True):
             table_checks.check_predictions(folder / name, array, columns["status"], task)

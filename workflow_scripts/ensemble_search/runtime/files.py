@@ -236,7 +236,7 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """
     with reading(Path(path)):
         if map_only:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
+            return np.lib.format.open_memmap(path, mode="r")  # np.load reads archives, too
         with open(path, "rb") as file:
             return _array(file, os.path.getsize(path))
 

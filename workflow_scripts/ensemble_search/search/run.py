@@ -171,7 +171,10 @@ def _space(name: str, task: str) -> Space:
 
 @lru_cache(maxsize=1)
 def _table_space(space: Space, table: Table) -> TableSpace:
-    return TableSpace(space, space.configurations(table.whole))
+    try:
+        return TableSpace(space, space.configurations(table.whole))
+    except UserError as error:
+        raise UserError(f"the table '{table.folder}': {error}") from None
 
 
 def _beside(

@@ -89,6 +89,7 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
         If the table cannot be read, the target is constant, or it may be classes or amounts and no
         metric is named, or fewer than two classes have rows enough for all parts of a split.
     """
+    import numpy as np
     import pandas as pd
 
     from ensemble_search.data import normalise, readings
@@ -106,7 +107,8 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
     if distinct < 2:
         found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
         raise UserError(f"--target: '{target}' has {found}; two are needed")
-    is_number = pd.to_numeric(column.astype(object), errors="coerce").notna()
+    values = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
+    is_number = np.isfinite(values)
     numbers = is_number.all()
     if not numbers:
         row = is_number.index[~is_number][0]
