@@ -25,6 +25,13 @@ def test_a_column_is_read_as_its_cells_are(cells):
     assert said == notes
 
 
+def test_an_integer_that_python_does_not_write_is_no_category():
+    column = preparation.Categories("x", ["1", "2"], [], "1")
+    X, notes = Preparation([column], ["x"]).transform({"x": [2, 10**5000]})
+    assert X.tolist() == [[0, 1], [1, 0]]
+    assert "1 value that cannot be read, treated as missing: 'a huge number'" in notes[0]
+
+
 @pytest.mark.parametrize("cell", NUMBERS + ODD)
 def test_what_is_read_at_once_has_the_value_of_the_pattern(cell):
     values, read = readings.plain([cell])
