@@ -39,7 +39,7 @@ def main() -> None:
     try:
         # After the check of the arguments, as they take a second.
         from ensemble_search.predictor import rows
-        from ensemble_search.predictor.ensemble import load_ensemble
+        from ensemble_search.predictor.ensemble import MANIFEST, load_ensemble
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
@@ -50,6 +50,9 @@ def main() -> None:
             f"this Python ({sys.executable}) has no module '{error.name}': install what the "
             "folder's requirements.txt lists, or use the Python that made the folder"
         ) from None
+    own = {options.model / name for name in (MANIFEST, *model.manifest["files"])}
+    if options.output.resolve() in {path.resolve() for path in own}:
+        raise UserError(f"--output: '{options.output}' is a file of the ensemble; name another")
     classes = getattr(model, "classes_", None)
     target = model.manifest["target"]
     names = list(model.feature_names_in_)

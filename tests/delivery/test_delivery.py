@@ -268,11 +268,25 @@ def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
         (pd.concat([FRAME, FRAME[["hue"]]], axis=1), "two columns called 'hue'; rename one"),
         (dict(FRAME.iloc[0]), "column 'alcohol' is one value; give a list of values"),
         (FRAME.assign(hue=[[1]] * len(FRAME)), "column 'hue' holds lists or the like"),
+        (dict(FRAME) | {"hue": np.ones((len(FRAME), 2))}, "column 'hue' has 2 dimensions"),
+        (dict(FRAME) | {"hue": np.array(1.0)}, "column 'hue' has 0 dimensions"),
     ],
 )
 def test_rows_of_an_odd_form_are_told_by_their_column(delivered, rows, says):
     with pytest.raises(UserError, match=says):
         load_ensemble(delivered).predict(rows)
+
+
+def test_masked_values_are_missing(delivered):
+    model = load_ensemble(delivered)
+    values = np.ma.array(FRAME.to_numpy(), mask=False)
+    values[::2, 3] = np.ma.masked
+    missing = FRAME.copy()
+    missing.iloc[::2, 3] = np.nan
+    expected = model.predict_proba(missing)
+    assert (expected != model.predict_proba(FRAME)).any()
+    for masked in (values, dict(zip(FRAME, values.T, strict=True))):
+        np.testing.assert_array_equal(model.predict_proba(masked), expected)
 
 
 def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
@@ -310,13 +324,14 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
     calls.append(["--model", str(copied), "--input", str(fine), "--output", str(fine)])
     calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path / "no/out.csv")])
     calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path)])
+    calls.append([*calls[1][:2], "--input", str(fine), "--output", str(copied / MANIFEST)])
     done = subprocess.run(
         [sys.executable, "-c", program, repr(calls)],
         capture_output=True, text=True, cwd=copied, check=False, timeout=300,
     )  # fmt: skip
     lines = done.stdout.splitlines()
     expected = [*cases.values(), "--output: it is the file of --input", "there is no folder",
-                "is a folder; name a file"]  # fmt: skip
+                "is a folder; name a file", "is a file of the ensemble"]  # fmt: skip
     assert len(lines) == len(expected), done.stdout + done.stderr
     for line, text in zip(lines, expected, strict=True):
         assert text in line
@@ -372,6 +387,8 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m.update(combination="product"), "is none of mean, votes"),
         (lambda m: m.update(target=None), "the target is not text"),
         (lambda m: m["files"].pop("preparation.json"), "not among the files that were delivered"),
+        (lambda m: m["files"].update({"x" * 5000: "0"}), "no name is so long"),
+        (lambda m: m["members"][0].update(folder="é" * 200), "no name is so long"),
         (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
     ],
 )
@@ -382,6 +399,13 @@ def test_a_forged_manifest_is_refused_in_one_line(copied, forge, said):
     with pytest.raises(UserError, match=said) as error:
         load_ensemble(copied)
     assert "\n" not in str(error.value)
+
+
+def test_files_of_terabytes_are_rejected_before_they_are_read(copied):
+    with open(copied / "parity.json", "wb") as sparse:
+        sparse.truncate(2**40)
+    with pytest.raises(UserError, match="have more than 8 GiB"):
+        load_ensemble(copied)
 
 
 def test_a_link_out_of_the_folder_is_refused(copied, tmp_path):

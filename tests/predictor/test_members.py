@@ -3,6 +3,7 @@
 import importlib
 import json
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -271,6 +272,16 @@ def test_a_file_holds_its_arrays_only(tree):
         load((folder, described, arrays | {"more": np.zeros(2)}))
     np.savez_compressed(folder / stored.ARRAYS, **arrays | {"more": np.zeros(10**6)})  # a zip bomb
     with pytest.raises(UserError, match="its arrays are larger than the file"):
+        stored.load(folder, X.shape[1], 3)
+    np.savez_compressed(folder / stored.ARRAYS, **arrays)
+    with pytest.raises(UserError, match=r"its arrays are compressed|larger than the file"):
+        stored.load(folder, X.shape[1], 3)
+    np.savez(folder / stored.ARRAYS, **arrays)
+    with zipfile.ZipFile(folder / stored.ARRAYS, "a") as archive:
+        first = archive.namelist()[0]
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr(first, archive.read(first))
+    with pytest.raises(UserError, match="an array is in it twice"):
         stored.load(folder, X.shape[1], 3)
     np.savez(folder / stored.ARRAYS, **arrays | {"more": np.array([print])})
     with pytest.raises(UserError, match="cannot read"):

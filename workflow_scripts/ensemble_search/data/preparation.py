@@ -181,7 +181,7 @@ class Categories:
         out[rows, places[rows]] = 1
 
     def typed(self, value: Any) -> str | None:
-        """Turn a value, which is not missing, into a word; None if it is beyond ``LARGEST``."""
+        """Turn a value, which is not missing, into a word; None if it is too large a number."""
         number = _number(value, None) if self.read == FROM_NUMBERS else None
         if number is not None:
             whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -192,7 +192,10 @@ class Categories:
         if isinstance(value, (np.datetime64, datetime.date)):
             date = _date(value, None)
             return str(value) if date is None else str(date.astype("M8[s]"))
-        return word(value)
+        try:
+            return word(value)
+        except ValueError:  # an integer of so many digits that Python does not write it
+            return None
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for :meth:`Preparation.to_json`."""
@@ -342,6 +345,8 @@ def _text(value: Any) -> str:
 
 def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.ndarray:
     """Turn the values of a column into typed ones; append notes on odd ones."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(object).filled(None)
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.dtype.kind == "m":
         array = array / np.timedelta64(1, "s")
@@ -356,6 +361,18 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         return array.astype("M8[us]")
     plain = array is not None and array.dtype.kind in "OUT"
     cells = array.tolist() if plain else list(values if array is None else array)
+    if column.kind == "numeric" and column.read in (None, readings.PLAIN):
+        own, read = readings.plain(cells)
+        read &= ~(np.abs(own) > LARGEST)
+        rest = np.flatnonzero(~read)
+        if len(rest):
+            own[rest] = _each(column, [cells[place] for place in rest.tolist()], notes)
+        return own
+    return _each(column, cells, notes)
+
+
+def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> np.ndarray:
+    """Turn values into typed ones, each for itself; append notes on odd ones."""
     # Each distinct value once; by type, too, as 1 == True.
     places: dict[Any, int] = {}
     try:

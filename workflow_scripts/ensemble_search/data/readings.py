@@ -1,9 +1,11 @@
 """Readings of text: as numbers with separators or units, as dates, or as booleans."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +34,8 @@ STYLES = {
     "numbers with apostrophes between thousands and decimal commas": ("'’", ","),
 }
 PLAIN = "numbers"
+#: A plain number in the characters that float() reads, or nothing.
+_ASCII = re.compile(rf"(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+){_EXPONENT})?", re.ASCII)
 #: Between a style of numbers and their unit: ``numbers in %``.
 UNIT = " in "
 #: A currency may stand on either side of a number, or be left out; any other unit follows each.
@@ -96,6 +100,36 @@ def number(text: str, style: str) -> float | None:
     return float(
         text.translate(str.maketrans({**dict.fromkeys(thousands), decimal: ".", "−": "-"}))
     )
+
+
+def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Parse the plain numbers of a column at once: :func:`number` takes ten times as long.
+
+    Parameters
+    ----------
+    cells
+        Values of any type, of length n.
+
+    Returns
+    -------
+    values
+        float64, of shape (n,); NaN where a cell is empty or not read.
+    read
+        bool, of shape (n,): which cells were read, text of ASCII numbers and empty text.
+    """
+    try:
+        # Of texts of these characters, float() reads what the pattern of plain numbers matches.
+        if not "".join(cells).encode("ascii").translate(None, b"0123456789.+-eE"):
+            values = np.array([float(cell) if cell else math.nan for cell in cells], dtype=float)
+            return values, np.ones(len(cells), dtype=bool)
+    except (TypeError, ValueError):  # some cells are no text, or no number
+        pass
+    match = _ASCII.fullmatch
+    read = [type(cell) is str and match(cell) is not None for cell in cells]
+    found = [
+        float(cell or "nan") if own else math.nan for cell, own in zip(cells, read, strict=True)
+    ]
+    return np.array(found, dtype=float), np.array(read, dtype=bool)
 
 
 def _without_currency(text: str, unit: str) -> str:

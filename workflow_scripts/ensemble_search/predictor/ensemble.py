@@ -26,6 +26,10 @@ FORMAT = 2
 #: Bytes of a manifest or of a preparation.
 LONGEST = 2**26
 MOST_LIBRARIES = 20
+#: Bytes of all files of a folder: their checksums take seconds per GiB.
+LARGEST = 2**33
+#: Bytes of a part of a path.
+LONGEST_NAME = 255
 #: Smallest and largest temperature; see ``delivery.calibration``.
 TEMPERATURES = 0.05, 20.0
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
@@ -139,11 +143,14 @@ def _inside(name: Any) -> PurePosixPath:
     odd = "\\" in name or "\0" in name or name != path.as_posix()
     if path.is_absolute() or ".." in path.parts or odd:
         raise UserError(f"the ensemble names the file '{name}' outside of its folder: it is forged")
+    if any(len(part.encode(errors="replace")) > LONGEST_NAME for part in path.parts):
+        raise UserError(f"the ensemble names the file '{name}': it is forged, no name is so long")
     return path
 
 
 def _check_files(folder: Path, checksums: Mapping[str, str], needed: Sequence[str]) -> None:
     """Check that all files are there and unchanged, those among them that will be read."""
+    size = 0
     for name in sorted({*needed, *checksums}):
         place = _inside(name)
         path = folder / place
@@ -154,6 +161,9 @@ def _check_files(folder: Path, checksums: Mapping[str, str], needed: Sequence[st
             raise UserError(f"'{path}' is not among the files that were delivered; {REMEDY}")
         if not path.is_file():
             raise UserError(f"'{path}' is missing; {REMEDY}")
+        size += path.stat().st_size
+        if size > LARGEST:
+            raise UserError(f"the files of '{folder}' have more than {LARGEST >> 30} GiB")
         if sha256(path) != checksums[name]:
             raise UserError(f"'{path}' was changed after the delivery; {REMEDY}")
 
@@ -285,8 +295,12 @@ class _Delivered(BaseEstimator):
             for name in self.preparation.names:
                 if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
                     raise UserError(f"column '{name}' is one value; give a list of values")
+                if getattr(X.get(name), "ndim", 1) != 1:
+                    raise UserError(
+                        f"column '{name}' has {X[name].ndim} dimensions; give a list of values"
+                    )
             return X
-        array = np.asarray(X)
+        array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         name = type(self).__name__
         if array.ndim != 2:
             raise ValueError(

@@ -48,8 +48,8 @@ def chunks(
             places = _places(path, header, names)
             done, position = False, 0
             while not done:
-                columns: list[list[str]] = [[] for _ in names]
-                while len(columns[0]) < size:
+                read: list[list[str]] = []
+                while len(read) < size:
                     row = next(rows, None)
                     if row is None:
                         done = True
@@ -62,10 +62,13 @@ def chunks(
                             f"--input: line {rows.line_num} of '{path}' has {len(row)} fields, the "
                             f"header has {len(header)}"
                         )
-                    for column, place in zip(columns, places, strict=True):
-                        column.append(row[place])
+                    read.append(row)
+                columns = {
+                    name: [row[place] for row in read]
+                    for name, place in zip(names, places, strict=True)
+                }
                 position = size_of_file if done else text.buffer.tell()
-                yield dict(zip(names, columns, strict=True)), position
+                yield columns, position
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

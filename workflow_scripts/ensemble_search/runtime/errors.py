@@ -16,6 +16,7 @@ REFUSED = {
     for name in (
         *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ESTALE", "ENOTCONN"),
         *("EHOSTDOWN", "ETIMEDOUT", "ENOLCK", "EMFILE", "ENFILE", "ENOMEM"),
+        *("ENAMETOOLONG", "ELOOP"),
     )
     if hasattr(errno, name)
 }

@@ -249,14 +249,19 @@ def read_npz(
     Raises
     ------
     Unusable
-        Also if one of the arrays is not in the file, or the file promises more than it has bytes.
+        Also if one of the arrays is not in the file or is there twice, or the file is compressed or
+        promises more than it has bytes.
     """
     arrays = {}
     with reading(Path(path), remedy), zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         if sum(entry.file_size for entry in entries) > os.path.getsize(path):
             raise Unusable(Path(path), "its arrays are larger than the file", remedy)
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise Unusable(Path(path), "its arrays are compressed", remedy)
         known = [entry.filename.removesuffix(".npy") for entry in entries]
+        if len(set(known)) < len(known):
+            raise Unusable(Path(path), "an array is in it twice", remedy)
         for name in known if names is None else names:
             if name not in known:
                 raise Unusable(Path(path), f"it has no array '{name}'", remedy)
