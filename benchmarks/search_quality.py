@@ -47,7 +47,7 @@ from ensemble_search.runtime import plugins, signals  # noqa: E402
 from ensemble_search.runtime.code_version import code_version  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
 from ensemble_search.search.observe import generator, observation  # noqa: E402
-from ensemble_search.spaces import base  # noqa: E402
+from ensemble_search.spaces import _encoding  # noqa: E402
 
 POINTS = (25, 50, 100, 250)
 SEARCHES = ["random", "bo", "bo performance=one-hot-forest", "rising-bandit"]
@@ -90,7 +90,7 @@ class Own:
         if wrong := [pair for pair in pairs if "=" not in pair]:
             raise UserError(f"--search '{text}': '{wrong[0]}' must look like interleave=0.1")
         settings = {k: yaml.safe_load(v) for k, v in (pair.split("=", 1) for pair in pairs)}
-        self.spread = float(settings.pop("spread", base.SPREAD))
+        self.spread = float(settings.pop("spread", _encoding.SPREAD))
         self.combined = settings.pop("climbs", None) == "combined"
         asked = plugins.make("optimizers", {"optimizer": name, **settings}, "optimizer", "--search")
         self.optimizer = asked.planned(evaluations)
@@ -168,11 +168,11 @@ class CombinedClimbs(divbo.DivBO):
 @contextmanager
 def set_spread(spread: float) -> Iterator[None]:
     """Let neighbours of numbers be so far away, in unit scale."""
-    usual, base.SPREAD = base.SPREAD, spread
+    usual, _encoding.SPREAD = _encoding.SPREAD, spread
     try:
         yield
     finally:
-        base.SPREAD = usual
+        _encoding.SPREAD = usual
 
 
 def make_search(text: str, evaluations: int) -> "Own | peers.Peer":

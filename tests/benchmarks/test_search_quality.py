@@ -139,7 +139,7 @@ def write_search(folder: Path, repeat: int, data: str, size: int = 30) -> list[R
                 "ok" if ok else "timeout",
                 ERROR.loss(labels["validation"], drawn["validation"]) if ok else None,
                 **dict.fromkeys(("suggest_seconds", "fit_seconds", "cpu_seconds"), 0.1),
-                predict_seconds=0.1,
+                predict_seconds=0.1 if ok else None,
                 memory_mb=9.0,
                 error_type="",
                 message="",
