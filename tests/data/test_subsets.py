@@ -224,7 +224,7 @@ def test_bad_settings(settings, message):
         "study": "s",
         "metric": settings.pop("metric", "error"),
         "split": {"train_rows": settings},
-        "datasets": {"iris": {"sklearn": "iris"}},
+        "datasets": {"digits": {"sklearn": "digits"}},
         "searches": {"a": {"optimizer": "random"}},
         "ensembles": {"best": {"type": "best"}},
         "methods": {"A": {"search": "a", "ensemble": "best"}},
