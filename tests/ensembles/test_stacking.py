@@ -127,7 +127,7 @@ def test_fits_are_not_used_after_a_change(tmp_path, evaluated, monkeypatch):
     assert count(limits={**LIMITS, "seconds": 30}) == 2
     assert count() == 0  # and those of before are there again
     with monkeypatch.context() as patch:
-        patch.setattr(HostileSpace, "libraries", ("psutil",))
+        patch.setattr(HostileSpace, "libraries", ("pandas",))
         assert count() == 2
     monkeypatch.setattr(cross_fitting, "code_version", lambda *modules: "2")
     assert count() == 2
