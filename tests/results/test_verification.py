@@ -139,10 +139,10 @@ def test_older_ensembles_have_no_losses_of_single_samples(study):
 def test_another_version_of_a_library_of_the_space_is_named(study, monkeypatch):
     forge(lambda p: p[:, ::-1])
     manifest = json.loads((SEARCH / "search.json").read_text())
-    manifest["versions"]["psutil"] = "0"
+    manifest["versions"]["pandas"] = "0"
     write_json(SEARCH / "search.json", manifest)
-    monkeypatch.setattr(DivboSmall, "libraries", ("psutil",))
-    assert any("; psutil: 0 there, " in line for line in problems(sample=1))
+    monkeypatch.setattr(DivboSmall, "libraries", ("pandas",))
+    assert any("; pandas: 0 there, " in line for line in problems(sample=1))
 
 
 def test_the_script(study):
