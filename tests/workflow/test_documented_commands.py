@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ensemble_search.runtime.files import write_npy, write_parquet
+from ensemble_search.runtime.files import sha256, write_npy, write_parquet
 from ensemble_search.runtime.names import PARTS
 from ensemble_search.study import schema, yaml_file
 from support import ROOT
@@ -262,12 +262,14 @@ def write_table(folder: Path, study: dict) -> None:
     folder.mkdir(parents=True)
     about = {"dataset": folder.parent.name, "space": study["space"], "data": "", "versions": {}}
     about |= {"limits": {**study["limits"], "memory_mb": 4096}, "threads": 1, "entries": 250}
-    about |= {"status": {"ok": 250}, "fit_seconds": 9, "files": {}}
-    (folder / "table.json").write_text(json.dumps(about))
-    columns = {"iteration": np.arange(1, 251), "fidelity": np.ones(250)}
+    columns = {"iteration": np.arange(1, 251), "fidelity": np.ones(250), "status": ["ok"] * 250}
     write_parquet(folder / "observations.parquet", columns)
     for part in PARTS:
         write_npy(folder / f"predictions-{part}.npy", np.zeros((250, 1, 1), np.float32))
+    files = {path.name: sha256(path) for path in folder.iterdir()}
+    about |= {"status": {"ok": 250}, "fit_seconds": 9, "files": files}
+    about["metric"] = study.get("metric", "error")
+    (folder / "table.json").write_text(json.dumps(about))
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The profile for SLURM, on a real cluster of two nodes on this machine."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -38,7 +39,12 @@ def test_a_study_on_a_cluster_gives_what_it_gives_here(cluster, tmp_path):
     until(lambda: len(there.queued("PENDING")) == 2 or head.poll() is not None, "two jobs queued")
     shown = there.script("status", "--study", "study.yaml").stdout
     assert "2 searches: 2 queued; 0/12 evaluations" in shown
-    assert "Waiting in SLURM's queue: 2, because of " in shown
+
+    def waiting():
+        shown = there.script("status", "--study", "study.yaml").stdout
+        return sum(map(int, re.findall(r"Waiting in SLURM's queue: (\d+), because of ", shown)))
+
+    until(lambda: waiting() == 2 or head.poll() is not None, "reasons of both jobs")
     os.killpg(head.pid, signal.SIGKILL)
     head.wait()
     old = {job.number for job in there.queued("PENDING")}

@@ -214,8 +214,8 @@ def test_more_repeats_run_only_the_last_that_were_fewer_than_ten(going_round):
     ("name", "jobs"),
     [
         ("searches/wine/random/3/search.json", {"replay", "replayed_ensemble"}),
-        ("searches/wine/random/10/observations.parquet", {"last_replay", "last_replayed_ensemble"}),
-        ("ensembles/wine/random/best/4/losses.npz", {"replayed_ensemble"}),
+        ("searches/wine/random/10/search.json", {"last_replay", "last_replayed_ensemble"}),
+        ("ensembles/wine/random/best/4/scores.parquet", {"replayed_ensemble"}),
         ("ensembles/wine/random/best/11/scores.parquet", {"last_replayed_ensemble"}),
     ],
 )
