@@ -172,6 +172,7 @@ def test_the_same_results_give_the_same_bytes(whole, tmp_path):
     """Other processes, two at a time: hash seeds, order and the clock may not matter."""
     study, results = whole
     arguments = ["--study", json.dumps(study), "--results", results, "--output", tmp_path]
+    arguments += ["--study-file", study["file"]]
     subprocess.run(
         [sys.executable, SCRIPTS / "report.py", *arguments, "--threads", "2"],
         check=True,
@@ -390,7 +391,8 @@ def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("error", MACHINE[:4], ids=str)
 def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monkeypatch, error):
-    for library, name in ((pq, "ParquetFile"), (np, "load"), (json, "loads")):
+    maps = np.lib.format, "open_memmap"
+    for library, name in ((pq, "ParquetFile"), maps, (json, "loads")):
         with monkeypatch.context() as patch:
             patch.setattr(library, name, lambda *_, **__: raising(error)())
             with pytest.raises((UserError, MemoryError)) as caught:
