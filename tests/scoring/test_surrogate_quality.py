@@ -9,11 +9,13 @@ from scipy.stats import kendalltau
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import write_json
 from ensemble_search.scoring.surrogate_quality import Evaluated, assess, compare, read
 from ensemble_search.search import results
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Record
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
+from support.made_results import search_manifest
 
 
 def tau_b(x, y) -> float:
@@ -203,6 +205,7 @@ def test_reads_what_a_search_writes(tmp_path):
             )
         )
     results.write(tmp_path, records, space, ((30, 1), (30, 1)))
+    write_json(tmp_path / "search.json", search_manifest(evaluations=12))
     evaluated = read(tmp_path, space)
     kept = [i for i in range(12) if i % 5 != 2 and i != 6]
     vectors = space.encode([configurations[i] for i in kept]).astype(np.float32)
