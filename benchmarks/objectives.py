@@ -17,12 +17,12 @@ import numpy as np
 
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import table as tables
-from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import read_npy
+from ensemble_search.runtime.status import OK
 from ensemble_search.spaces._table import TableSpace
 from ensemble_search.spaces.base import Configuration, Space
 

@@ -37,7 +37,6 @@ import peers  # noqa: E402
 from objectives import ALGORITHM, KINDS, VERSION, Outcome, Synthetic, Table  # noqa: E402
 
 from ensemble_search.ensembles.selection import select  # noqa: E402
-from ensemble_search.evaluation.status import OK  # noqa: E402
 from ensemble_search.metrics.error import ERROR  # noqa: E402
 from ensemble_search.optimizers import bo, divbo  # noqa: E402
 from ensemble_search.optimizers._model_based import acquisition  # noqa: E402
@@ -46,15 +45,16 @@ from ensemble_search.problems.diversity import pairwise  # noqa: E402
 from ensemble_search.runtime import plugins, signals  # noqa: E402
 from ensemble_search.runtime.code_version import code_version  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
+from ensemble_search.runtime.status import OK  # noqa: E402
 from ensemble_search.search.observe import generator, observation  # noqa: E402
 from ensemble_search.spaces import _encoding  # noqa: E402
 
 POINTS = (25, 50, 100, 250)
-SEARCHES = ["random", "bo", "bo performance=one-hot-forest", "rising-bandit"]
+SEARCHES = ["random", "bo", "bo surrogate=one-hot-forest", "rising-bandit"]
 WITH_TABLES = [
     *SEARCHES,
-    "divbo surrogate=forest-kernel",
-    "divbo surrogate=forest-kernel performance=one-hot-forest",
+    "divbo diversity_surrogate=forest-kernel",
+    "divbo diversity_surrogate=forest-kernel surrogate=one-hot-forest",
     "ensemble-optimization",
     "neural-ensemble-search",
 ]

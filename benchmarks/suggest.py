@@ -76,7 +76,7 @@ def main() -> None:
     print(f"{'seconds':24s}" + "".join(f"{n:>8d}" for n in args.sizes))
     for name in args.names:
         plugin, _, surrogate = name.partition(":")
-        settings = {"surrogate": surrogate} if surrogate else SETTINGS.get(plugin, {})
+        settings = {"diversity_surrogate": surrogate} if surrogate else SETTINGS.get(plugin, {})
         optimizer = plugins.load("optimizers", plugin)(**settings)
         medians = []
         for size in args.sizes:

@@ -46,7 +46,7 @@ def suggestion(pool: Path, name: str, size: int) -> Callable:
     from ensemble_search.runtime import plugins
 
     plugin, _, surrogate = name.partition(":")
-    settings = {"surrogate": surrogate} if surrogate else {}
+    settings = {"diversity_surrogate": surrogate} if surrogate else {}
     optimizer = plugins.load("optimizers", plugin)(interleave=0, **settings)
     longest = made_history(plugins.load("spaces", "divbo")(), size, 1000, 2)
     lengths = iter(range(size - TURNS, size + 1))

@@ -16,12 +16,12 @@ from ConfigSpace import AndConjunction, ConfigurationSpace, EqualsCondition
 from scipy import stats
 
 from ensemble_search.data.split import load_inputs
-from ensemble_search.evaluation.status import OK
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.results import tables
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json
+from ensemble_search.runtime.status import OK
 from ensemble_search.search import results
 from ensemble_search.search.journal import Record
 from support import ROOT, made_results
@@ -38,7 +38,7 @@ import unseen_algorithms
 SPACE = plugins.load("spaces", "divbo")()
 SMALL = plugins.load("spaces", "divbo-small")()
 FAST = {
-    "divbo": {"surrogate": "forest-kernel"},
+    "divbo": {"diversity_surrogate": "forest-kernel"},
     "rising-bandit": {"budget": 40},
     "neural-ensemble-search": {"population": 8},
 }
@@ -314,7 +314,7 @@ def test_combined_climbs_end_where_diversity_is_high_too():
     found = {}
     for text in ("divbo", "divbo climbs=combined"):
         search = quality.make_search(
-            f"{text} surrogate=forest-kernel interleave=0 weight=50 candidates=1", 100
+            f"{text} diversity_surrogate=forest-kernel interleave=0 weight=50 candidates=1", 100
         )
         suggestions = [
             search.optimizer.suggest(past, np.random.default_rng(seed)) for seed in range(12)

@@ -157,13 +157,13 @@ def test_initial_design_then_model():
 )
 def test_wrong_surrogates_are_refused(name, says):
     with pytest.raises(ValidationError, match=says):
-        BayesianOptimization(performance=name)
+        BayesianOptimization(surrogate=name)
 
 
 def test_the_surrogate_is_chosen_by_name():
     past = history(ToySpace(), 30)
     whys = [
-        BayesianOptimization(interleave=0, performance=name)
+        BayesianOptimization(interleave=0, surrogate=name)
         .suggest(past, np.random.default_rng(0))
         .why
         for name in ("random-forest", "one-hot-forest")
@@ -220,13 +220,9 @@ def test_the_suggestion_has_the_largest_improvement_of_its_candidates():
 
 def test_where_climbs_start():
     past = history(ToySpace(), 12)
-    by_error = BayesianOptimization(start="error", local=3)
-    starts = by_error._starts(past, past.errors, None, np.random.default_rng(0))
-    errors = {o.configuration: o.error for o in past.observations}
-    assert [errors[c] for c in starts] == sorted(errors.values())[:3]
     by_gain = BayesianOptimization(local=4)
     gain = np.random.default_rng(2).random(12)
-    starts = by_gain._starts(past, past.errors, lambda vectors: gain, np.random.default_rng(0))
+    starts = by_gain._starts(past, lambda vectors: gain, np.random.default_rng(0))
     assert starts == [past.observations[i].configuration for i in np.argsort(-gain)[:4]]
 
 

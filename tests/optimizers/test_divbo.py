@@ -86,7 +86,13 @@ def test_weighted_ranks_by_hand(monkeypatch):
     candidates = made_candidates(space, 4)
     gain = np.array([0.9, 0.5, 0.5, 0.0])
     cost, columns, facts = DivBO.model_construct(
-        beta=0.05, tau=0.2, weight=0.5, pool=25, ties="random", surrogate="spy", sampler="members"
+        beta=0.05,
+        tau=0.2,
+        weight=0.5,
+        pool=25,
+        ties="random",
+        diversity_surrogate="spy",
+        sampler="members",
     ).rank(past, candidates, gain, np.random.default_rng(0))
     np.testing.assert_allclose(columns["rank_performance"], [1, 2.5, 2.5, 4])
     np.testing.assert_allclose(columns["rank_diversity"], [4, 2.5, 1, 2.5])
@@ -105,7 +111,13 @@ def test_surrogate_sees_the_successes_and_the_members(monkeypatch, failed, ties)
     candidates = made_candidates(space)
     gain = np.random.default_rng(1).random(40)
     optimizer = DivBO.model_construct(
-        beta=0.05, tau=0.2, weight=None, pool=25, ties=ties, surrogate="spy", sampler="members"
+        beta=0.05,
+        tau=0.2,
+        weight=None,
+        pool=25,
+        ties=ties,
+        diversity_surrogate="spy",
+        sampler="members",
     )
     cost, _, facts = optimizer.rank(past, candidates, gain, np.random.default_rng(5))
 
@@ -169,7 +181,7 @@ def test_performance_comes_first():
     for t, decides in ((5, False), (12, True)):
         past = history(ToySpace(), t, seed=1)
         rng = np.random.default_rng
-        optimizer = DivBO(interleave=0, surrogate="forest-kernel")
+        optimizer = DivBO(interleave=0, diversity_surrogate="forest-kernel")
         why = [optimizer.suggest(past, rng(s)).why for s in range(8)]
         assert all((w["weight"] > 0) == decides for w in why)
         if not decides:
@@ -185,7 +197,7 @@ def test_without_weight_it_is_bo(settings):
             optimizer.suggest(past, np.random.default_rng(n)).configuration
             for optimizer in (
                 BayesianOptimization(interleave=0),
-                DivBO(interleave=0, surrogate="forest-kernel", **settings),
+                DivBO(interleave=0, diversity_surrogate="forest-kernel", **settings),
             )
         )
         assert bo == divbo
@@ -210,7 +222,7 @@ def test_a_large_weight_finds_what_is_unlike_the_ensemble():
 def test_samplers_differ():
     past = history(ToySpace(), 20)
     one, two = (
-        DivBO(interleave=0, sampler=s, surrogate="forest-kernel")
+        DivBO(interleave=0, sampler=s, diversity_surrogate="forest-kernel")
         .suggest(past, np.random.default_rng(0))
         .why
         for s in ("members", "normal")
@@ -237,7 +249,7 @@ def test_settings_are_the_papers_but_for_random_ones_in_between():
 )
 def test_wrong_surrogates_are_refused(name, says):
     with pytest.raises(ValidationError, match=says):
-        DivBO(surrogate=name)
+        DivBO(diversity_surrogate=name)
 
 
 @pytest.mark.parametrize("name", ["beta", "tau"])
@@ -248,7 +260,7 @@ def test_a_constant_weight_has_no_schedule(name):
 
 
 def test_a_search_tells_its_reasons():
-    optimizer = DivBO(interleave=0, surrogate="forest-kernel", candidates=200)
+    optimizer = DivBO(interleave=0, diversity_surrogate="forest-kernel", candidates=200)
     _, suggestions = search(optimizer, ToySpace(), 8)
     assert [s.why["origin"] for s in suggestions[:5]] == ["initial"] * 5
     for t, suggestion in enumerate(suggestions[5:], start=5):
@@ -283,7 +295,7 @@ def made_history(space, size: int, samples: int = 500) -> History:
 def test_the_last_bits_of_diversities_change_no_suggestion(monkeypatch):
     """They depend on the processor."""
     past = made_history(plugins.load("spaces", "divbo")(), 130)
-    optimizer = DivBO(interleave=0, surrogate="forest-kernel")
+    optimizer = DivBO(interleave=0, diversity_surrogate="forest-kernel")
 
     def suggestions() -> list:
         return [

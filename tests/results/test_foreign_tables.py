@@ -11,7 +11,6 @@ import pytest
 
 from ensemble_search.data.split import load_inputs
 from ensemble_search.evaluation import table as table_module
-from ensemble_search.evaluation.status import OK
 from ensemble_search.evaluation.table import Table
 from ensemble_search.problems.combination import rounded
 from ensemble_search.problems.tasks import problem
@@ -20,6 +19,7 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy, write_parquet
 from ensemble_search.runtime.names import PREDICTIONS
+from ensemble_search.runtime.status import OK
 from ensemble_search.search.run import run_job
 from support import hostile_space, instant_search
 from support.instant_search import InstantEvaluator, make_job

@@ -16,6 +16,6 @@ def test_libraries_behind_an_optimizer_belong_to_it_and_to_no_evaluation():
     """Also those behind its surrogate; a journal from before an upgrade is not continued."""
     ordinary = of({"optimizer": "divbo"})
     assert "libraries" not in ordinary
-    other = of({"optimizer": "divbo", "surrogate": "xgboost-pairs"})
+    other = of({"optimizer": "divbo", "diversity_surrogate": "xgboost-pairs"})
     assert other["libraries"] == {"xgboost": version("xgboost-cpu")}
     assert fingerprint.shared(other) == fingerprint.shared(ordinary)

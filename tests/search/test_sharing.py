@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from ensemble_search.evaluation.base import EvaluatorError
-from ensemble_search.evaluation.status import ORIGINS
 from ensemble_search.results import tables
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.status import ORIGINS
 from ensemble_search.search.run import run_job
 from support import instant_search
 

@@ -155,7 +155,12 @@ def test_defaults_are_written_out():
         ("searches/d", {"optimizer": "divbo", "beta": float("inf")}, "searches.d.beta", "finite"),
         ("searches/d", {"optimizer": "divbo", "beta": "0.1"}, "searches.d.beta", "valid number"),
         ("searches/bo/initial", "7", "searches.bo.initial", "valid integer; found '7'"),
-        ("searches/d", {"optimizer": "divbo", "surrogate": "x"}, "searches.d.surrogate", "no surr"),
+        (
+            "searches/d",
+            {"optimizer": "divbo", "diversity_surrogate": "x"},
+            "searches.d.diversity_surrogate",
+            "no surr",
+        ),
         ("ensembles/es/use_best", "yes", "ensembles.es.use_best", "valid boolean"),
         ("openml", {"cache": "no/such"}, "openml.cache", "there is no folder 'no/such'"),
         ("surrogates", {"names": ["forest-kernle"]}, "surrogates.names", "mean 'forest-kernel'?"),

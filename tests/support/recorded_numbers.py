@@ -64,7 +64,7 @@ def surrogates() -> dict:
     for name in plugins.available("surrogates"):
         if not issubclass(plugins.load("surrogates", name), DiversitySurrogate):
             continue
-        optimizer = plugins.load("optimizers", "divbo")(surrogate=name, interleave=0)
+        optimizer = plugins.load("optimizers", "divbo")(diversity_surrogate=name, interleave=0)
         suggestion = optimizer.suggest(past, np.random.default_rng([0, 0, SUGGESTS]))
         found[name] = {"configuration": dict(suggestion.configuration), "why": suggestion.why}
     return found

@@ -6,6 +6,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
+from ensemble_search.surrogates import gaussian_process
 from ensemble_search.surrogates.gaussian_process import GaussianProcess
 
 NUMBERS = np.zeros(2, dtype=int)
@@ -129,9 +130,10 @@ def test_its_gradients_are_those_of_its_predictions():
         assert mean_slope[1] == std_slope[1] == 0
 
 
-def test_parameters_of_many_observations_are_fitted_to_a_part():
+def test_parameters_of_many_observations_are_fitted_to_a_part(monkeypatch):
+    monkeypatch.setattr(gaussian_process, "MOST", 100)
     vectors, errors = made(300, noise=0.01)
-    some = GaussianProcess(most=100).fit(vectors, errors, NUMBERS, rng())
+    some = GaussianProcess().fit(vectors, errors, NUMBERS, rng())
     assert len(some.columns) == 300
     new, true = made(200, seed=2)
     assert np.abs(some(new)[0] - true).mean() < 0.005
@@ -152,13 +154,13 @@ def test_it_is_refused_in_a_space_with_conditions(optimizer):
         "study": "s",
         "space": "divbo-small",
         "datasets": {"iris": {"sklearn": "iris"}},
-        "searches": {"a": {"optimizer": optimizer, "performance": "gaussian-process"}},
+        "searches": {"a": {"optimizer": optimizer, "surrogate": "gaussian-process"}},
         "ensembles": {"best": {"type": "best"}},
         "methods": {"A": {"search": "a", "ensemble": "best"}},
     }
     with pytest.raises(UserError) as caught:
         model.check(content)
     assert str(caught.value) == (
-        "study: searches.a.performance: 'gaussian-process' needs a space without conditions, and "
+        "study: searches.a.surrogate: 'gaussian-process' needs a space without conditions, and "
         "'divbo-small' has some; take random-forest"
     )

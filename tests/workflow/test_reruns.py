@@ -39,7 +39,7 @@ STUDY = {
     "searches": {
         "random": {"optimizer": "random"},
         "bo": {"optimizer": "bo"},
-        "divbo": {"optimizer": "divbo", "surrogate": "forest-kernel"},
+        "divbo": {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"},
     },
     "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {

@@ -31,7 +31,7 @@ STUDY = {
     "space": "divbo-small",
     "searches": {
         "random": {"optimizer": "random"},
-        "divbo": {"optimizer": "divbo", "surrogate": "forest-kernel"},
+        "divbo": {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"},
     },
     "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {

@@ -19,7 +19,6 @@ from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError
-from ensemble_search.evaluation.status import OK
 from ensemble_search.predictor import stored
 from ensemble_search.predictor.ensemble import FORMAT, MANIFEST, PREPARATION, load_ensemble
 from ensemble_search.problems import combination
@@ -29,6 +28,7 @@ from ensemble_search.runtime.code_version import files as code_files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, sha256, temporary_folder, write_json
 from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
+from ensemble_search.runtime.status import OK
 from ensemble_search.scoring import ensemble_scores
 
 #: A refit may take this many times the study's limit of seconds, for each row that the search had:

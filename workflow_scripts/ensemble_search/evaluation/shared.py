@@ -10,12 +10,12 @@ import numpy as np
 
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import Evaluation, Evaluator, EvaluatorError
-from ensemble_search.evaluation.status import OK, SHARED, STATUSES
 from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, locks, schema
 from ensemble_search.runtime.files import Missing, Unusable
 from ensemble_search.runtime.names import PARTS
 from ensemble_search.runtime.schema import Amount, Stored
+from ensemble_search.runtime.status import OK, SHARED, STATUSES
 
 
 class About(Stored):

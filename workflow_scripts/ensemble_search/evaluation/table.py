@@ -16,7 +16,6 @@ from pydantic import field_validator
 
 from ensemble_search.evaluation import table_checks
 from ensemble_search.evaluation.base import Evaluation
-from ensemble_search.evaluation.status import OK, TABLE
 from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.problems import tasks
 from ensemble_search.problems.base import Problem
@@ -25,6 +24,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.runtime.schema import Amount, Count, Stored
+from ensemble_search.runtime.status import OK, TABLE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ensemble_search.evaluation.status import OK, STATUSES
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CLASSIFICATION
+from ensemble_search.runtime.status import OK, STATUSES
 
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.runtime.status import OK
 from ensemble_search.spaces.base import Configuration, Space
 
 #: Status of an observation that has no result yet.

@@ -1,6 +1,6 @@
 """Bayesian optimization with a random forest and expected improvement (DivBO paper, BO)."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -36,16 +36,9 @@ class BayesianOptimization(batches.BatchOptimizer):
     error, which keeps the next one away.
     """
 
-    performance: str = Field(
-        "random-forest", description="Performance model: a file in surrogates/."
-    )
+    surrogate: str = Field("random-forest", description="Performance model: a file in surrogates/.")
     candidates: int = Field(5000, ge=1, description="Candidates a suggestion is chosen from.")
     local: int = Field(50, ge=0, description="Maximum climbs from evaluated configurations.")
-    steps: int = Field(20, ge=1, description="Maximum moves of a climb.")
-    start: Literal["improvement", "error"] = Field(
-        "improvement",
-        description="Climbs start where the expected improvement is high, or the error low.",
-    )
     interleave: float = Field(
         0.2, ge=0, le=1, description="Probability that a random configuration is suggested."
     )
@@ -53,14 +46,11 @@ class BayesianOptimization(batches.BatchOptimizer):
         0,
         ge=0,
         description="Best candidates from which the expected improvement is climbed by its "
-        "gradient, if the performance model has one: gaussian-process.",
-    )
-    draws: Literal["uniform", "sobol"] = Field(
-        "uniform",
-        description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
+        "gradient, if the surrogate has one: gaussian-process. Above 0, candidates are drawn as a "
+        "Sobol sequence.",
     )
 
-    @field_validator("performance")
+    @field_validator("surrogate")
     @classmethod
     def _predicts_errors(cls, name: str) -> str:
         """Refuse a surrogate that does not exist or does not predict errors."""
@@ -71,16 +61,16 @@ class BayesianOptimization(batches.BatchOptimizer):
     def check_space(self, space: Space) -> None:
         """Refuse conditions that the surrogate or the design does not suit."""
         super().check_space(space)
-        if not plugins.load("surrogates", self.performance).suits_conditions and space.conditional:
+        if not plugins.load("surrogates", self.surrogate).suits_conditions and space.conditional:
             raise UserError(
-                f"performance: '{self.performance}' needs a space without conditions, and "
+                f"surrogate: '{self.surrogate}' needs a space without conditions, and "
                 f"'{space.name}' has some; take random-forest"
             )
 
     @property
     def modules(self) -> list[str]:
         """The performance surrogate's module."""
-        return [plugins.module_name("surrogates", self.performance)]
+        return [plugins.module_name("surrogates", self.surrogate)]
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the cheapest new candidate by :meth:`rank`, or a random configuration."""
@@ -93,22 +83,21 @@ class BayesianOptimization(batches.BatchOptimizer):
             return Suggestion(random_new(history, more), {"origin": "random"})
 
         targets = self.targets(history)
-        surrogate = plugins.load("surrogates", self.performance)()
+        surrogate = plugins.load("surrogates", self.surrogate)()
         model = surrogate.fit(history.vectors, targets, history.space.categories, fit)
         best = targets.min()
 
         def improvement(vectors: np.ndarray) -> np.ndarray:
             return expected_improvement(*model(vectors), best)
 
-        starts = self._starts(history, targets, improvement, ties)
+        starts = self._starts(history, improvement, ties)
         candidates = propose(
             history.space,
             starts,
             improvement,
             climb,
             size=self.candidates,
-            steps=self.steps,
-            sobol=self.draws == "sobol",
+            sobol=self.ascents > 0,
         )
         mean, std = model(candidates.vectors)
         gain = expected_improvement(mean, std, best)
@@ -162,10 +151,10 @@ class BayesianOptimization(batches.BatchOptimizer):
         """
         return -improvement, {}, {}
 
-    def _starts(self, history: History, targets, improvement, rng: np.random.Generator) -> list:
-        """Evaluated configurations to climb from, best first, ties at random."""
-        value = targets if self.start == "error" else -improvement(history.vectors)
-        order = np.lexsort((rng.random(len(value)), value))[: self.local]
+    def _starts(self, history: History, improvement, rng: np.random.Generator) -> list:
+        """Evaluated configurations to climb from, the most promising first, ties at random."""
+        gain = improvement(history.vectors)
+        order = np.lexsort((rng.random(len(gain)), -gain))[: self.local]
         return list(dict.fromkeys(history.observations[i].configuration for i in order))
 
 

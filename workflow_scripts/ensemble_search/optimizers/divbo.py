@@ -33,13 +33,15 @@ class DivBO(BayesianOptimization):
     )
     pool: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
     ties: Ties = Field("random", description="Ties in these rounds, as in ensemble 'selection'.")
-    surrogate: str = Field("lightgbm-pairs", description="Diversity model: a file in surrogates/.")
+    diversity_surrogate: str = Field(
+        "lightgbm-pairs", description="Diversity model: a file in surrogates/."
+    )
     sampler: Literal["members", "normal"] = Field(
         "members",
         description="Samples of Eq. 4: each model's own prediction, or 20 normal draws.",
     )
 
-    @field_validator("surrogate")
+    @field_validator("diversity_surrogate")
     @classmethod
     def _predicts_diversity(cls, name: str) -> str:
         """Refuse a surrogate that does not exist or does not predict diversity."""
@@ -59,7 +61,7 @@ class DivBO(BayesianOptimization):
     @property
     def modules(self) -> list[str]:
         """The modules of both surrogates."""
-        return [*super().modules, plugins.module_name("surrogates", self.surrogate)]
+        return [*super().modules, plugins.module_name("surrogates", self.diversity_surrogate)]
 
     def rank(
         self,
@@ -80,7 +82,7 @@ class DivBO(BayesianOptimization):
         ).indices
         vectors = history.vectors[history.ok].astype(np.float32)
         matrix = pairwise(predictions, history.problem)
-        model = plugins.load("surrogates", self.surrogate)().fit(
+        model = plugins.load("surrogates", self.diversity_surrogate)().fit(
             vectors, matrix, history.space.categories, rng
         )
         samples = model(candidates.vectors, vectors[members])

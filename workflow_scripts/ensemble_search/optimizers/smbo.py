@@ -1,7 +1,5 @@
 """The baseline of the ESMBO paper: Bayesian optimization with a Gaussian process."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from ensemble_search.optimizers.bo import BayesianOptimization
@@ -18,14 +16,10 @@ class SequentialModelBasedOptimization(BayesianOptimization):
     """
 
     initial: int = Field(2, ge=1, description="Evaluations before the first model.")
-    performance: str = Field(
+    surrogate: str = Field(
         "gaussian-process", description="Performance model: a file in surrogates/."
     )
     candidates: int = Field(2000, ge=1, description="Candidates a suggestion is chosen from.")
-    draws: Literal["uniform", "sobol"] = Field(
-        "sobol",
-        description="Candidates other than the climbs' ends: uniform, or a Sobol sequence.",
-    )
     ascents: int = Field(5, ge=0, description="Best candidates to climb from by the gradient.")
     local: int = Field(0, ge=0, description="Maximum climbs from evaluated configurations.")
     interleave: float = Field(

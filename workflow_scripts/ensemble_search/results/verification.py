@@ -11,7 +11,6 @@ from ensemble_search.data import fetched
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
-from ensemble_search.evaluation.status import OK
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
 from ensemble_search.results import layout, outdated, readers, states
@@ -19,6 +18,7 @@ from ensemble_search.results.tables import checked
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CONFIGURATION
+from ensemble_search.runtime.status import OK
 from ensemble_search.search.journal import differences
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from ensemble_search.ensembles.base import Pool, Refit
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError, MakeEvaluator
-from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import readers
 from ensemble_search.runtime import locks, plugins
@@ -32,6 +31,7 @@ from ensemble_search.runtime.code_version import Guard, code_version
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic
 from ensemble_search.runtime.names import CONFIGURATION
+from ensemble_search.runtime.status import OK
 from ensemble_search.search import fingerprint
 from ensemble_search.search.journal import Journal, Record
 

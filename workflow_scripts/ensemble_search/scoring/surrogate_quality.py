@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.evaluation import table as tables
-from ensemble_search.evaluation.status import OK
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import readers
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CONFIGURATION
+from ensemble_search.runtime.status import OK
 from ensemble_search.spaces.base import Space
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 

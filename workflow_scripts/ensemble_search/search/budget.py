@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ensemble_search.evaluation.status import OK
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.status import OK
 from ensemble_search.search.journal import Record
 
 

@@ -30,12 +30,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import ConfigDict, create_model
 
-from ensemble_search.evaluation.status import FITTED, OK, ORIGINS, STATUSES
 from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable, read_json, reading, sync_folder, write_json
 from ensemble_search.runtime.locks import lock
 from ensemble_search.runtime.schema import fitting
+from ensemble_search.runtime.status import FITTED, OK, ORIGINS, STATUSES
 
 if TYPE_CHECKING:
     from ensemble_search.evaluation.base import Evaluation

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ensemble_search.evaluation.status import OK
 from ensemble_search.optimizers.base import Observation
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
+from ensemble_search.runtime.status import OK
 from ensemble_search.spaces.base import Configuration
 
 

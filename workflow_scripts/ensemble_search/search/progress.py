@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ensemble_search.evaluation.status import OK
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import write_json
+from ensemble_search.runtime.status import OK
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Record
 

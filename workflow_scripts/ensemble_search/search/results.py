@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ensemble_search.evaluation.status import OK
 from ensemble_search.evaluation.table import Table
 from ensemble_search.runtime import files, provenance
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
+from ensemble_search.runtime.status import OK
 from ensemble_search.search.journal import Record
 from ensemble_search.search.progress import best_error
 from ensemble_search.spaces.base import Space

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurrogate, one_hot
 
@@ -12,6 +11,9 @@ from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurroga
 DIGITS = 3
 #: Bounds of the logarithms of variance, length scales and variance of the noise.
 VARIANCE, SCALE, NOISE = np.log([[1e-3, 1e3], [1e-2, 2.0], [1e-6, 1.0]])
+
+#: Observations that the parameters are fitted to: a random part of more. All of them predict.
+MOST = 200
 
 
 class GaussianProcess(PerformanceSurrogate):
@@ -27,16 +29,6 @@ class GaussianProcess(PerformanceSurrogate):
 
     suits_conditions: ClassVar[bool] = False
 
-    restarts: int = Field(
-        1, ge=0, description="Random starts of the maximisation, besides unit parameters."
-    )
-    most: int = Field(
-        200,
-        ge=2,
-        description="Observations that the parameters are fitted to: a random part of more. "
-        "Predictions are from all of them.",
-    )
-
     def fit(
         self,
         vectors: np.ndarray,
@@ -50,9 +42,9 @@ class GaussianProcess(PerformanceSurrogate):
         mean, std = errors.mean(), errors.std() or 1.0
         standardised = (errors - mean) / std
         part = np.arange(len(errors))
-        if len(part) > self.most:
-            part = np.sort(rng.choice(len(part), self.most, replace=False))
-        found = _maximise(_Evidence.of(columns[part], standardised[part]), self.restarts, rng)
+        if len(part) > MOST:
+            part = np.sort(rng.choice(len(part), MOST, replace=False))
+        found = _maximise(_Evidence.of(columns[part], standardised[part]), rng)
         return _Process.of(columns, standardised, np.exp(found), mean, std, categories)
 
 
@@ -180,14 +172,13 @@ def matern(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (1 + scaled + scaled * scaled / 3) * decay, -5 / 6 * (1 + scaled) * decay
 
 
-def _maximise(evidence: _Evidence, restarts: int, rng: np.random.Generator) -> np.ndarray:
+def _maximise(evidence: _Evidence, rng: np.random.Generator) -> np.ndarray:
     """Return the logarithms of the best parameters found, rounded."""
     from scipy.optimize import minimize
 
     n_columns = len(evidence.squares)
     bounds = np.array([VARIANCE, *([SCALE] * n_columns), NOISE])
-    starts = [np.array([0.0, *np.zeros(n_columns), np.log(1e-3)])]
-    starts += [rng.uniform(*bounds.T) for _ in range(restarts)]
+    starts = [np.array([0.0, *np.zeros(n_columns), np.log(1e-3)]), rng.uniform(*bounds.T)]
     ends = [
         minimize(evidence, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts
     ]

@@ -183,14 +183,13 @@ def propose(
     rng: np.random.Generator,
     *,
     size: int = 5000,
-    steps: int = 20,
     sobol: bool = False,
 ) -> Candidates:
     """Make ``size`` candidates: local maxima of the score, and draws for the rest.
 
     These are uniform, or a Sobol sequence (:meth:`Space.sobol_points`).
     """
-    ends = climb(space, starts, score, rng, steps)
+    ends = climb(space, starts, score, rng)
     local = ends[sorted({point.tobytes(): i for i, point in enumerate(ends)}.values())]
     draw = space.sobol_points if sobol else space.sample_points
     drawn = draw(max(size - len(local), 0), rng)
