@@ -69,7 +69,7 @@ def main() -> None:
     if unlike:
         print(f"{unlike} of {len(compared)} tables differ.")
         sys.exit(1)
-    print(f"All {len(compared)} tables are equal (columns of time and cost were not compared).")
+    print(f"All {len(compared)} tables are equal (columns of time and memory were not compared).")
 
 
 def _home(file: Path) -> Path:

@@ -358,7 +358,7 @@ def test_a_changed_folder_is_refused(copied):
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
-        (lambda m: m.update(format=1), "use the predict.py in the folder"),
+        (lambda m: m.update(format=1), "it has the format 1, this version reads 2"),
         (lambda m: m["members"][0].update(folder="../../secret"), "outside of its folder"),
         (lambda m: m["files"].update({"/etc/passwd": "0"}), "outside of its folder"),
         (lambda m: m["files"].update({"./card.md": "0"}), "outside of its folder"),

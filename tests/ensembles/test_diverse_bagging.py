@@ -103,7 +103,7 @@ def test_the_best_pipeline_is_fitted_on_every_bag(tmp_path, evaluated):
     unused = np.zeros((5, 1, 3))
     for found, expected in zip(trace[2].predict_both(unused, unused), means, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-6)
-    assert trace[2].cost(np.ones(5)) == pytest.approx(trace[2].refitted.predict_seconds)
+    assert trace[2].total_seconds(np.ones(5)) == pytest.approx(trace[2].refitted.predict_seconds)
     assert ERRORS[3] == min(ERRORS)
 
 
@@ -112,7 +112,7 @@ def test_a_pipeline_that_cannot_be_refitted_stands_alone(tmp_path, evaluated):
     made = make(tmp_path, configurations=[CONFIGURATIONS[0], bad])
     trace = DiverseBagging(bags=2).build_prefixes(enabled(tmp_path / "kept", made))
     assert type(trace[1]) is Members and trace[1].indices.tolist() == [1]
-    assert trace[1].cost(np.array([1.0, 7.0])) == 7.0
+    assert trace[1].total_seconds(np.array([1.0, 7.0])) == 7.0
 
 
 def test_the_manifest_names_what_could_not_be_refitted(tmp_path, evaluated):

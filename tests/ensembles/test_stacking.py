@@ -214,7 +214,7 @@ def test_second_level_is_lightgbm_on_predictions_side_by_side(n_classes):
         labels_found = predicted_labels(probabilities)
         assert labels_found.tolist() == model.predict(side[part]).tolist()
         assert len(set(labels_found)) == n_classes
-    assert stack.cost(np.full(10, 99.0)) == 2.0
+    assert stack.total_seconds(np.full(10, 99.0)) == 2.0
 
 
 def test_scores_of_a_search(tmp_path, evaluated):
@@ -235,8 +235,9 @@ def test_scores_of_a_search(tmp_path, evaluated):
     validation, test = last.predict_both(pool.predictions, pool.predictions)
     assert table["validation_error"].iloc[-1] == ERROR.loss(inputs.y_validation, validation)
     assert table["test_error"].iloc[-1] == ERROR.loss(np.load(split / "test_labels.npy"), test)
-    assert table["cost"].tolist() == [
-        m.cost(pool.predict_seconds) for m in Stacking(size=2, folds=3).build_prefixes(pool)
+    assert table["predict_seconds"].tolist() == [
+        m.total_seconds(pool.predict_seconds)
+        for m in Stacking(size=2, folds=3).build_prefixes(pool)
     ]
     members = pd.read_parquet(tmp_path / "out/members.parquet")
     assert members["weight"].tolist() == [1, 0.5, 0.5, 0.5, 0.5]
@@ -276,7 +277,7 @@ def test_with_folds_the_second_level_learns_from_the_search_itself(tmp_path, eva
     stack = Stacking(size=2).build(pool)
     assert stack.indices.tolist() == [1, 2]
     assert not evaluated
-    assert stack.cost(pool.predict_seconds) == 0.5
+    assert stack.total_seconds(pool.predict_seconds) == 0.5
     X = {part: np.hstack(stored[part][1:]).astype(float) for part in stored}
     model = LGBMClassifier(**MODEL, random_state=pool.seed, n_jobs=1, verbose=-1)
     folds = PredefinedSplit(inputs.folds)

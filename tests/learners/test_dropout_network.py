@@ -106,7 +106,7 @@ def test_trees(name):
     on = [c for c in drawn if c["l2"] == "on"]
     assert 150 < len(on) < 250
     assert all(("l2_strength" in c) == (c["l2"] == "on") for c in drawn)
-    learner = space.steps[-1]
+    learner = space.operator
     assert learner.build(dict(on[0]), None).l2 == on[0]["l2_strength"]
     assert learner.build(dict(next(c for c in drawn if c["l2"] == "off")), None).l2 == 0
 
@@ -118,7 +118,7 @@ def test_numbers_only():
     values = space.sample(1, np.random.default_rng(0))[0]
     model = space.pipeline(values, np.zeros(13, dtype=bool), 1).fit(X, y)
     assert (model.classes_[model.predict_proba(X).argmax(axis=1)] == y).mean() > 0.8
-    network = space.steps[-1].build(dict(values), None)
+    network = space.operator.build(dict(values), None)
     assert {k: getattr(network, k) for k in values if k != "l2_strength"} == {
         k: v for k, v in values.items() if k != "l2_strength"
     }

@@ -48,7 +48,7 @@ def given(space, X=None, **changed):
     """The estimator of the default values, some of them changed."""
     X = np.zeros((50, 20)) if X is None else X
     data = Data(X, np.arange(len(X)) % 3, np.zeros(X.shape[1], bool), threads=2)
-    return space.steps[-1].build(defaults(space, **changed), data)
+    return space.operator.build(defaults(space, **changed), data)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -8,9 +8,9 @@ import pytest
 from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.best_of_defaults import BestOfDefaults
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._esmbo import Svm
 from ensemble_search.spaces._table import TableSpace, distances
 from ensemble_search.spaces.divbo import Divbo
-from ensemble_search.spaces.svm import Svm
 from support.toy_space import LABELS
 
 

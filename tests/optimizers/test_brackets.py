@@ -6,11 +6,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from ensemble_search.optimizers._model_based.brackets import brackets, place
+from ensemble_search.optimizers._brackets import Hyperband, SuccessiveHalving, brackets, place
 from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bohb import ModelBasedHyperband
-from ensemble_search.optimizers.hyperband import Hyperband
-from ensemble_search.optimizers.successive_halving import SuccessiveHalving
 from support.toy_space import LABELS, ToySpace, from_json, observe, search
 
 

@@ -18,10 +18,10 @@ from ensemble_search.optimizers.sobol import SobolSequence
 from ensemble_search.optimizers.tpe import TreeParzenEstimator
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._dodge import NeuralEasy
 from ensemble_search.spaces._features import dimensions, features
 from ensemble_search.spaces._table import TableSpace
 from ensemble_search.spaces.base import Space
-from ensemble_search.spaces.neural_easy import NeuralEasy
 from ensemble_search.study import model
 from support import subsets
 from support.toy_space import LABELS, ToySpace, history, observe

@@ -239,7 +239,7 @@ def test_settings_are_the_papers_but_for_random_ones_in_between():
     assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0.2)
     assert optimizer.modules == [
         "ensemble_search.surrogates.random_forest",
-        "ensemble_search.surrogates.lightgbm_pairs",
+        "ensemble_search.surrogates._on_pairs",
     ]
 
 

@@ -11,9 +11,9 @@ from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.optimizers.tpe import TreeParzenEstimator
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._esmbo import Svm
 from ensemble_search.spaces._table import TableSpace, distances
 from ensemble_search.spaces.divbo_small import DivboSmall
-from ensemble_search.spaces.svm import Svm
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, history, search
 
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)

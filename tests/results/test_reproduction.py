@@ -104,7 +104,7 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
 
 def test_measured_columns_are_not_compared_but_other_shapes_are(tmp_path):
     files = {
-        "a.csv": ("x,cost,cpu_hours\n1,2,3\n", "x,cost,cpu_hours\n1,9,9\n"),
+        "a.csv": ("x,predict_seconds,cpu_hours\n1,2,3\n", "x,predict_seconds,cpu_hours\n1,9,9\n"),
         "b.csv": ("x\n1\n", "x\n1\n2\n"),
         "c.csv": ("x,y\n1,2\n", "x,z\n1,2\n"),
         "d.csv": ("x,y\nok,1\n,2\n", "x,y\nno,1\n3,2.5\n"),

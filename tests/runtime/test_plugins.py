@@ -36,6 +36,7 @@ def write(tmp_path, monkeypatch):
         (tmp_path / kind).mkdir(exist_ok=True)
         (tmp_path / kind / name).write_text(text, encoding="utf-8")
         monkeypatch.setattr(plugins, "ROOT", tmp_path)
+        monkeypatch.setattr(plugins, "SHARED", {})
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / kind)])
 
     before = set(sys.modules)

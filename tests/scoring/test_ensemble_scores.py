@@ -85,7 +85,7 @@ def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
     search, split = make(tmp_path, n_classes=n_classes, seed=5)
     ensemble_scores.write(search, split, settings, 3, tmp_path / "out")
     table, members = read(tmp_path / "out")
-    columns = ["iteration", "validation_error", "test_error", "members", "cost"]
+    columns = ["iteration", "validation_error", "test_error", "members", "predict_seconds"]
     assert table.columns.tolist() == columns
     assert members.columns.tolist() == ["iteration", "member", "weight"]
     assert table["iteration"].tolist() == list(range(1, 41))
@@ -104,11 +104,11 @@ def test_scores_follow_from_the_members(tmp_path, n_classes, settings):
         changed = members[members["iteration"] == row.iteration]
         current = changed if len(changed) else current
         if current is None:
-            assert row.members == 0 and np.isnan(row.test_error) and np.isnan(row.cost)
+            assert row.members == 0 and np.isnan(row.test_error) and np.isnan(row.predict_seconds)
             continue
         assert row.members == current["member"].nunique() == len(current)
         assert current["member"].max() <= row.iteration
-        assert row.cost == pytest.approx(seconds[current["member"] - 1].sum())
+        assert row.predict_seconds == pytest.approx(seconds[current["member"] - 1].sum())
         for part, y in labels.items():
             mean = np.average(
                 arrays[part][current["member"] - 1], axis=0, weights=current["weight"]
@@ -171,7 +171,7 @@ def test_errors_by_hand(tmp_path):
     assert table["validation_error"].tolist() == pytest.approx([2 / 3, 0])
     assert table["test_error"].tolist() == [1, 0.5]
     assert table["members"].tolist() == [1, 2]
-    assert table["cost"].tolist() == [0.5, 0.75]
+    assert table["predict_seconds"].tolist() == [0.5, 0.75]
     assert members.to_dict("list") == {
         "iteration": [1, 2, 2],
         "member": [1, 1, 2],

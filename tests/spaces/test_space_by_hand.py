@@ -40,17 +40,11 @@ from threadpoolctl import threadpool_limits
 
 from ensemble_search.learners.mlp import TwoLayerPerceptron
 from ensemble_search.problems.classification import align
+from ensemble_search.spaces._boasf import Boasf, LogisticRegressionHpo, RandomForestHpo
+from ensemble_search.spaces._esmbo import GradientBoosting, Mlp, RandomForest, Svm, Svr
 from ensemble_search.spaces.autogluon_like import AutogluonLike
-from ensemble_search.spaces.boasf import Boasf
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
-from ensemble_search.spaces.gradient_boosting import GradientBoosting
-from ensemble_search.spaces.logistic_regression_hpo import LogisticRegressionHpo
-from ensemble_search.spaces.mlp import Mlp
-from ensemble_search.spaces.random_forest import RandomForest
-from ensemble_search.spaces.random_forest_hpo import RandomForestHpo
-from ensemble_search.spaces.svm import Svm
-from ensemble_search.spaces.svr import Svr
 from support import ROOT
 
 SPACES = {

@@ -12,7 +12,7 @@ import yaml
 from support import ROOT
 
 PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
-TIMES = {"suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb", "cost"}
+TIMES = {"suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"}
 STUDY = {
     "study": "tiny",
     "datasets": {"wine": {"sklearn": "wine"}},

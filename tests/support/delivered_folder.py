@@ -10,7 +10,7 @@ import numpy as np
 
 from ensemble_search.delivery.build import LIBRARIES
 from ensemble_search.predictor import members
-from ensemble_search.predictor.ensemble import FORMAT, MANIFEST, PREPARATION
+from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import checksums, write_json
 
@@ -43,7 +43,7 @@ def make(folder: Path, task: str) -> None:
     described = [*numeric, {"name": "colour", "kind": "categorical", **known}]
     write_json(folder / PREPARATION, {"target": "t", "names": list(NAMES), "columns": described})
     manifest = {
-        "format": FORMAT, "task": task, "target": "t", **outputs, "combination": "mean",
+        "task": task, "target": "t", **outputs, "combination": "mean",
         "members": [{"evaluation": i + 1, "weight": 1 / len(kinds), "folder": f"members/{i + 1}"}
                     for i in range(len(kinds))],
         "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},

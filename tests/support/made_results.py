@@ -142,7 +142,7 @@ def write_ensemble(folder: Path, validation, test, settings=None, metric="error"
         "validation_error": np.asarray(validation, dtype=float),
         "test_error": np.asarray(test, dtype=float),
         "members": np.where(np.isnan(np.asarray(test, dtype=float)), 0, 3),
-        "cost": np.where(np.isnan(np.asarray(test, dtype=float)), np.nan, 0.3),
+        "predict_seconds": np.where(np.isnan(np.asarray(test, dtype=float)), np.nan, 0.3),
     }
     metadata = {} if settings is None else {"ensemble_search.settings": json.dumps(settings)}
     files.write_parquet(folder / "scores.parquet", pa.table(scores, metadata=metadata))

@@ -1,22 +1,22 @@
 """Surrogates: compared with independent implementations, and whether they learn."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, norm
 
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.runtime import plugins
-from ensemble_search.surrogates import lightgbm_pairs, xgboost_pairs
 from ensemble_search.surrogates._categories import Categories
+from ensemble_search.surrogates._on_pairs import (
+    LightGBMPairs,
+    LightGBMSingle,
+    RandomForestPairs,
+    XGBoostPairs,
+    normal_scores,
+)
 from ensemble_search.surrogates._pairs.rows import Pairs
-from ensemble_search.surrogates._pairs.trees import PairTrees
 from ensemble_search.surrogates.base import DiversitySurrogate, one_hot
 from ensemble_search.surrogates.forest_kernel import ForestKernel
-from ensemble_search.surrogates.lightgbm_pairs import LightGBMPairs
-from ensemble_search.surrogates.lightgbm_single import LightGBMSingle, normal_scores
-from ensemble_search.surrogates.random_forest_pairs import RandomForestPairs
 
 CATEGORIES = np.array([4, 0, 0, 0, 0, 0, 0])  # of made()
 DIVERSITY = [
@@ -62,42 +62,38 @@ def predicted(library: str, booster, rows: np.ndarray) -> np.ndarray:
     return booster.predict(xgboost.DMatrix(rows)).astype(float)
 
 
-def shortcut(library: str, booster) -> PairTrees:
-    if library == "lightgbm":
-        return PairTrees.of_lightgbm(booster.model_to_string())
-    return PairTrees.of_xgboost(json.loads(booster.save_raw("json")))
-
-
-TRAIN = {"lightgbm": lightgbm_pairs.train, "xgboost": xgboost_pairs.train}
+BOOSTERS = {"lightgbm": LightGBMPairs, "xgboost": XGBoostPairs}
 EXACT = {"lightgbm": 1e-12, "xgboost": 2e-6}  # XGBoost itself adds in float32
 
 
-@pytest.mark.parametrize("library", TRAIN)
+@pytest.mark.parametrize("library", BOOSTERS)
 @pytest.mark.parametrize("n", [3, 30])
 def test_pair_trees_equal_the_library(library, n):
     """The shortcut gives what the library's own predict gives for the rows of all pairs."""
     vectors, matrix = made(n)
     pairs = Pairs.of(vectors, matrix, CATEGORIES)
-    boosters = TRAIN[library](pairs, 2, 60, np.random.default_rng(0))
+    surrogate = BOOSTERS[library](models=2, trees=60)
+    boosters = surrogate.boosters(pairs, np.random.default_rng(0))
     a, b = (pairs.columns(made(m, seed)[0]) for m, seed in ((50, 1), (7, 2)))
     a[:n] = pairs.columns(vectors)  # values that lie on either side of a threshold, too
     left, right = np.repeat(a, 7, axis=0), np.tile(b, (50, 1))
     for booster in boosters:
         rows = (np.hstack(x) for x in ((left, right), (right, left)))
         expected = sum(predicted(library, booster, x) for x in rows).reshape(50, 7) / 2
-        got = shortcut(library, booster).predict(a, b)
+        got = surrogate.read(booster).predict(a, b)
         np.testing.assert_allclose(got, expected, rtol=EXACT[library], atol=EXACT[library] / 10)
     if n > 3:
         assert np.ptp(expected) > 0.1
 
 
-@pytest.mark.parametrize("library", TRAIN)
+@pytest.mark.parametrize("library", BOOSTERS)
 def test_pair_trees_at_thresholds(library):
     """A float32 at a threshold, or next to it, goes where the library sends it."""
     vectors, matrix = made(30)
     pairs = Pairs.of(vectors, matrix, CATEGORIES)
-    booster = TRAIN[library](pairs, 1, 40, np.random.default_rng(0))[0]
-    trees = shortcut(library, booster).trees
+    surrogate = BOOSTERS[library](models=1, trees=40)
+    booster = surrogate.boosters(pairs, np.random.default_rng(0))[0]
+    trees = surrogate.read(booster).trees
     near = np.unique(np.concatenate([half[1].ravel() for t in trees for half in t.halves]))
     steps = np.concatenate([np.nextafter(near, np.float32(s)) for s in (-9, 9)] + [near])
     a = np.repeat(steps[:, None], pairs.varying.sum(), axis=1)
@@ -105,7 +101,7 @@ def test_pair_trees_at_thresholds(library):
     left, right = np.repeat(a, 3, axis=0), np.tile(b, (len(a), 1))
     rows = (np.hstack(x) for x in ((left, right), (right, left)))
     expected = sum(predicted(library, booster, x) for x in rows) / 2
-    got = shortcut(library, booster).predict(a, b).ravel()
+    got = surrogate.read(booster).predict(a, b).ravel()
     np.testing.assert_allclose(got, expected, rtol=EXACT[library], atol=EXACT[library] / 10)
 
 
@@ -144,7 +140,8 @@ def test_pairs_are_of_a_subset_of_configurations_both_ways_and_with_themselves(m
         return lightgbm.Booster(parameters, data)
 
     monkeypatch.setattr(lightgbm, "train", spy)
-    lightgbm_pairs.train(Pairs.of(vectors, matrix, CATEGORIES), 4, 5, np.random.default_rng(0))
+    pairs = Pairs.of(vectors, matrix, CATEGORIES)
+    LightGBMPairs(models=4, trees=5).boosters(pairs, np.random.default_rng(0))
     subsets = []
     for _, rows, target in seen:
         first, second = rows // 10, rows % 10

@@ -41,7 +41,7 @@ STUDY = {
 }
 #: Columns of Parquet files and keys of search.json that hold a time or a measurement, or name the
 #: place: all that may differ.
-COLUMNS = ["suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb", "cost"]
+COLUMNS = ["suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"]
 KEYS = {
     *(
         "started",

@@ -46,7 +46,7 @@ class Results:
     scores
         One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
         of the ensemble built after that iteration (losses by the study's metric, shares as
-        fractions; NaN before the first success), and ``members`` and ``cost`` (seconds in which
+        fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (in which
         they predict validation and test rows). Only runs that have reached the budget, made with
         the study's settings. With a budget in seconds shorter runs repeat their last row until the
         longest one's end.

@@ -20,7 +20,7 @@ from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.ensemble import FORMAT, MANIFEST, PREPARATION, load_ensemble
+from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
 from ensemble_search.problems import combination
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
@@ -279,7 +279,6 @@ class Delivery:
             validation = self.members.predict(self.pool.predictions)
             temperature = calibration.temperature(problem.expand(validation), self.pool.labels)
         manifest = {
-            "format": FORMAT,
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
             "target": read_json(folder / PREPARATION)["target"],

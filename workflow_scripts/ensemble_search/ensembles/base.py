@@ -152,7 +152,7 @@ class Members:
             and np.array_equal(self.weights, other.weights)
         )
 
-    def cost(self, predict_seconds: np.ndarray) -> float:
+    def total_seconds(self, predict_seconds: np.ndarray) -> float:
         """Return the seconds that the members take to predict validation and test rows.
 
         Parameters

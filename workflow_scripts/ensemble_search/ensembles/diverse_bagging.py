@@ -98,6 +98,6 @@ class _Bags(Members):
         """See :meth:`Members.predict_both`."""
         return self.refitted.validation, self.refitted.test
 
-    def cost(self, predict_seconds: np.ndarray) -> float:
+    def total_seconds(self, predict_seconds: np.ndarray) -> float:
         """See :meth:`Members.cost`; the seconds of all models."""
         return self.refitted.predict_seconds

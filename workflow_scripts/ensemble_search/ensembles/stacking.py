@@ -155,7 +155,7 @@ class _Stack(Members):
             out_of_fold[held] = predict(~held, X[held])
         return out_of_fold, test
 
-    def cost(self, predict_seconds: np.ndarray) -> float:
+    def total_seconds(self, predict_seconds: np.ndarray) -> float:
         """See :meth:`Members.cost`; every member predicts with the models of all folds."""
         return float(sum(refit.predict_seconds for refit in self.refits))
 

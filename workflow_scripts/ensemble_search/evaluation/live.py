@@ -282,5 +282,5 @@ class LiveEvaluator:
 
 def make(space: str, inputs: Path, limits: Mapping[str, float], threads: int) -> LiveEvaluator:
     """Make an evaluator that fits; see ``MakeEvaluator``."""
-    module = plugins.module_name("spaces", space)
+    module = plugins.address("spaces", space)
     return LiveEvaluator(module, inputs, limits["seconds"], limits["memory_mb"], threads)

@@ -125,7 +125,7 @@ def _clean_state() -> Iterator[None]:
 
 class _Worker:
     def __init__(self, space: str, inputs: str, memory_mb: int, threads: int):
-        self.space = plugins.the_class(importlib.import_module(space))()
+        self.space = plugins.at(space)()
         for module in getattr(self.space, "modules", MODULES):
             importlib.import_module(module)
         with np.load(inputs, allow_pickle=False) as arrays:

@@ -3,11 +3,10 @@
 import numpy as np
 from pydantic import Field
 
+from ensemble_search.optimizers._brackets import Hyperband, place
 from ensemble_search.optimizers._model_based.acquisition import settled
-from ensemble_search.optimizers._model_based.brackets import place
 from ensemble_search.optimizers._model_based.kernel_density import KernelDensity
 from ensemble_search.optimizers.base import PENDING, History, Suggestion
-from ensemble_search.optimizers.hyperband import Hyperband
 from ensemble_search.spaces.base import Space
 
 

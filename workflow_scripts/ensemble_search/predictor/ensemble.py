@@ -21,8 +21,6 @@ from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 MANIFEST, PREPARATION = "ensemble.json", "preparation.json"
-#: Of the folders that this code writes and reads.
-FORMAT = 2
 #: Bytes of a manifest or of a preparation.
 LONGEST = 2**26
 MOST_LIBRARIES = 20
@@ -82,11 +80,6 @@ def load_ensemble(
 
 
 def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | DeliveredRegressor":
-    if manifest["format"] != FORMAT:
-        raise UserError(
-            f"'{folder / MANIFEST}' has the format {manifest['format']!r}; this version reads "
-            f"{FORMAT}: use the predict.py in the folder"
-        )
     kind = {CLASSIFICATION: DeliveredClassifier, REGRESSION: DeliveredRegressor}[manifest["task"]]
     listed, weights = manifest["members"], []
     needed = [PREPARATION]

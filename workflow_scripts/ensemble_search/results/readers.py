@@ -37,7 +37,7 @@ SCORES = {
     "validation_error": "double",
     "test_error": "double",
     "members": "int64",
-    "cost": "double",
+    "predict_seconds": "double",
 }
 MEMBERS = {"iteration": "int64", "member": "int64", "weight": "double"}
 QUALITY = {

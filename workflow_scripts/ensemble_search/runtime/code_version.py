@@ -25,6 +25,7 @@ NEUTRAL = {
         "runtime/files",
         "runtime/locks",
         "runtime/provenance",
+        "runtime/shared_files",
         "runtime/signals",
         "search/progress",
     )

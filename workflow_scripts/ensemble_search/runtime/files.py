@@ -27,6 +27,8 @@ from ensemble_search.runtime.errors import REFUSED, UserError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: Version of the formats of everything that is stored, in every JSON file as ``format``.
+FORMAT = 2
 #: Age at which a temporary file is removed if its process cannot be checked (another host).
 DAY = 86400
 
@@ -85,7 +87,9 @@ def temporary_folder(path: str | Path) -> Iterator[Path]:
 
 
 def write_json(path: str | Path, obj: Any) -> None:
-    """Write JSON, indented by two, keys in the order given; NaN and infinity are refused.
+    """Write JSON, indented by two, keys in the order given; NaN and infinity are rejected.
+
+    A mapping gets the key ``format`` (:data:`FORMAT`).
 
     Raises
     ------
@@ -94,6 +98,8 @@ def write_json(path: str | Path, obj: Any) -> None:
     UserError
         As :func:`atomic`.
     """
+    if isinstance(obj, Mapping):
+        obj = {"format": FORMAT, **obj}
     text = json.dumps(obj, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -211,18 +217,20 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
 
 
 def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
-    """Read a mapping from JSON; NaN and infinity are refused, as :func:`write_json` does.
+    """Read a mapping from JSON, without ``format``; NaN and infinity are rejected.
 
     Raises
     ------
     Unusable
-        If the file is missing, or holds something else.
+        If the file is missing, holds something else, or has another :data:`FORMAT`.
     """
     with reading(Path(path), remedy):
         text = Path(path).read_text(encoding="utf-8")
         content = json.loads(text, parse_constant=_refuse)
         if not isinstance(content, dict):
             raise ValueError("it holds no mapping")
+        if (found := content.pop("format", FORMAT)) != FORMAT:
+            raise ValueError(f"it has the format {found!r}, this version reads {FORMAT}")
     return content
 
 

@@ -1,6 +1,7 @@
 """Optimizers, ensembles, surrogates, spaces and metrics are files, named in a study by file name.
 
-``base.py``, files whose names begin with ``_``, and sub-packages are helpers, not plugins.
+``base.py``, files whose names begin with ``_``, and sub-packages are helpers, not plugins. Several
+plugins may share such a helper: ``runtime/shared_files.py`` lists them.
 """
 
 import difflib
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.shared_files import SHARED
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -29,17 +31,22 @@ MOST = 20
 
 def module_name(kind: str, name: str) -> str:
     """Return the module of a plugin: ``ensemble_search.optimizers.bo`` for optimizer ``bo``."""
-    return f"ensemble_search.{kind}.{name.replace('-', '_')}"
+    return address(kind, name).partition(":")[0]
+
+
+def address(kind: str, name: str) -> str:
+    """Return the module of a plugin and, if it shares the module, ``:`` and its class."""
+    return f"ensemble_search.{kind}.{SHARED.get(kind, {}).get(name, name.replace('-', '_'))}"
 
 
 def available(kind: str) -> list[str]:
     """List the names of the plugins in folder ``kind``, such as ``optimizers``, sorted."""
-    return sorted({_name(file) for file in _files(kind)})
+    return sorted({*(_name(file) for file in _files(kind)), *SHARED.get(kind, ())})
 
 
 @functools.cache  # like Python's cache of imported modules
 def load(kind: str, name: str) -> type:
-    """Return the one public class that module ``name`` of folder ``kind`` defines.
+    """Return the class of the plugin ``name`` of folder ``kind``.
 
     Raises
     ------
@@ -47,6 +54,8 @@ def load(kind: str, name: str) -> type:
         If there is no such file, with the nearest one that exists; if its name has a hyphen, it
         cannot be imported, or it does not define one public subclass of a base of the kind.
     """
+    if name in SHARED.get(kind, ()):
+        return at(address(kind, name))
     files = [file for file in _files(kind) if _name(file) == name]
     if not files:
         raise UserError(
@@ -62,6 +71,13 @@ def load(kind: str, name: str) -> type:
     base = importlib.import_module(f"ensemble_search.{kind}.base")
     bases = [c for c in _classes(base) if inspect.isabstract(c)]
     return the_class(module, tuple(bases))
+
+
+def at(place: str) -> type:
+    """Return the class at an :func:`address`; without a class in it, see :func:`the_class`."""
+    module, _, name = place.partition(":")
+    imported = importlib.import_module(module)
+    return getattr(imported, name) if name else the_class(imported)
 
 
 def checked(kind: str, name: str) -> type:

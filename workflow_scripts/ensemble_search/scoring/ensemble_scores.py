@@ -110,8 +110,8 @@ def score(
     scores
         Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
         ``test_error`` (losses by the study's metric, NaN until an evaluation has succeeded),
-        ``members`` (unique ones) and ``cost`` (seconds to predict validation and test rows; NaN as
-        the errors, or if unknown), each of shape (n,).
+        ``members`` (unique ones) and ``predict_seconds`` (to predict validation and test rows; NaN
+        as the errors, or if unknown), each of shape (n,).
     members
         Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
         and ``weight``; rows only for iterations at which the ensemble changed.
@@ -141,7 +141,7 @@ def score(
             result[i] = (
                 metric.loss(pool.labels, validation),
                 metric.loss(test_labels, test),
-                members.cost(pool.predict_seconds) if known else np.nan,
+                members.total_seconds(pool.predict_seconds) if known else np.nan,
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
@@ -152,7 +152,7 @@ def score(
         "validation_error": result[:, 0],
         "test_error": result[:, 1],
         "members": sizes,
-        "cost": result[:, 2],
+        "predict_seconds": result[:, 2],
     }
     lengths = [len(members.indices) for _, members in changes]
     members = {

@@ -1,7 +1,8 @@
-"""A space of one learner, without choices between operators."""
+"""Spaces of one learner, without choices between operators."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,10 @@ class OneLearner(Space):
     """The hyperparameters of a learner, under their short names."""
 
     has_algorithms: ClassVar[bool] = False
+    #: Name of the learner in the module ``learners``, by task.
+    learner: ClassVar[Mapping[str, str]]
+    #: Whether features are standardised before.
+    standardised: ClassVar[bool] = False
     #: What the worker imports before the first evaluation.
     modules: ClassVar = (
         "ensemble_search.learners.esmbo",
@@ -32,17 +37,22 @@ class OneLearner(Space):
 
     @property
     @abstractmethod
-    def steps(self) -> "Sequence[Operator]":
-        """The operators in order, the learner last; only it has hyperparameters."""
+    def learners(self) -> ModuleType:
+        """The module of the learner, imported here: code versions follow imports."""
+
+    @property
+    def operator(self) -> "Operator":
+        """The learner."""
+        return getattr(self.learners, self.learner[self.task])
 
     def define(self) -> "ConfigurationSpace":
         """Return the space of the learner alone."""
-        return self.steps[-1].space()
+        return self.operator.space()
 
     def pipeline(self, values: Mapping[str, Any], categorical: np.ndarray, threads: int):
         """Build the unfitted pipeline of a configuration; see :class:`Space`."""
+        from ensemble_search.learners import rescalers
         from ensemble_search.learners.pipeline import Pipeline
 
-        *before, learner = self.steps
-        steps = [*((operator, {}) for operator in before), (learner, values)]
-        return Pipeline(steps, categorical, threads)
+        before = [(rescalers.standard, {})] if self.standardised else []
+        return Pipeline([*before, (self.operator, values)], categorical, threads)

@@ -1,6 +1,7 @@
 """Configuration spaces, as optimizers and workers use them."""
 
 import copy
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -122,8 +123,11 @@ class Space(ABC):
 
     @property
     def name(self) -> str:
-        """Its name in studies."""
-        return type(self).__module__.rpartition(".")[2].replace("_", "-")
+        """Its name in studies: that of its file, or, where several share one, of its class."""
+        file = type(self).__module__.rpartition(".")[2]
+        if file.startswith("_"):
+            file = re.sub("(?<=.)(?=[A-Z])", "_", type(self).__name__).lower()
+        return file.replace("_", "-")
 
     def for_task(self, task: str) -> "Space":
         """Return the form of the space for a task: itself, or a new space of the same class.

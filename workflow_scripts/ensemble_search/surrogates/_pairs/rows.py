@@ -1,12 +1,10 @@
 """Pairs of configurations as training rows of a regressor."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ensemble_search.surrogates._pairs.trees import PairTrees
-from ensemble_search.surrogates.base import DiversityModel, one_hot
+from ensemble_search.surrogates.base import one_hot
 
 
 @dataclass(frozen=True)
@@ -55,17 +53,3 @@ class Pairs:
     def columns(self, vectors: np.ndarray) -> np.ndarray:
         """Return the varying one-hot columns of other configurations, float32."""
         return one_hot(vectors, self.categories)[:, self.varying]
-
-    def model(self, members: Sequence[PairTrees]) -> DiversityModel:
-        """Return the model of boosters trained on the rows; see :class:`DiversitySurrogate`."""
-
-        def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            a, b = self.columns(a), self.columns(b)
-            return np.stack([member.predict(a, b) for member in members])
-
-        return predict
-
-    @staticmethod
-    def no_model(members: int) -> DiversityModel:
-        """Return the model for configurations that are all equal: it predicts 0."""
-        return lambda a, b: np.zeros((members, len(a), len(b)))

@@ -141,6 +141,42 @@ class BracketOptimizer(Optimizer):
         return replace(found, why=why, fidelity=here.fidelity)
 
 
+class Hyperband(BracketOptimizer):
+    """Hyperband (Li et al., JMLR 2018).
+
+    Random search in brackets of successive halving, from many small fits to few on all rows. A
+    bracket begins with random configurations on a share of the training rows. The best in ``eta``
+    of them are promoted to a share ``eta`` times as large, and so on to all rows. Brackets begin at
+    ever larger shares, the last one at all rows; then comes the first again. By default:
+
+    ========  ==========  ==========  =========  =========
+    bracket   1/27        1/9         1/3        1
+    ========  ==========  ==========  =========  =========
+    1         27          9           3          1
+    2                     12          4          1
+    3                                 6          2
+    4                                            4
+    ========  ==========  ==========  =========  =========
+    """
+
+    @property
+    def schedule(self) -> Sequence[Bracket]:
+        """Hyperband's brackets."""
+        return brackets(self.eta, self.deepest)
+
+
+class SuccessiveHalving(BracketOptimizer):
+    """Successive halving (Jamieson & Talwalkar, AISTATS 2016).
+
+    Hyperband's first bracket, again and again: by default 27, 9, 3, 1 configurations.
+    """
+
+    @property
+    def schedule(self) -> Sequence[Bracket]:
+        """The bracket with the most configurations."""
+        return brackets(self.eta, self.deepest)[:1]
+
+
 def _ranked(history: History, rows: range) -> list[int]:
     """Sort the successes among some evaluations by their errors."""
     succeeded = [i for i in history.ok.tolist() if i in rows]

@@ -1,4 +1,4 @@
-"""The space of the BOASF paper: 16 algorithms with auto-sklearn's hyperparameters."""
+"""The spaces of the BOASF paper, of 16 algorithms and of one."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ensemble_search.spaces._one_learner import OneLearner
 from ensemble_search.spaces.divbo import Divbo
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Boasf(Divbo):
-    """16 classifiers after dropping of constant columns and rescaling, with or without weights."""
+    """16 classifiers with the hyperparameters of auto-sklearn.
+
+    Before them, constant columns are dropped and the others rescaled; classes may have weights.
+    """
 
     tasks: ClassVar = ("classification",)
     libraries: ClassVar = ("xgboost",)
@@ -67,3 +71,48 @@ class Boasf(Divbo):
             steps.insert(-1, (rescalers.minmax, {}))
         balanced = values["balancing"] == boasf.weights.name
         return Pipeline(steps, categorical, threads, balanced)
+
+
+class BoasfLogistic(Boasf):
+    """The authors' code: logistic regression in the place of XGBoost."""
+
+    libraries: ClassVar = ()
+    modules: ClassVar = tuple(name for name in Boasf.modules if name != "xgboost")
+
+    @property
+    def last(self) -> "Operator":
+        """As in :class:`Boasf`."""
+        from ensemble_search.learners import boasf
+
+        return boasf.logistic_regression
+
+
+class _OneOfBoasf(OneLearner):
+    @property
+    def learners(self):
+        """As in :class:`OneLearner`."""
+        from ensemble_search.learners import boasf
+
+        return boasf
+
+
+class LogisticRegressionHpo(_OneOfBoasf):
+    """Logistic regression by the solver saga: 3 hyperparameters."""
+
+    learner: ClassVar = {"classification": "logistic_regression"}
+    modules: ClassVar = (
+        "ensemble_search.learners.boasf",
+        "ensemble_search.learners.pipeline",
+        "sklearn.linear_model",
+    )
+
+
+class RandomForestHpo(_OneOfBoasf):
+    """Random forests of 100 trees: 5 hyperparameters."""
+
+    learner: ClassVar = {"classification": "random_forest"}
+    modules: ClassVar = (
+        "ensemble_search.learners.boasf",
+        "ensemble_search.learners.pipeline",
+        "sklearn.ensemble",
+    )

@@ -1,0 +1,29 @@
+"""Plugins that share a file, by kind and name: ``<module>:<class>``."""
+
+SHARED = {
+    "optimizers": {
+        "hyperband": "_brackets:Hyperband",
+        "successive-halving": "_brackets:SuccessiveHalving",
+    },
+    "spaces": {
+        "boasf": "_boasf:Boasf",
+        "boasf-logistic": "_boasf:BoasfLogistic",
+        "gradient-boosting": "_esmbo:GradientBoosting",
+        "logistic-regression-hpo": "_boasf:LogisticRegressionHpo",
+        "mlp": "_esmbo:Mlp",
+        "neural-easy": "_dodge:NeuralEasy",
+        "neural-hard": "_dodge:NeuralHard",
+        "neural-medium": "_dodge:NeuralMedium",
+        "neural-stable": "_dodge:NeuralStable",
+        "random-forest": "_esmbo:RandomForest",
+        "random-forest-hpo": "_boasf:RandomForestHpo",
+        "svm": "_esmbo:Svm",
+        "svr": "_esmbo:Svr",
+    },
+    "surrogates": {
+        "lightgbm-pairs": "_on_pairs:LightGBMPairs",
+        "lightgbm-single": "_on_pairs:LightGBMSingle",
+        "random-forest-pairs": "_on_pairs:RandomForestPairs",
+        "xgboost-pairs": "_on_pairs:XGBoostPairs",
+    },
+}
