@@ -39,6 +39,7 @@ rule all:
 
 onstart:
     lock_results()
+    check_kept_splits()
     cancel_leftovers()
     if workflow.executor_plugin.executor.__module__ == "snakemake_executor_plugin_slurm":
         watch_executor()

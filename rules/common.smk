@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import shlex
@@ -14,7 +15,7 @@ from ensemble_search.runtime import slurm
 from ensemble_search.runtime.code_version import code_version
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.locks import WAIT, lock
-from ensemble_search.jobs import Jobs, check_tables, notes
+from ensemble_search.jobs import Jobs, check_splits, check_tables, notes
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
@@ -101,6 +102,19 @@ def lock_results():
     LOCKS = [lock_study(name) for name in JOBS_OF if name == STUDY.study or name in made]
 
 
+def check_kept_splits():
+    """Check the splits that this run does not make again."""
+    kept = (
+        (JOBS_OF[job.wildcards.study], job.wildcards.dataset, job.wildcards.split)
+        for job in workflow.dag.jobs
+        if job.rule.name == "split" and not workflow.dag.needrun(job)
+    )
+    try:
+        check_splits(JOBS, kept)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
 def cancel_leftovers():
     """Cancel cluster jobs left by a killed workflow; their searches resume in this one."""
     searches = {
@@ -136,6 +150,8 @@ NOT_FITTING = "|".join(re.escape(n) for n in STUDY.ensembles if n not in FITTING
 SPLIT_0 = f"{RESULTS}/{layout.SPLIT}".replace("{split}", STUDY.split_name(0))
 
 
+# What those need of a split: no parameter, as it changes none.
+NEEDS = f"--ensembles {shlex.quote(json.dumps(JOBS.refitted))}" if JOBS.refitted else ""
 # Where searches share evaluations. Not a parameter, which Snakemake compares: it changes no result.
 SHARE = f"--share {RESULTS}/{layout.EVALUATIONS}" if STUDY.evaluation.share else ""
 if STUDY.evaluation.tables:

@@ -70,4 +70,4 @@ rule split:
         code=lambda w: code_version("split"),
     shell:
         "{PYTHON} {SCRIPTS:q}/split.py --dataset {params.data} --settings {params.settings:q}"
-        " --output {params.folder:q} 2> {log}"
+        " --output {params.folder:q} {NEEDS} 2> {log}"

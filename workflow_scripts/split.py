@@ -19,14 +19,23 @@ def main() -> None:
         type=json.loads,
         help="JSON: train, validation, test, seed; or folds, test, seed",
     )
+    parser.add_argument(
+        "--ensembles",
+        type=json.loads,
+        default={},
+        help="JSON: ensembles that refit pipelines, by name, which need so many training rows",
+    )
     arguments = parser.parse_args()
 
     from ensemble_search.data import fetched, prepare, split
+    from ensemble_search.study.sections import ensembles
 
     if not (arguments.dataset / "dataset.json").is_file():
         raise UserError(f"--dataset: '{arguments.dataset}' is not a folder that fetch.py wrote")
     frame, described = fetched.read(arguments.dataset)
     made = prepare.make_split(frame, described, arguments.settings)
+    if problems := [*ensembles.lacking(arguments.ensembles, made[-1])]:
+        raise UserError(*problems)
     split.write(*made, arguments.output)
     for column, reason in made[-1]["dropped"].items():
         if column in described["columns"]:  # and no category of one

@@ -265,11 +265,12 @@ def dataset(tmp_path_factory):
     return folder
 
 
-def run_split(dataset, output, **change):
+def run_split(dataset, output, ensembles=None, **change):
     options = {
         "dataset": dataset,
         "output": output,
         "settings": json.dumps({**PAPER, **change}),
+        "ensembles": json.dumps(ensembles or {}),
     }
     return subprocess.run(
         [sys.executable, str(SCRIPTS / "split.py"), *(f"--{k}={v}" for k, v in options.items())],
@@ -353,6 +354,24 @@ def test_the_script_ends_with_one_line(dataset, tmp_path):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "is not a folder that fetch.py wrote" in done.stderr
     assert not (tmp_path / "a").exists()
+
+
+def test_a_split_with_too_few_rows_for_an_ensemble_is_not_made(dataset, tmp_path):
+    made, _, described = make(mixed())
+    largest, rows = max(described["classes"]["train"].values()), len(made.y_train)
+    ensembles = {"fits": {"type": "stacking", "folds": largest}}
+    assert run_split(dataset, tmp_path / "a", ensembles).returncode == 0
+    ensembles["stack"] = {"type": "stacking", "folds": largest + 1}
+    ensembles["bags"] = {"type": "diverse-bagging", "bags": rows + 1, "share": 1e-5}
+    done = run_split(dataset, tmp_path / "b", ensembles)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"error: ensembles.stack.folds: {largest + 1} folds need a class with as many training "
+        f"rows; the largest has {largest}; lower folds",
+        f"error: ensembles.bags.bags: {rows + 1} disjoint bags need as many training rows, and "
+        f"there are {rows}; lower bags",
+    ]
+    assert not (tmp_path / "b").exists()
 
 
 def test_reading_inputs_imports_neither_pandas_nor_sklearn():

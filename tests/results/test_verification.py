@@ -9,15 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 import yaml
 
 from ensemble_search.analysis import load
 from ensemble_search.evaluation.table import Table
-from ensemble_search.jobs import Jobs
+from ensemble_search.jobs import Jobs, check_splits
 from ensemble_search.results import tables, verification
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, write_json, write_parquet
 from ensemble_search.search.run import run_job
 from ensemble_search.spaces.divbo_small import DivboSmall
+from ensemble_search.study import model
 from support import SCRIPTS
 from support.finished_study import ENSEMBLE, SEARCH, SPLIT, STUDY
 
@@ -84,6 +87,49 @@ def test_results_that_do_not_belong_together_are_found(study):
     assert "search.json' was made with other settings: seed: 7 there, 0 here" in found[1]
     assert "ensemble.json' was made from other predictions than its search has" in found[2]
     assert "predicts otherwise now, by up to " in found[3]
+
+
+def test_a_split_of_other_data_or_settings_is_found(study):
+    """Two folders were swapped before their searches started: all that follows is consistent."""
+    path = SPLIT / "split.json"
+    made = json.loads(path.read_text())
+    other_seed = {"settings": {**made["settings"], "seed": 8}}
+    data = "it is not a split of the data in 'results/data/sklearn-wine'"
+    for change, reason in (
+        ({"source_checksum": "0" * 64}, data),
+        (other_seed, "it was drawn by other settings, or another seed"),
+    ):
+        write_json(path, made | change)
+        said = (
+            f"cannot read '{path}': {reason}; remove the folder '{SPLIT}' and run the study again"
+        )
+        assert problems() == [said]
+        with pytest.raises(UserError) as error:
+            check_splits(*kept("study.yaml"))
+        assert str(error.value) == said
+    write_json(path, {key: made[key] for key in ("checksum", "classes", "files")})
+    assert problems() == [], "older versions did not write them"
+
+
+def kept(file: str, **changes) -> tuple:
+    """Jobs of the study, and the splits that a run finds."""
+    content = yaml.safe_load(Path(file).read_text()) | changes
+    jobs = Jobs(model.check(content))
+    return jobs, [(jobs, "wine", "fixed")]
+
+
+def test_a_split_that_is_there_is_compared_with_what_ensembles_need(study):
+    """Of the 71 rows of the largest class of wine, 14 are for validation and 14 for the test."""
+    for folds in (43, 44):
+        ensembles = {"stack": {"type": "stacking", "folds": folds}, "best": {"type": "best"}}
+        methods = {"a": {"search": "random", "ensemble": "stack"}}
+        there = kept("study.yaml", ensembles=ensembles, methods=methods)
+        if folds == 43:
+            check_splits(*there)
+            continue
+        with pytest.raises(UserError, match=r"^config.yaml: ensembles.stack.folds: .* has 43;"):
+            check_splits(*there)
+    check_splits(*kept("study.yaml", ensembles=ensembles))  # which no method uses
 
 
 def test_rounding_is_no_problem(study):

@@ -147,6 +147,23 @@ def test_configfile_replaces_the_default_study(finished):
     assert "openml" not in text
 
 
+def test_splits_that_were_swapped_are_noticed_before_a_search_starts(copied):
+    """Renaming folders leaves their times, so that Snakemake sees no change."""
+    splits, search = copied.folder / "results/tiny/splits", "results/tiny/searches/wine/bo/0"
+    made = splits / "wine/fixed/split.json"
+    times = made.stat()
+    made.write_text(made.read_text().replace('"source_checksum": "', '"source_checksum": "0'))
+    os.utime(made, ns=(times.st_atime_ns, times.st_mtime_ns))
+    shutil.rmtree(copied.folder / search)
+    said = copied.snakemake(fails=True)
+    assert said.count("\nerror: cannot read 'results/tiny/splits/wine/fixed/split.json': ") == 1
+    assert "remove the folder 'results/tiny/splits/wine/fixed' and run the study again" in said
+    assert not (copied.folder / search / "search.json").exists()
+    shutil.rmtree(splits / "wine/fixed")
+    copied.snakemake()
+    assert (copied.folder / search / "search.json").exists()
+
+
 def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     before = copied.results()
     copied.write({**STUDY, "budget": {"evaluations": 12}})

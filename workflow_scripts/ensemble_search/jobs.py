@@ -16,6 +16,7 @@ from ensemble_search.data.changes import changed_files, content
 from ensemble_search.data.sources import source_key
 from ensemble_search.evaluation import table as tables
 from ensemble_search.report import pages
+from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.code_version import code_version
 from ensemble_search.runtime.errors import UserError
@@ -159,6 +160,12 @@ class Jobs:
         if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
             return ""
         return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})
+
+    @functools.cached_property
+    def refitted(self) -> dict[str, dict[str, Any]]:
+        """Settings of the methods' ensembles that refit pipelines, by name."""
+        used = self.study.used("ensemble")
+        return {name: self.study.ensembles[name] for name in used if self.refits(name)}
 
     def deliver(self, dataset: str) -> str:
         """Say what is delivered for a data set."""
@@ -343,6 +350,32 @@ def check_tables(jobs: Jobs) -> None:
             lines.append(f"{there['usable']} of its configurations could be fitted; {enough}")
         if lines:
             raise UserError(f"{where}: '{folder}' is not of this study: {'; '.join(lines)}")
+
+
+def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
+    """Check splits that are there before a run, and are used as they are.
+
+    Parameters
+    ----------
+    jobs
+        Of the study that runs.
+    splits
+        For each the jobs of the study that it belongs to, its data set and its name.
+
+    Raises
+    ------
+    UserError
+        Naming the first that is damaged, or is not what its place says, or has too few rows for an
+        ensemble of the study.
+    """
+    for home, dataset, name in splits:
+        folder = layout.path(
+            Path("results", home.study.study), layout.SPLIT, dataset=dataset, split=name
+        )
+        data = Path("results/data", home.source_key(dataset))
+        split = readers.checked_split(folder, data, json.loads(home.split(dataset, name)))
+        if problems := [*ensembles.lacking(jobs.refitted, split)]:
+            raise UserError(*(f"{jobs.file}: {p}; data set '{dataset}'" for p in problems))
 
 
 def notes(jobs: Jobs) -> list[str]:

@@ -116,18 +116,10 @@ def diverse_bags(
     UserError
         If disjoint bags, or two Markov bags in a row, need more rows than there are.
     """
+    if lack := lacking_for_bags(len(labels), bags, share, by):
+        raise UserError(f"ensemble.{lack}")
     rng = np.random.default_rng(seed)
-    everything, size = np.arange(len(labels)), max(1, int(share * len(labels) + 1e-9))
-    if by in ("k-dpp", "separate") and bags > len(labels):
-        raise UserError(
-            f"ensemble.bags: {bags} disjoint bags need as many training rows, and there are "
-            f"{len(labels)}; lower bags"
-        )
-    if by == "markov" and 2 * size > len(labels):
-        raise UserError(
-            f"ensemble.share: two bags in a row have {2 * size} different rows, and there is one; "
-            "take by: uniform"
-        )
+    everything, size = np.arange(len(labels)), _bag_size(len(labels), share)
     if by == "uniform":
         return [rng.permutation(len(labels))[:size] for _ in range(bags)]
     features = fourier_features(X, rng)
@@ -146,6 +138,25 @@ def diverse_bags(
         chain = swap_features(features[left], size, alpha, rng, groups=groups[left])
         drawn.append(left[chain.items])
     return drawn
+
+
+def lacking_for_bags(rows: int, bags: int, share: float, by: str) -> str:
+    """Say which setting of :func:`diverse_bags` asks for more rows; empty if none does."""
+    if by in ("k-dpp", "separate") and bags > rows:
+        return (
+            f"bags: {bags} disjoint bags need as many training rows, and there are {rows}; "
+            "lower bags"
+        )
+    if by == "markov" and (both := 2 * _bag_size(rows, share)) > rows:
+        return (
+            f"share: two bags in a row have {both} different rows, and there is one; "
+            "take by: uniform"
+        )
+    return ""
+
+
+def _bag_size(rows: int, share: float) -> int:
+    return max(1, int(share * rows + 1e-9))
 
 
 def default_kernel(task: str) -> str:

@@ -182,6 +182,16 @@ class Ensemble(BaseModel, ABC):
         """
         return self
 
+    def lacks(self, classes: Sequence[int]) -> str:
+        """Say which setting asks for more training rows than there are; empty if none does.
+
+        Parameters
+        ----------
+        classes
+            Training rows a class; in a regression, of all.
+        """
+        return ""
+
     @property
     def modules(self) -> list[str]:
         """Modules that the ensemble loads by name, such as a metric of its settings."""

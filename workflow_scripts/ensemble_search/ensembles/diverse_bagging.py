@@ -1,12 +1,13 @@
 """The best pipeline refitted on bags of training rows that differ (Dodge's proposal, Section 5)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ensemble_search.data.subsets import diverse_bags
+from ensemble_search.data.subsets import diverse_bags, lacking_for_bags
 from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit
 
 
@@ -51,6 +52,10 @@ class DiverseBagging(Ensemble):
         if self.by == "markov" and self.share > 0.5:
             raise ValueError("share: at most 0.5 with by: markov; two bags in a row are disjoint")
         return self
+
+    def lacks(self, classes: Sequence[int]) -> str:
+        """See :meth:`Ensemble.lacks`."""
+        return lacking_for_bags(sum(classes), self.bags, self.share, self.by)
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""

@@ -1,6 +1,7 @@
 """Stacking: a model learns to combine the best evaluations (DivBO paper, Table 9)."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -41,6 +42,10 @@ class Stacking(Ensemble):
     size: int = Field(5, ge=1)
     folds: int = Field(5, ge=2)
 
+    def lacks(self, classes: Sequence[int]) -> str:
+        """See :meth:`Ensemble.lacks`."""
+        return lacking(self.folds, classes)
+
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""
         top = lowest(pool.errors, self.size)
@@ -80,6 +85,17 @@ class Stacking(Ensemble):
         return held_out(pool.train_labels, self.folds, pool.seed)
 
 
+def lacking(folds: int, classes: Sequence[int]) -> str:
+    """See :meth:`Ensemble.lacks`: some class must have as many rows as there are folds."""
+    if max(classes) >= folds:
+        return ""
+    need, there = ("a class with ", "the largest has") if len(classes) > 1 else ("", "there are")
+    return (
+        f"folds: {folds} folds need {need}as many training rows; {there} {max(classes)}; "
+        "lower folds"
+    )
+
+
 def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     """Return the rows of every fold: scikit-learn's ``StratifiedKFold``, shuffled with ``seed``.
 
@@ -92,14 +108,9 @@ def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     """
     from sklearn.model_selection import StratifiedKFold
 
-    classes = labels.dtype.kind == "i"
-    need, there = ("a class with ", "the largest has") if classes else ("", "there are")
     labels = strata(labels)
-    if (largest := np.bincount(labels).max()) < folds:
-        raise UserError(
-            f"ensemble.folds: {folds} folds need {need}as many training rows; "
-            f"{there} {largest}; lower folds"
-        )
+    if lack := lacking(folds, np.bincount(labels).tolist()):
+        raise UserError(f"ensemble.{lack}")
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a class that is missing in some folds

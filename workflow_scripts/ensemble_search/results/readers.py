@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
+from ensemble_search.data import fetched
 from ensemble_search.evaluation import table as tables
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.files import Unusable
@@ -151,6 +152,9 @@ class Split(Stored):
     classes: Classes
     sizes: dict[str, Count] = Field(default_factory=dict)
     target: Scale | None = None
+    # Older versions of the project did not write these.
+    source_checksum: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class Diversity(Stored):
@@ -237,6 +241,31 @@ def checked_search(
 def split(folder: Path) -> dict[str, Any]:
     """Read ``split.json``."""
     return schema.read_json(folder / "split.json", Split)
+
+
+def checked_split(folder: Path, data: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Read ``split.json``, and compare it with the data and the settings that it must be of.
+
+    Parameters
+    ----------
+    folder, data
+        Of the split, and of the data set that it must be a split of, which may be missing.
+    settings
+        Those that it must be drawn by.
+
+    Raises
+    ------
+    Unusable
+        Also if it is of other data or settings: its folder was moved, or two were swapped.
+    """
+    found = split(folder)
+    if (data / "dataset.json").exists():
+        rows = fetched.description(data)["checksum"]
+        if found.get("source_checksum", rows) != rows:
+            raise Unusable(folder / "split.json", f"it is not a split of the data in '{data}'")
+    if found.get("settings", settings) != settings:
+        raise Unusable(folder / "split.json", "it was drawn by other settings, or another seed")
+    return found
 
 
 def ensemble(folder: Path) -> dict[str, Any]:

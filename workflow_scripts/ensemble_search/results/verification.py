@@ -1,5 +1,6 @@
 """Verification: stored results are unchanged, consistent and reproducible."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,6 +84,8 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
         if not lines:
             whole.add(folder)
     searches = list(_searches(jobs, root, whole))
+    for search in {search.split: search for search in searches}.values():
+        findings.problems += _split(search, root)
     for search in searches:
         findings.problems += _search(search)
     for search in searches:
@@ -186,6 +189,16 @@ def _searches(jobs: "Jobs", root: Path, whole: set[Path]) -> Iterator[_Search]:
         split = layout.path(results, layout.SPLIT, **run)
         if {folder, split} <= whole:
             yield _Search(name, home, folder, split, readers.search(folder))
+
+
+def _split(search: _Search, root: Path) -> list[str]:
+    jobs, dataset = search.jobs, search.name[0]
+    settings = json.loads(jobs.split(dataset, search.split.name))
+    try:
+        readers.checked_split(search.split, root / "data" / jobs.source_key(dataset), settings)
+    except UserError as error:
+        return [str(error)]
+    return []
 
 
 def _search(search: _Search) -> list[str]:

@@ -1,7 +1,7 @@
 """`ensembles`: kinds of ensembles with settings."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -24,6 +24,25 @@ def make(study: "Study", name: str):
             "own, and split.folds makes all training rows validation rows; remove one of them"
         )
     return made.planned(study.budget.evaluations)
+
+
+def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:
+    """Say which ensembles need more training rows than a split has.
+
+    Parameters
+    ----------
+    ensembles
+        Settings by name.
+    split
+        Content of ``split.json``. If validation is by folds, ensembles refit nothing.
+    """
+    if "folds" in split.get("settings", {}):
+        return
+    classes = [*split["classes"]["train"].values()] or [split["sizes"]["train"]]
+    for name, settings in ensembles.items():
+        made = plugins.make(KIND, settings, KEY, f"ensembles.{name}")
+        if lack := made.lacks(classes):
+            yield f"ensembles.{name}.{lack}"
 
 
 def problems(study: "Study") -> Iterator[str]:
