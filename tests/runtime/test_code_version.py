@@ -88,3 +88,49 @@ def test_guard_sees_changed_code_only(tree):
         tree("lib/d.py", text)
         with pytest.raises(UserError, match=r"'lib/d\.py' was changed while this job ran"):
             guard.check()
+
+
+def counted(monkeypatch) -> list[str]:
+    """Names of the files that are parsed from now on, as in a new process."""
+    parsed, parse = [], module._parse
+    monkeypatch.setattr(
+        module, "_parse", lambda text, path: (parsed.append(path.as_posix()), parse(text, path))[1]
+    )
+    module._kept.cache_clear()
+    return parsed
+
+
+def test_only_changed_files_are_parsed_again(tree, monkeypatch):
+    before = code_version("lib.a")
+    parsed = counted(monkeypatch)
+    tree("lib/other.py", "")  # forgets what this process knows
+    assert code_version("lib.a") == before
+    assert parsed == []
+    tree("lib/d.py", "def g():\n    return 1\n")
+    assert code_version("lib.a") != before
+    assert parsed == ["lib/d.py"]
+    tree("lib/d.py", "def g():\n    pass\n")
+    assert code_version("lib.a") == before
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"lib/d.py": 1, "lib/a.py": ["", "", ""]}', "\0"])
+def test_damage_of_what_is_kept_changes_nothing(tree, tmp_path, text):
+    before = code_version("lib.a")
+    (tmp_path / module.KEPT).write_text(text)
+    module._kept.cache_clear()
+    tree("lib/other.py", "")
+    assert code_version("lib.a") == before
+
+
+def test_what_another_parser_kept_is_not_used(tree, monkeypatch):
+    code_version("lib.a")
+    parsed = counted(monkeypatch)
+    monkeypatch.setattr(module.sys, "version", "4.0")
+    tree("lib/other.py", "")
+    code_version("lib.a")
+    assert "lib/d.py" in parsed
+
+
+def test_a_folder_that_cannot_be_written(tree, tmp_path):
+    (tmp_path / "__pycache__").write_text("a file")
+    assert len(code_version("lib.a")) == 16

@@ -7,13 +7,19 @@ or documenting a module does not change its version.
 import ast
 import functools
 import hashlib
+import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import write_json
 
 ROOT = Path(__file__).parents[2]
+#: What processes have found in the files, kept for later ones like bytecode: file -> [sha256 of
+#: what it was found with, code, names]. To parse the code of a study takes a second.
+KEPT = "__pycache__/code-versions.json"
 #: These modules store, load, report or name results without affecting them: changing them makes no
 #: result outdated.
 NEUTRAL = {
@@ -122,6 +128,7 @@ def _closure(modules, neutral: bool = False) -> set[Path]:
         if path not in found and (neutral or path.relative_to(ROOT).as_posix() not in NEUTRAL):
             found.add(path)
             open_.extend(p for name in _known(path)[1] for p in _files_of(name))
+    _kept(ROOT / KEPT).keep()
     return found
 
 
@@ -139,12 +146,59 @@ def _files_of(module: str) -> tuple[Path, ...]:
 
 
 def _read(path: Path) -> tuple[str, list[str]]:
-    """Read a file as it is now: its code without docstrings, and the names that it imports.
+    """Read a file as it is now: its code without docstrings, and the names that it imports."""
+    return _kept(ROOT / KEPT).look(path.relative_to(ROOT), path.read_text(encoding="utf-8"))
+
+
+_known = functools.cache(_read)
+
+
+class _Kept:
+    """What is found in files, also by earlier processes; see :data:`KEPT`."""
+
+    def __init__(self, path: Path):
+        self._path, self._new = path, False
+        self._parser = [sys.version, Path(__file__).read_text(encoding="utf-8")]
+        self._found = self._load()
+
+    def _load(self) -> dict[str, list]:
+        with suppress(OSError, ValueError, AttributeError):
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            # Entries of files that are gone are left out.
+            return {name: e for name, e in stored.items() if _whole(e) and (ROOT / name).is_file()}
+        return {}
+
+    def look(self, path: Path, text: str) -> tuple[str, list[str]]:
+        """Return code and names of a file, relative to :data:`ROOT`, with this text."""
+        name = path.as_posix()
+        # The parser is part of the key, so that no other parser's results are found.
+        key = hashlib.sha256("\0".join([*self._parser, text]).encode()).hexdigest()
+        if self._found.get(name, [None])[0] != key:
+            self._found[name], self._new = [key, *_parse(text, path)], True
+        return self._found[name][1], self._found[name][2]
+
+    def keep(self) -> None:
+        """Store what is new for later processes, if the folder can be written."""
+        if self._new:
+            self._new = False
+            with suppress(UserError):
+                write_json(self._path, self._load() | self._found)
+
+
+_kept = functools.cache(_Kept)
+
+
+def _whole(entry) -> bool:
+    return isinstance(entry, list) and list(map(type, entry)) == [str, str, list]
+
+
+def _parse(text: str, path: Path) -> tuple[str, list[str]]:
+    """Return the code of a text, without docstrings, and the names that it imports.
 
     Syntax trees are not kept: the garbage collector would go over them again and again.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-    package = path.relative_to(ROOT).parent.parts
+    tree = ast.parse(text, str(ROOT / path))
+    package = path.parent.parts
     names = []
     for node in _statements(tree):
         if isinstance(node, ast.Import):
@@ -158,9 +212,6 @@ def _read(path: Path) -> tuple[str, list[str]]:
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree), names
-
-
-_known = functools.cache(_read)
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
