@@ -222,7 +222,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         surviving, weights = np.arange(len(parts)), np.ones(len(parts))
         end = 0
         for number in count(1):
-            shares = self.shares(weights, number, sum(costs[:end]))
+            shares = self.divided(weights, number, sum(costs[:end]))
             least = LEAST if number == 1 and self.seconds is not None else 0
             place, end = spend(costs, end, shares, least)
             if place is not None:
@@ -236,7 +236,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             surviving, weights = surviving[kept], softmax(bounds[kept], self.temperature)
         raise AssertionError("rounds have no end")
 
-    def shares(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
+    def divided(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
         """Divide a round between its arms.
 
         Parameters
