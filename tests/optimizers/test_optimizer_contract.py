@@ -155,6 +155,10 @@ def test_three_classes(name):
     assert_legal(space, make(name).suggest(history(space, 8, classes=3), rng()))
 
 
+def rng0(t: int) -> np.random.Generator:
+    return next(generators(t))
+
+
 def generators(start: int):
     return (np.random.default_rng([0, 0, t]) for t in count(start))
 
@@ -191,6 +195,21 @@ def test_a_plan_is_the_same_whenever_its_suggestions_are_asked_for(name):
         assert plain(next(later)) == expected
         make(name).suggest(history(ToySpace(), 9, seed=1), rng(1))
     assert len({json.dumps(json.loads(s)[0]) for s in at_once}) == len(at_once)
+
+
+def test_given_evaluations_come_first_and_are_not_suggested_again(name):
+    """Plans after them are as long as they are said to be, and at fidelities that are named."""
+    optimizer, space = make(name, **FAST.get(name, {})), ToySpace()
+    known = history(space, 7, failed={2})
+    given = replace(known, observations=tuple(replace(o, given=True) for o in known.observations))
+    planned = list(islice(optimizer.plan(given, generators(7)), 3))
+    assert given.made == 0
+    assert len(planned) == optimizer.together(7, 3, given=7)
+    for suggestion in planned:
+        assert_legal(space, suggestion)
+        assert suggestion.configuration not in given.seen
+        assert suggestion.fidelity in optimizer.shares
+    assert plain(planned[0]) == plain(make(name, **FAST.get(name, {})).suggest(given, rng0(7)))
 
 
 def test_settings(name):

@@ -357,7 +357,7 @@ def report(tmp_path_factory):
 def test_a_budget_in_seconds_has_no_speed_up_by_iterations(report):
     study, results = report
     study = {**study, "budget": {"seconds": 60}}
-    assert "the budget is in seconds" in speed_up.build(load(study, results), None)
+    assert "the budget is not in evaluations" in speed_up.build(load(study, results), None)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ import json
 import re
 import shutil
 import time
+from dataclasses import replace
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -34,22 +36,21 @@ OPTIMIZERS = instant_search.OPTIMIZERS | {
 }
 
 
-@pytest.fixture(autouse=True)
-def hostile(monkeypatch):
-    load = plugins.load
-    monkeypatch.setattr(
-        plugins,
-        "load",
-        lambda kind, name: (
-            hostile_space.HostileSpace
-            if (kind, name) == ("spaces", "hostile")
-            else load(kind, name)
-        ),
+def hostile_or(load):
+    """What loads plugins, and the hostile space."""
+    return lambda kind, name: (
+        hostile_space.HostileSpace if (kind, name) == ("spaces", "hostile") else load(kind, name)
     )
 
 
-def job(optimizer="random", **more) -> dict:
-    return make_job(OPTIMIZERS[optimizer], **{"budget": {"evaluations": 30}, **more})
+@pytest.fixture(autouse=True)
+def hostile(monkeypatch):
+    monkeypatch.setattr(plugins, "load", hostile_or(plugins.load))
+
+
+def job(optimizer="random", optimizer_=None, **more) -> dict:
+    settings = optimizer_ or OPTIMIZERS[optimizer]
+    return make_job(settings, **{"budget": {"evaluations": 30}, **more})
 
 
 @pytest.fixture
@@ -355,9 +356,78 @@ def test_a_table_that_has_changed_since_a_search(made):
         readers.predictions(output, "test", 30)
 
 
+class ShareEvaluator(InstantEvaluator):
+    """Says in the seconds of an evaluation on which share of the rows it was."""
+
+    def evaluate(self, values, fidelity=1.0):
+        return replace(super().evaluate(values, fidelity), fit_seconds=fidelity)
+
+
+SHARES = [1 / 27, 1 / 9, 1 / 3, 1.0]
+
+
+@pytest.fixture(scope="module")
+def shares(tmp_path_factory) -> Path:
+    """A table of 60 random configurations at four fidelities, and of another one on all rows."""
+    folder = tmp_path_factory.mktemp("shares")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugins, "load", hostile_or(plugins.load))
+        instant_search.make_split(folder / "split")
+        shard = {"optimizer": "random", "fidelities": SHARES}
+        live(folder, ShareEvaluator, optimizer_=shard, budget={"evaluations": 240})
+        live(folder, ShareEvaluator, repeat=1, budget={"evaluations": 1})
+    tables.build([folder / "random/0", folder / "random/1"], folder / "table")
+    return folder
+
+
+@pytest.mark.parametrize("optimizer", ["hyperband", "successive-halving", "bohb"])
+def test_a_replay_at_several_fidelities(shares, optimizer):
+    """Every configuration is looked up at the fidelity that was asked for, and ensembles follow."""
+    table = observations(shares / "table")
+    assert table.fidelity.tolist() == SHARES * 60 + [1.0]
+    settings = {"optimizer": optimizer}
+    output = replay(shares, optimizer_=settings, budget={"fits": 12})
+    found = observations(output)
+    assert found.fit_seconds.tolist() == found.fidelity.tolist(), "each at its own fidelity"
+    assert found.fidelity.tolist() == table.fidelity[found.entry].tolist()
+    assert values(found) == values(table.iloc[found.entry])
+    assert 240 not in set(found.entry), "it is not there at every fidelity"
+    spent = [Fraction(f).limit_denominator(27) for f in found.fidelity]
+    assert sum(spent[:-1]) < 12 <= sum(spent), "failed ones included"
+    assert (found.status != "ok").any()
+    ensemble_scores.write(output, shares / "split", {"type": "best"}, 0, shares / optimizer)
+    members = pd.read_parquet(shares / optimizer / "members.parquet")
+    assert (found.fidelity[members.member - 1] == 1).all()
+    whole = found[(found.fidelity == 1) & (found.status == "ok")]
+    scores = pd.read_parquet(shares / optimizer / "scores.parquet")
+    assert scores.validation_error.iloc[-1] == whole.error.min()
+
+
+def test_a_search_on_all_rows_has_the_whole_table(shares):
+    output = replay(shares, budget={"fits": 61})
+    assert sorted(observations(output).entry) == [*range(3, 240, 4), 240]
+    with pytest.raises(UserError, match=r"61 configurations .* which needs 62; lower budget\.fits"):
+        replay(shares, budget={"fits": 62})
+
+
+def test_a_study_may_ask_for_no_fidelity_that_its_table_lacks(study):
+    section = {"searches": {"h": {"optimizer": "hyperband"}}, "budget": {"fits": 12}}
+    section["methods"] = {"H": {"search": "h", "ensemble": "best"}}
+    with pytest.raises(
+        UserError,
+        match="has no evaluations on 1/27, 1/9, 1/3 of the rows, which search 'h' may ask for",
+    ):
+        check(study | section)
+    own = study | section | {"evaluation": {"replay": "results/s/tables"}}
+    fidelities = ["1/27", "1/9", "1/3", 1]
+    check(own | {"tables": {"random": 30, "fidelities": fidelities}})
+    with pytest.raises(UserError, match=r"tables\.fidelities: search 'h' may ask for 1/27, 1/9 of"):
+        check(own | {"tables": {"random": 30, "fidelities": fidelities[2:]}})
+
+
 def test_a_fidelity_that_the_table_lacks(made):
     table = Table.read(made / "table")
-    with pytest.raises(UserError, match=r"at fidelity 1\.0 only, and the optimizer asks for 0\.5"):
+    with pytest.raises(UserError, match=r"at fidelity 1 only, and the optimizer asks for 1/2; "):
         table.row(table.configurations[0], 0.5)
 
 

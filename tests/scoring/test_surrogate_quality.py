@@ -221,6 +221,8 @@ def test_a_search_ends_with_its_last_success():
     """Failures are replaced; a larger number continues, a smaller one is a prefix."""
 
     class Made:
+        origin = "fitted"
+
         def __init__(self, status):
             self.status = status
 

@@ -282,7 +282,7 @@ def test_fidelity_is_asked_for_and_stored_and_seconds_are_told(tmp_path):
             told.append([o.seconds for o in history.observations])
             return replace(super().suggest(history, rng), fidelity=0.5)
 
-        def needs_results(self, evaluations):
+        def needs_results(self, evaluations, given=0):
             return True
 
     asked = []

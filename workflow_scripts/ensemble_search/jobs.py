@@ -8,7 +8,7 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.search import fingerprint
 from ensemble_search.study import model as studies
 from ensemble_search.study.model import Study
-from ensemble_search.study.sections import ensembles
+from ensemble_search.study.sections import ensembles, searches
 
 #: Random configurations of a table that one job evaluates.
 SHARD = 100
@@ -205,15 +205,21 @@ class Jobs:
 
     def shard(self, dataset: str, shard: int) -> str:
         """Say which random configurations are part of a table: a search's job."""
-        left = self.study.tables.random - SHARD * int(shard)
-        return self._random(dataset, "table", int(shard), {"evaluations": min(SHARD, left)})
+        section = self.study.tables
+        size = min(SHARD, section.random - SHARD * int(shard))
+        budget = {"evaluations": size * len(section.fidelities)}
+        # Left out where it is the default, so that the job stays the same.
+        more = {} if section.fidelities == [1.0] else {"fidelities": section.fidelities}
+        return self._random(dataset, "table", int(shard), budget, **more)
 
     @property
     def shards(self) -> range:
         """Numbers of the parts of a table."""
         return range(math.ceil(self.study.tables.random / SHARD))
 
-    def _random(self, dataset: str, name: str, repeat: int, budget: dict[str, int]) -> str:
+    def _random(
+        self, dataset: str, name: str, repeat: int, budget: dict[str, int], **settings: Any
+    ) -> str:
         return _json(
             {
                 "dataset": dataset,
@@ -224,7 +230,7 @@ class Jobs:
                 "metric": self.study.metric,
                 "limits": self.study.limits.model_dump(),
                 "budget": budget,
-                "optimizer": {"optimizer": "random"},
+                "optimizer": {"optimizer": "random", **settings},
             }
         )
 
@@ -339,11 +345,7 @@ def check_tables(jobs: Jobs) -> None:
         if makes:
             continue
         lines = tables.unlike(there, study.space, study.limits.model_dump())
-        if key == "replay" and (study.budget.evaluations or 0) > there["whole"]:
-            lines.append(
-                f"it has {there['whole']} configurations, fewer than budget.evaluations, "
-                f"{study.budget.evaluations}"
-            )
+        lines += _unfit(study, there["fidelities"]) if key == "replay" else []
         surrogates = study.surrogates and (study.surrogates.datasets or study.datasets)
         first = split == study.split_name(0)
         if key == "replay" and first and dataset in (surrogates or ()) and there["usable"] < needed:
@@ -376,6 +378,23 @@ def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
         split = readers.checked_split(folder, data, json.loads(home.split(dataset, name)))
         if problems := [*ensembles.lacking(jobs.refitted, split)]:
             raise UserError(*(f"{jobs.file}: {p}; data set '{dataset}'" for p in problems))
+
+
+def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
+    """Say what a table lacks that the searches of a study may ask for.
+
+    Parameters
+    ----------
+    fidelities
+        Number of its configurations at each fidelity.
+    """
+    whole, needed = fidelities.get(1.0, 0), study.budget.whole or 0
+    if needed > whole and any(
+        searches.shares(study, name) == searches.WHOLE for name in study.used("search")
+    ):
+        yield f"it has {whole} configurations, fewer than budget.{study.budget.unit}, {needed}"
+    for name, shares in searches.lacking(study, fidelities):
+        yield f"it has no evaluations on {shares} of the rows, which search '{name}' may ask for"
 
 
 def notes(jobs: Jobs) -> list[str]:

@@ -48,8 +48,8 @@ class Results:
         of the ensemble built after that iteration (losses by the study's metric, shares as
         fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (in which
         they predict validation and test rows). Only runs that have reached the budget, made with
-        the study's settings. With a budget in seconds shorter runs repeat their last row until the
-        longest one's end.
+        the study's settings. With a budget in another unit than evaluations shorter runs repeat
+        their last row until the longest one's end.
     observations
         One row an evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
         ``error``, ``fidelity``, seconds, ``error_type``, ``message``, ``algorithm``.
@@ -359,7 +359,7 @@ def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFrame, pd.DataFrame]:
-    budget = study["budget"].get("evaluations")  # None, if it is in seconds: whole runs
+    budget = study["budget"].get("evaluations")  # None, if it is in another unit: whole runs
     tables, manifests = [], []
     for dataset in study["datasets"]:
         for search in _used(study, "search"):

@@ -11,7 +11,7 @@ def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     manifests
         As ``Results`` has them.
     budget
-        Evaluations a search; None if it is in seconds.
+        Evaluations a search; None if it is in another unit.
     splits
         Number of splits of a data set. Default: 1.
 

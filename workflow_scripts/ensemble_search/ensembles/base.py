@@ -176,7 +176,7 @@ class Ensemble(BaseModel, ABC):
     needs_validation_part: ClassVar[bool] = False
 
     def planned(self, evaluations: int | None) -> "Ensemble":
-        """Return this ensemble for a study's budget of evaluations (None: it is in seconds).
+        """Return this ensemble for a study's budget of evaluations or full fits (None: in seconds).
 
         Called when a study is read; one that depends on the budget stores it in a setting.
         """

@@ -5,7 +5,8 @@ manifest, ``table.json``: ``observations.parquet`` and ``predictions-*.npy``, on
 configuration and fidelity.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from ensemble_search.evaluation.base import Evaluation
 from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.problems import tasks
 from ensemble_search.problems.base import Problem
-from ensemble_search.runtime import files, plugins, schema
+from ensemble_search.runtime import files, plugins, schema, shares
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
@@ -146,10 +147,15 @@ class Table:
     @property
     def whole(self) -> list[dict[str, Any]]:
         """The configurations evaluated on all training rows."""
+        return self.at([1.0])
+
+    def at(self, fidelities: Collection[float]) -> list[dict[str, Any]]:
+        """Return the configurations evaluated at each of these fidelities, in order."""
+        first, *others = fidelities
         return [
             values
             for values, fidelity in zip(self.configurations, self.columns["fidelity"], strict=True)
-            if fidelity == 1
+            if fidelity == first and all(key(values, other) in self.rows for other in others)
         ]
 
     @property
@@ -235,8 +241,8 @@ class Table:
         if known:
             raise UserError(
                 f"the table '{self.folder}' has a configuration at fidelity "
-                f"{', '.join(map(str, known))} only, and the optimizer asks for {fidelity}; choose "
-                "another optimizer, or add searches that evaluate at that fidelity"
+                f"{shares.names(known)} only, and the optimizer asks for {shares.name(fidelity)}; "
+                "choose another optimizer, or make a table with that fidelity (tables.fidelities)"
             )
         raise UserError(f"the table '{self.folder}' has no configuration {dict(values)}")
 
@@ -249,8 +255,8 @@ def manifest(folder: Path) -> dict[str, Any]:
 def glance(folder: Path) -> dict[str, Any]:
     """Read the ``table.json`` of a table, and see that its other files are there and not cut off.
 
-    ``whole`` is added, the number of configurations evaluated on all training rows, and ``usable``,
-    that of those which succeeded.
+    ``fidelities`` is added, the number of configurations at each of them, and ``usable``, that of
+    those which succeeded on all training rows.
 
     Raises
     ------
@@ -267,7 +273,7 @@ def glance(folder: Path) -> dict[str, Any]:
         raise Unusable(error.path, error.reason, REMEDY) from None
     fidelities, statuses = (found[name].to_pylist() for name in names)
     usable = list(zip(fidelities, statuses, strict=True)).count((1.0, OK))
-    return {**about, "whole": fidelities.count(1.0), "usable": usable}
+    return {**about, "fidelities": Counter(fidelities), "usable": usable}
 
 
 def check(folder: Path) -> None:

@@ -79,7 +79,10 @@ def place(schedule: Sequence[Bracket], evaluations: int) -> Place:
 
 
 class BracketOptimizer(Optimizer):
-    """Base of searches in brackets, whose places depend on the number of evaluations alone."""
+    """Base of searches in brackets, whose places depend on the number of evaluations alone.
+
+    Given evaluations have no place in a bracket, and none of them is promoted.
+    """
 
     eta: int = Field(3, ge=2, le=100, description="One in eta configurations is promoted.")
     smallest: float = Field(
@@ -108,6 +111,11 @@ class BracketOptimizer(Optimizer):
         return int(log(1 / self.smallest, self.eta) + 1e-9)
 
     @property
+    def shares(self) -> tuple[float, ...]:
+        """The fidelities of all rungs."""
+        return tuple(sorted({rung.fidelity for bracket in self.schedule for rung in bracket}))
+
+    @property
     @abstractmethod
     def schedule(self) -> Sequence[Bracket]:
         """The brackets, which are repeated without end."""
@@ -116,9 +124,9 @@ class BracketOptimizer(Optimizer):
         """Suggest a configuration of a bracket's first rung: a uniform draw."""
         return Suggestion(random_new(history, rng), {"origin": "random"})
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether the next evaluation is the first that the rung before is needed for."""
-        here = place(self.schedule, evaluations)
+        here = place(self.schedule, evaluations - given)
         return here.rung > 0 and here.index == 0
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
@@ -127,10 +135,11 @@ class BracketOptimizer(Optimizer):
         Those with the lowest errors are promoted, of equal ones the oldest. Failed ones are not:
         if too few have succeeded, uniform draws take their places.
         """
-        here = place(self.schedule, len(history))
+        here = place(self.schedule, history.made)
+        before = range(history.given + here.before.start, history.given + here.before.stop)
         if here.rung == 0:
             found = self.fresh(history, rng)
-        elif here.index < len(ranked := _ranked(history, here.before)):
+        elif here.index < len(ranked := _ranked(history, before)):
             row = ranked[here.index]
             found = Suggestion(
                 history.observations[row].configuration, {"origin": "promoted", "from": row}

@@ -60,8 +60,8 @@ def defaults(history: History, rng: np.random.Generator) -> Iterator[Suggestion]
     parts: list[dict[str, str]] = [{ALGORITHM: name} for name in names] or [{}]
     while True:
         found = None
-        if len(history) < len(parts):
-            part = space.restricted(parts[len(history)])
+        if history.made < len(parts):
+            part = space.restricted(parts[history.made])
             point = part.compose(lambda i: space.columns[i].default)
             found = None if point is None else part.nearest_new(point, history.seen)
         if found is None:

@@ -39,6 +39,8 @@ class Observation:
     seconds
         What fitting and predicting took, by the clock; 0 while the result is not known. It differs
         from run to run, and so does every suggestion that depends on it.
+    given
+        Whether it is of another search, and was known before this one began.
     """
 
     configuration: Configuration
@@ -47,6 +49,7 @@ class Observation:
     prediction: np.ndarray | None
     fidelity: float = 1.0
     seconds: float = 0.0
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class History:
     labels
         Validation labels, of shape (n_validation,); see ``ensembles.base.Pool``.
     observations
-        Every evaluation so far, failed ones too.
+        Every evaluation so far, failed ones too. Given ones come first.
     problem
         Type of the problem, with the metric. Default: classification, error.
     repeat
@@ -76,6 +79,16 @@ class History:
 
     def __len__(self) -> int:
         return len(self.observations)
+
+    @cached_property
+    def given(self) -> int:
+        """Number of given evaluations, which come first."""
+        return sum(o.given for o in self.observations)
+
+    @property
+    def made(self) -> int:
+        """Number of evaluations that this search has made, or that are pending."""
+        return len(self) - self.given
 
     @cached_property
     def ok(self) -> np.ndarray:
@@ -190,12 +203,25 @@ class Optimizer(BaseModel, ABC):
         """The smallest budget that makes sense, such as the size of the initial design."""
         return 1
 
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Every fidelity that a suggestion may have, ascending; by default, all rows only."""
+        return (1.0,)
+
     def planned(self, evaluations: int | None, seconds: float | None = None) -> "Optimizer":
-        """Return this optimizer for a study's budget, in evaluations or in seconds.
+        """Return this optimizer for a study's budget.
 
         Called when a study is read. An optimizer whose suggestions depend on the budget stores it
         in a setting, and refuses what it cannot use, None, with a :class:`UserError` that begins
         with the setting's name.
+
+        Parameters
+        ----------
+        evaluations
+            Of a search. A budget in full fits is as many evaluations if :attr:`shares` are all rows
+            only. None if it is in seconds, or in full fits otherwise.
+        seconds
+            Of fitting; None if the budget is in another unit.
         """
         return self
 
@@ -233,17 +259,27 @@ class Optimizer(BaseModel, ABC):
             and the same generator state give the same suggestion.
         """
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether the suggestion after that many evaluations depends on their results.
 
         If not, a search with several workers may ask for it while they run.
+
+        Parameters
+        ----------
+        evaluations
+            Number so far, given ones included.
+        given
+            How many of them were given.
         """
         return True
 
-    def together(self, evaluations: int, most: int) -> int:
-        """Return how many suggestions :meth:`plan` makes after ``evaluations``, up to ``most``."""
+    def together(self, evaluations: int, most: int, given: int = 0) -> int:
+        """Return how many suggestions :meth:`plan` makes after ``evaluations``, up to ``most``.
+
+        See :meth:`needs_results`.
+        """
         later = range(evaluations + 1, evaluations + most)
-        end = next((n for n in later if self.needs_results(n)), evaluations + most)
+        end = next((n for n in later if self.needs_results(n, given)), evaluations + most)
         return end - evaluations
 
     def plan(
@@ -273,7 +309,7 @@ class Optimizer(BaseModel, ABC):
             suggestion = self.suggest(history, next(generators))
             yield suggestion
             history = history.pending(suggestion)
-            if self.needs_results(len(history)):
+            if self.needs_results(len(history), history.given):
                 break
 
 

@@ -18,7 +18,7 @@ class BestOfDefaults(Optimizer):
         """Refuse spaces of one learner."""
         per_algorithm.check_algorithms(space, "take random")
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Never."""
         return False
 

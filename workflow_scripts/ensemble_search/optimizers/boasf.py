@@ -37,7 +37,8 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
 
     Shares are of evaluations, or of seconds, as in the paper. An arm then goes on until its
     evaluations of the round have taken its share, with two at least in the first round. What the
-    last one takes beyond it is taken from the rounds that follow, all alike.
+    last one takes beyond it is taken from the rounds that follow, all alike. Given evaluations
+    belong to no share, but count among the rewards of their arm.
     """
 
     initial: int = Field(10, ge=1, description="Random evaluations of an arm, before its model.")
@@ -139,20 +140,20 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         ends = accumulate(chain(sizes, repeat(sizes[-1])), initial=0)
         return pairwise(ends)
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether the first arm's random evaluations, or the first round, are over.
 
         With shares of seconds always: how long evaluations have taken decides whose turn it is.
         """
-        if self.seconds is not None:
+        if self.seconds is not None or given:
             return True
         return evaluations >= min(self.initial, next(self.spans())[1])
 
-    def together(self, evaluations: int, most: int) -> int:
+    def together(self, evaluations: int, most: int, given: int = 0) -> int:
         """See :meth:`Optimizer.together`."""
         if self.seconds is None:
-            most = min(most, self._end(evaluations) - evaluations)
-        return super().together(evaluations, most)
+            most = min(most, self._end(evaluations - given) - (evaluations - given))
+        return super().together(evaluations, most, given)
 
     def _end(self, evaluations: int) -> int:
         """Return the end of the round that the evaluation after so many belongs to."""
@@ -165,7 +166,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         if self.seconds is not None:
             yield from super().plan(history, generators)
             return
-        left = self._end(len(history)) - len(history)
+        left = self._end(history.made) - history.made
         yield from islice(super().plan(history, generators), left)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
@@ -216,24 +217,26 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         errors[history.ok] = [history.observations[i].error for i in history.ok]
         ok = np.isin(np.arange(len(history)), history.ok)
         owned = [part.holds(points) & ok for part in parts]
-        costs = [1.0 if self.seconds is None else o.seconds for o in history.observations]
+        given = history.given
+        costs = [1.0 if self.seconds is None else o.seconds for o in history.observations[given:]]
         surviving, weights = np.arange(len(parts)), np.ones(len(parts))
         end = 0
         for number in count(1):
-            shares = self.shares(weights, number, sum(costs[:end]))
+            shares = self.divided(weights, number, sum(costs[:end]))
             least = LEAST if number == 1 and self.seconds is not None else 0
             place, end = spend(costs, end, shares, least)
             if place is not None:
                 found = dict(zip(surviving.tolist(), shares.tolist(), strict=True))
                 return number, int(surviving[place]), found
-            limit = history.limit(errors[:end][ok[:end]])
-            rewards = 1 - np.minimum(errors[:end], limit) / limit
-            bounds = settled([self.bound(rewards[owned[arm][:end]]) for arm in surviving])
-            kept = drawn(errors[:end], len(bounds)) < survival(bounds)
+            known = given + end
+            limit = history.limit(errors[:known][ok[:known]])
+            rewards = 1 - np.minimum(errors[:known], limit) / limit
+            bounds = settled([self.bound(rewards[owned[arm][:known]]) for arm in surviving])
+            kept = drawn(errors[:known], len(bounds)) < survival(bounds)
             surviving, weights = surviving[kept], softmax(bounds[kept], self.temperature)
         raise AssertionError("rounds have no end")
 
-    def shares(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
+    def divided(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
         """Divide a round between its arms.
 
         Parameters

@@ -35,9 +35,10 @@ class ModelBasedHyperband(Hyperband):
     )
     floor: float = Field(1e-3, gt=0, le=1, description="Smallest bandwidth.")
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether a model may be needed, or the rung before."""
-        return super().needs_results(evaluations) or place(self.schedule, evaluations).rung == 0
+        first = place(self.schedule, evaluations - given).rung == 0
+        return first or super().needs_results(evaluations, given)
 
     def fresh(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the best candidate of the model, or a uniform draw."""

@@ -68,13 +68,13 @@ class DeterminantalDesign(Optimizer):
             )
         return self.model_copy(update={"batch": min(evaluations, LARGEST)})
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Never."""
         return False
 
-    def together(self, evaluations: int, most: int) -> int:
-        """See :meth:`Optimizer.together`: the rest of a batch."""
-        return min(self.batch - evaluations % self.batch if self.batch else most, most)
+    def together(self, evaluations: int, most: int, given: int = 0) -> int:
+        """See :meth:`Optimizer.together`: the rest of a batch, of which given ones are no part."""
+        return min(self.batch - (evaluations - given) % self.batch if self.batch else most, most)
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
@@ -82,7 +82,7 @@ class DeterminantalDesign(Optimizer):
         """Plan the rest of a batch, drawn by the first generator."""
         if self.batch is None:
             raise UserError("k-dpp needs the setting 'batch', the configurations of a draw")
-        size = self.batch - len(history) % self.batch
+        size = self.batch - history.made % self.batch
         sigma = None if self.sigma == "auto" else self.sigma
         steps = self.steps
         if steps == "paper":

@@ -28,7 +28,7 @@ class NeuralEnsembleSearch(Optimizer):
         """The first population and one mutation."""
         return self.population + 1
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether the first population is complete."""
         return evaluations >= self.population
 

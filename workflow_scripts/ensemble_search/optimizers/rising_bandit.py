@@ -23,7 +23,8 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     l = r[-1], and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is
     eliminated if u is below the l of another. This is MindWare's rule; the DivBO paper has pulls of
     5 and alpha 3. The algorithm with the highest l always survives. Pulls of an
-    algorithm whose configurations are used up go to others that survive.
+    algorithm whose configurations are used up go to others that survive. Given evaluations belong
+    to no pull, but their accuracies count.
 
     The other settings are those of every BO.
     """
@@ -40,43 +41,43 @@ class RisingBandit(per_algorithm.ArmwiseBO):
         """Set ``budget`` to the study's if it is null."""
         return per_algorithm.with_budget(self, evaluations)
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether the initial design is complete or an algorithm may have been eliminated."""
-        return evaluations >= min(self.initial, self.alpha * self.pull)
+        return given > 0 or evaluations >= min(self.initial, self.alpha * self.pull)
 
-    def together(self, evaluations: int, most: int) -> int:
+    def together(self, evaluations: int, most: int, given: int = 0) -> int:
         """See :meth:`Optimizer.together`."""
-        return super().together(evaluations, self._within_pull(evaluations, most))
+        return super().together(evaluations, self._within_pull(evaluations, most, given), given)
 
-    def _within_pull(self, evaluations: int, most: int) -> int:
+    def _within_pull(self, evaluations: int, most: int, given: int) -> int:
         """Limit a plan to the end of the pull, when results may eliminate an algorithm."""
-        if not self.needs_results(evaluations):
+        if not self.needs_results(evaluations, given):
             return most
-        return min(most, self.pull - evaluations % self.pull)
+        return min(most, self.pull - (evaluations - given) % self.pull)
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
         """Plan batches, which end with a pull."""
-        left = self._within_pull(len(history), sys.maxsize)
+        left = self._within_pull(len(history), sys.maxsize, history.given)
         yield from islice(super().plan(history, generators), left)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the next configuration of the pulled algorithm."""
         if self.budget is None:
             raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
-        names = history.space.algorithms
+        names, given = history.space.algorithms, history.given
         losses = {
-            name: np.minimum.accumulate([_loss(o, name) for o in history.observations])
+            name: np.minimum.accumulate([_loss(o, name) for o in history.observations])[given:]
             for name in names
         }
 
         def limit(end: int) -> float:
-            past = history.observations[:end]
+            past = history.observations[: given + end]
             return history.limit(np.array([o.error for o in past if o.prediction is not None]))
 
         number, arm, surviving = turn(
-            losses, len(history), self.pull, self.alpha, self.budget, limit
+            losses, history.made, self.pull, self.alpha, self.budget, limit
         )
         suggestion = self.within(history, arm, rng, surviving)
         why = {

@@ -20,7 +20,7 @@ class SobolSequence(Optimizer):
         """See :meth:`Optimizer.check_space`."""
         _designs.check_space("optimizer", "sobol", space)
 
-    def needs_results(self, evaluations: int) -> bool:
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Never."""
         return False
 

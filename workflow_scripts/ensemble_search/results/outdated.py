@@ -26,8 +26,9 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     there = {key: manifest.get(key) for key in shared}
     lines = differences(manifest.get("settings") or {}, study["searches"][name])
     lines += differences(there, {key: study[key] for key in shared})
-    if seconds := study["budget"].get("seconds"):
-        lines += differences(budget(manifest), {"seconds": seconds}, "budget.")
+    for unit in ("fits", "seconds"):
+        if limit := study["budget"].get(unit):
+            lines += differences(budget(manifest), {unit: limit}, "budget.")
     return _reason(lines)
 
 

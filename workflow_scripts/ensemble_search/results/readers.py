@@ -60,6 +60,7 @@ class Budget(Stored):
     """Of a search."""
 
     evaluations: Count | None = None
+    fits: Count | None = None
     seconds: Amount | None = None
 
 
@@ -113,7 +114,7 @@ class Progress(Stored):
     """``progress.json``."""
 
     evaluations: Count
-    unit: Literal["evaluations", "seconds"]
+    unit: Literal["evaluations", "fits", "seconds"]
     done: Amount
     failed: Count
     seconds: Amount
@@ -334,9 +335,10 @@ def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     path = folder / OBSERVATIONS_FILE
     entries = files.read_parquet(path, {"entry": "int64"})["entry"].to_numpy()
     source = Path(table["folder"])
-    if tables.checksum(tables.manifest(source)) != table["checksum"]:
+    about = tables.manifest(source)
+    if tables.checksum(about) != table["checksum"]:
         raise Unusable(path, f"the table '{source}' is another than it was")
-    stored = tables.mapped(source, part, table["entries"])
+    stored = tables.mapped(source, part, about["entries"])
     if len(entries) != rows or not ((entries >= 0) & (entries < len(stored))).all():
         raise Unusable(path, f"column 'entry' must hold {rows} entries of '{source}'")
     return stored[entries].astype(np.float32, copy=False)

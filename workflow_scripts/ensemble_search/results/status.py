@@ -101,7 +101,8 @@ def total(searches: list[dict]) -> str:
     found = [s["state"] for s in searches]
     done = sum(min(s["done"], s["budget"]) for s in searches)
     budget = sum(s["budget"] for s in searches)
-    what = "evaluations" if searches[0]["unit"] == "evaluations" else "seconds of fitting"
+    unit = searches[0]["unit"]
+    what = {"fits": "full fits", "seconds": "seconds of fitting"}.get(unit, unit)
     line = f"{summary('searches', found)}; {done:.0f}/{budget:.10g} {what}"
     if done and done < budget:
         seconds = seconds_left(searches)
@@ -128,7 +129,7 @@ def seconds_left(searches: list[dict]) -> float:
 def _mean(searches: list[dict]) -> float | None:
     """Mean seconds (wall time, suggesting included) of a unit of the budget, None without any.
 
-    A unit is an evaluation or a second of fitting.
+    A unit is an evaluation, a full fit or a second of fitting.
     """
     done = sum(s["done"] for s in searches)
     return sum(s["seconds"] for s in searches) / done if done else None

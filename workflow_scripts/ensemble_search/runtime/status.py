@@ -2,4 +2,4 @@
 
 OK = "ok"
 STATUSES = (OK, "timeout", "memory", "crash", "invalid")
-ORIGINS = (FITTED, SHARED, TABLE) = ("fitted", "shared", "table")
+ORIGINS = (FITTED, SHARED, TABLE, GIVEN) = ("fitted", "shared", "table", "given")

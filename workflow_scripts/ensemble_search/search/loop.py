@@ -16,6 +16,7 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import provenance
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.status import GIVEN
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Journal, Record
 from ensemble_search.search.observe import generator, observation
@@ -48,6 +49,8 @@ def run(
 ) -> list[Record]:
     """Resume the search in ``journal`` until its budget is exhausted.
 
+    Given evaluations (``search.given``) are the first records of the journal.
+
     Results do not depend on the number of evaluators: evaluations are stored in the order of their
     suggestions, whichever ends first.
 
@@ -58,7 +61,8 @@ def run(
     evaluators
         At least one; several evaluate the suggestions of a plan concurrently.
     budget
-        Total evaluations or seconds of fitting, including those in the journal.
+        Total evaluations, full fits or seconds of fitting, including those in the journal, but for
+        given evaluations.
     seed
         Study's seed and repeat.
     problem
@@ -90,7 +94,7 @@ def run(
         configuration = space.configuration(record.configuration)
         return observation(
             configuration, record.status, record.error, record.validation, problem, record.fidelity,
-            record.fit_seconds,
+            record.fit_seconds, record.origin == GIVEN,
         )  # fmt: skip
 
     def plan(known: int) -> Iterator[Suggestion]:
@@ -100,7 +104,10 @@ def run(
     def start_next() -> bool:
         """Start another evaluation, unless all evaluators are busy or results are needed first."""
         nonlocal known, suggestions
-        if not side_by_side.idle or not budget.allows(len(observations) + len(under_way)):
+        if not side_by_side.idle:
+            return False
+        own = [o.fidelity for o in observations if not o.given]
+        if not budget.allows([*own, *(u.suggestion.fidelity for u in under_way)]):
             return False
         start = time.perf_counter()
         suggestion = next(suggestions, None)

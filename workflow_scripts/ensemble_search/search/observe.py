@@ -28,13 +28,14 @@ def observation(
     problem: Problem = CLASSIFICATION,
     fidelity: float = 1.0,
     seconds: float = 0.0,
+    given: bool = False,
 ) -> Observation:
     """Make the observation of an evaluation from its stored predictions ``validation``.
 
     The observation has a read-only copy of them.
     """
     if status != OK:
-        return Observation(configuration, status, float("nan"), None, fidelity, seconds)
+        return Observation(configuration, status, float("nan"), None, fidelity, seconds, given)
     prediction = problem.expand(validation).copy()
     prediction.flags.writeable = False
-    return Observation(configuration, status, error, prediction, fidelity, seconds)
+    return Observation(configuration, status, error, prediction, fidelity, seconds, given)

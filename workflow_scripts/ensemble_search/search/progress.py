@@ -9,7 +9,7 @@ from typing import Any
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import write_json
 from ensemble_search.runtime.status import OK
-from ensemble_search.search.budget import Budget
+from ensemble_search.search.budget import Budget, made
 from ensemble_search.search.journal import Record
 
 #: Seconds between two reports.
@@ -36,7 +36,7 @@ class Progress:
         self.name = f"{job['dataset']} {job['search']} repeat {job['repeat']}"
         self.loss = plugins.load("metrics", job["metric"]).title
         self.budget = budget
-        self.resumed = len(found[: budget.end(found)])
+        self.resumed = len(made(found[: budget.end(found)]))
         self._said, self._reported = -math.inf, -1
         self._start = time.monotonic(), summary(found, budget)["done"]
         if self.resumed:
@@ -75,26 +75,30 @@ class Progress:
 
 
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and sum up its seconds.
+    """Count a search's evaluations and failures, and sum up its seconds; without given ones.
 
-    ``done`` and ``budget`` are evaluations (successes if the budget counts these), or seconds of
-    fitting if ``unit`` is ``seconds``.
+    ``done`` and ``budget`` are evaluations (successes if the budget counts these), full fits, or
+    seconds of fitting, as ``unit`` says. ``best_error`` is of given evaluations, too.
     """
-    succeeded = sum(r.status == OK for r in records)
-    in_seconds = budget.evaluations is None
-    done, whole = len(records), budget.evaluations
-    if in_seconds:
-        done, whole = sum(r.fit_seconds for r in records), budget.seconds
-    elif budget.successes:
-        done, whole = succeeded, budget.successes
+    own = made(records)
+    succeeded = sum(r.status == OK for r in own)
+    whole = getattr(budget, budget.unit)
+    if budget.unit == "seconds":
+        done = sum(r.fit_seconds for r in own)
+    elif budget.unit == "fits":
+        done = sum(r.fidelity for r in own)
+    else:
+        done = len(own)
+        if budget.successes:
+            done, whole = succeeded, budget.successes
     return {
-        "evaluations": len(records),
-        "unit": "seconds" if in_seconds else "evaluations",
+        "evaluations": len(own),
+        "unit": budget.unit,
         "done": done,
         "budget": whole,
         "best_error": best_error(records),
-        "failed": len(records) - succeeded,
-        "seconds": sum(r.suggest_seconds + r.fit_seconds for r in records),
+        "failed": len(own) - succeeded,
+        "seconds": sum(r.suggest_seconds + r.fit_seconds for r in own),
     }
 
 
@@ -105,9 +109,14 @@ def best_error(records: list[Record]) -> float | None:
 
 
 def amount(state: dict[str, Any]) -> str:
-    """Format the used part of a budget: ``5/20`` or ``5 in 12/60 s``; see :func:`summary`."""
+    """Format the used part of a budget: ``5/20``, ``5 in 2.33/20 fits`` or ``5 in 12/60 s``.
+
+    See :func:`summary`.
+    """
     if state["unit"] == "evaluations":
         return f"{state['done']}/{state['budget']}"
+    if state["unit"] == "fits":
+        return f"{state['evaluations']} in {round(state['done'], 2):.10g}/{state['budget']} fits"
     return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
 
 

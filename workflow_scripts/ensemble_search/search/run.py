@@ -102,8 +102,9 @@ def run_job(
         if table:
             table.check(job["space"], identity["data"], job["limits"], shapes)
             table.check_losses(inputs.y_validation)
-            space = _table_space(space, table)
-            budget = budget.within(len(optimizer.part(space)), table.folder)
+            space = _table_space(space, table, optimizer.shares)
+            part = optimizer.part(space)
+            budget = budget.within(len(part), len(optimizer.shares), 0, table.folder)
             identity["table"] = table.description["checksum"]
             journal, evaluators = InMemory(), [TableEvaluator(table, problem)]
         else:
@@ -170,9 +171,9 @@ def _space(name: str, task: str) -> Space:
 
 
 @lru_cache(maxsize=1)
-def _table_space(space: Space, table: Table) -> TableSpace:
+def _table_space(space: Space, table: Table, shares: tuple[float, ...]) -> TableSpace:
     try:
-        return TableSpace(space, space.configurations(table.whole))
+        return TableSpace(space, space.configurations(table.at(shares)))
     except UserError as error:
         raise UserError(f"the table '{table.folder}': {error}") from None
 

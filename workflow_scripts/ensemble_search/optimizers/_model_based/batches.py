@@ -32,21 +32,21 @@ class BatchOptimizer(Optimizer):
         """Refuse conditions that the design does not suit."""
         _designs.check_space("design", self.design, space)
 
-    def needs_results(self, evaluations: int) -> bool:
-        """Whether the initial design is complete."""
+    def needs_results(self, evaluations: int, given: int = 0) -> bool:
+        """Whether the initial design is complete, as far as given evaluations do not cover it."""
         return evaluations >= self.initial
 
-    def together(self, evaluations: int, most: int) -> int:
+    def together(self, evaluations: int, most: int, given: int = 0) -> int:
         """See :meth:`Optimizer.together`."""
-        if self.needs_results(evaluations):
+        if self.needs_results(evaluations, given):
             return min(self.batch, most)
-        return super().together(evaluations, most)
+        return super().together(evaluations, most, given)
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
         """Plan the initial design, then batches, within which earlier suggestions are pending."""
-        if not self.needs_results(len(history)):
+        if not self.needs_results(len(history), history.given):
             if self.design == "random":
                 yield from super().plan(history, generators)
             else:

@@ -17,7 +17,7 @@ TITLE, ORDER = "Speed-up", 50
 def build(results: Results, publish) -> list[Section] | str:
     """Show the speed-up on each data set, and the printed ones of two data sets."""
     if results.study["budget"].get("evaluations") is None:
-        return "the budget is in seconds, in which methods make different numbers of iterations"
+        return "the budget is not in evaluations: methods make different numbers of iterations"
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen

@@ -20,7 +20,7 @@ def build(results: Results, publish) -> list[Section] | str:
     """Draw test losses over time, and tabulate how long a run takes."""
     evaluations = results.study["budget"].get("evaluations")
     if evaluations is None:
-        return "the budget is in seconds of fitting"
+        return "the budget is not in evaluations"
     sizes = wall_clock.side_by_side(results.study, evaluations)
     if not sizes:
         return "no search suggests a design or batches"

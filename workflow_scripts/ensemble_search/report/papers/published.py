@@ -73,7 +73,8 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
     budget = study["budget"].get("evaluations")
     reasons = []
     if budget != paper["evaluations"]:
-        ours = f"{budget} evaluations" if budget else "a budget in seconds"
+        unit = "full fits" if study["budget"].get("fits") else "seconds"
+        ours = f"{budget} evaluations" if budget else f"a budget in {unit}"
         reasons.append(f"{ours} instead of {paper['evaluations']}")
     if study["repeats"] != paper["repeats"]:
         reasons.append(f"{study['repeats']} repeats instead of {paper['repeats']}")

@@ -6,10 +6,17 @@ from ensemble_search.study.sections.base import SECONDS, Section
 
 
 class Budget(Section):
-    """How long a search goes on: exactly one of `evaluations` and `seconds`."""
+    """How long a search goes on: exactly one of `evaluations`, `fits` and `seconds`."""
 
     evaluations: int | None = Field(
         None, ge=1, le=1_000_000, description="evaluated configurations a search"
+    )
+    fits: int | None = Field(
+        None,
+        ge=1,
+        le=100_000,
+        description="fits on all training rows a search: the sum of the evaluations' fidelities, "
+        "failed ones included; the last one may go beyond",
     )
     seconds: float | None = Field(
         None,
@@ -21,10 +28,20 @@ class Budget(Section):
 
     @model_validator(mode="after")
     def _one(self) -> "Budget":
-        if (self.evaluations is None) == (self.seconds is None):
-            raise ValueError(
-                "needs 'evaluations' or 'seconds'"
-                if self.seconds is None
-                else "takes 'evaluations' or 'seconds', not both; set the other to null"
-            )
+        given = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        if not given:
+            raise ValueError("needs 'evaluations', 'fits' or 'seconds'")
+        if len(given) > 1:
+            names = " and ".join(f"'{name}'" for name in given)
+            raise ValueError(f"has {names}; keep one, and set the others to null")
         return self
+
+    @property
+    def unit(self) -> str:
+        """The key that is given."""
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+    @property
+    def whole(self) -> int | None:
+        """Evaluations of a search on all training rows; None if it is in seconds."""
+        return self.evaluations or self.fits

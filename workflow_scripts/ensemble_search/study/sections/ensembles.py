@@ -23,7 +23,7 @@ def make(study: "Study", name: str):
             f"ensembles.{name}.type: '{study.ensembles[name][KEY]}' needs validation rows of their "
             "own, and split.folds makes all training rows validation rows; remove one of them"
         )
-    return made.planned(study.budget.evaluations)
+    return made.planned(study.budget.whole)
 
 
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:

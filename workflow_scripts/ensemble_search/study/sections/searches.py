@@ -1,11 +1,12 @@
 """`searches`: optimizers with settings."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.shares import names
 from ensemble_search.study.sections.base import check_task, mistakes
 from ensemble_search.study.sections.space import of_study as space_of
 
@@ -14,29 +15,58 @@ if TYPE_CHECKING:
 
 #: The folder of the plugins, and the key that names one.
 KIND, KEY = "optimizers", "optimizer"
+#: The only share of the training rows that most optimizers ask for.
+WHOLE = (1.0,)
 
 
 def make(study: "Study", name: str):
-    """Create the optimizer of a search; one that a method uses is told the budget."""
+    """Create the optimizer of a search; one that a method uses is told the budget.
+
+    A budget in full fits is a number of evaluations for one that evaluates on all rows only.
+    """
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
-    used, evaluations = name in study.used("search"), study.budget.evaluations
+    used, budget = name in study.used("search"), study.budget
+    evaluations = budget.whole if made.shares == WHOLE else budget.evaluations
     space = space_of(study)
     try:
         if space:
             made.check_space(space)
         if used:
-            made = made.planned(evaluations, study.budget.seconds)
+            made = made.planned(evaluations, budget.seconds)
         if space:
             made.check_space(space)
     except UserError as error:
         raise UserError(f"searches.{name}.{error}") from None
     if used and made.minimum_evaluations > (evaluations or math.inf):
         raise UserError(
-            f"budget.evaluations: {evaluations} is below what search '{name}' needs, "
+            f"budget.{budget.unit}: {evaluations} is below what search '{name}' needs, "
             f"{made.minimum_evaluations}"
         )
     return made
+
+
+def shares(study: "Study", name: str) -> tuple[float, ...]:
+    """Return the fidelities that a search may ask for; all rows only if its settings are wrong."""
+    try:
+        return plugins.make(KIND, study.searches[name], KEY, f"searches.{name}").shares
+    except (KeyError, UserError):
+        return WHOLE
+
+
+def lacking(study: "Study", fidelities: Collection[float]) -> Iterator[tuple[str, str]]:
+    """Find searches that may ask for other fidelities than a table has.
+
+    Yields
+    ------
+    search
+        Its name; of those that methods use.
+    shares
+        The fidelities, as text.
+    """
+    for name in study.used("search"):
+        if missing := [share for share in shares(study, name) if share not in fidelities]:
+            yield name, names(missing)
 
 
 def problems(study: "Study") -> Iterator[str]:

@@ -1,11 +1,13 @@
 """`tables`: stores of evaluated configurations."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ensemble_search.runtime.plugins import nearest
+from ensemble_search.runtime.shares import Share, distinct, names
+from ensemble_search.study.sections import searches
 from ensemble_search.study.sections.base import Section
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ class Tables(Section):
 
     random: int = Field(
         1000, ge=0, le=1_000_000, description="random configurations, evaluated in jobs of 100"
+    )
+    fidelities: Annotated[list[Share], AfterValidator(distinct)] = Field(
+        [1.0],
+        min_length=1,
+        description="shares of the training rows that each of them is evaluated on",
     )
     searches: list[str] = Field([], description="searches whose evaluations are added")
     predictions: Literal["float32", "float16"] = Field(
@@ -31,12 +38,22 @@ def problems(study: "Study") -> Iterator[str]:
         return
     if not section.random and not section.searches:
         yield "tables.random: a table of 0 random configurations and no searches is empty; raise it"
-    replay, budget = study.evaluation.replay, study.budget.evaluations or 0
-    if replay == f"results/{study.study}/tables" and budget > section.random:
-        yield (
-            f"tables.random: {section.random} are fewer than budget.evaluations, {budget}, of the "
-            "searches that are replayed on the table; raise it"
-        )
+    if 1 not in section.fidelities:
+        yield f"tables.fidelities: {names(section.fidelities)} lack all rows; add 1"
+    replay, budget = study.evaluation.replay, study.budget.whole or 0
+    if replay == f"results/{study.study}/tables":
+        if budget > section.random and any(
+            searches.shares(study, name) == searches.WHOLE for name in study.used("search")
+        ):
+            yield (
+                f"tables.random: {section.random} are fewer than budget.{study.budget.unit}, "
+                f"{budget}, of the searches that are replayed on the table; raise it"
+            )
+        for name, shares in searches.lacking(study, section.fidelities):
+            yield (
+                f"tables.fidelities: search '{name}' may ask for {shares} of the training rows, "
+                "which the table lacks; add them"
+            )
     for name in section.searches:
         if name not in study.searches:
             hint = nearest(name, list(study.searches))
