@@ -45,6 +45,9 @@ def main() -> None:
     )
     parser.add_argument("--share", type=Path, help="folder of evaluations that searches share")
     parser.add_argument("--tables", type=Path, help="with --share: tables to look up in before")
+    parser.add_argument(
+        "--warm-start", type=Path, help="folder of a table: begin with its evaluations"
+    )
     parser.add_argument("--threads", type=int, default=1, help="threads of all workers (1)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations side by side (1)")
     arguments = parser.parse_args()
@@ -70,6 +73,7 @@ def main() -> None:
                 table and read(table),
                 arguments.share,
                 arguments.tables,
+                arguments.warm_start and read(arguments.warm_start),
                 started,
             )
             started = time.monotonic()

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from ensemble_search.evaluation.base import EvaluatorError
+from ensemble_search.evaluation.table import Table
 from ensemble_search.results import tables
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
@@ -239,3 +240,50 @@ def test_a_killed_search_leaves_a_store_that_others_use(tmp_path, split, alone):
         np.load(alone / "divbo/output/predictions-test.npy"),
         equal_nan=True,
     )
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_warm_start_begins_with_given_evaluations(tmp_path, split, alone, table, workers):
+    """They are its first records; the budget and the sums are of its own ones."""
+    warm = Table.read(table / "blobs/fixed")
+    assert search(tmp_path / "bo", split, "bo", workers, warm_start=warm) == BUDGET
+    found = pd.read_parquet(tmp_path / "bo/output/observations.parquet")
+    assert found.origin.tolist() == ["given"] * BUDGET + ["fitted"] * BUDGET
+    source = pd.read_parquet(alone / "random/output/observations.parquet")
+    same = [c for c in source if c.startswith("config.")] + ["status", "error", "fit_seconds"]
+    pd.testing.assert_frame_equal(found[same][:BUDGET], source[same])
+    first = np.load(tmp_path / "bo/output/predictions-test.npy")[:BUDGET]
+    np.testing.assert_array_equal(first, np.load(alone / "random/output/predictions-test.npy"))
+    # They cover the initial design: the first suggestion is by the model, of what is known.
+    why = [json.loads(text) for text in found.why]
+    assert [w["origin"] for w in why[:BUDGET]] == ["given"] * BUDGET
+    assert any("expected_improvement" in w for w in why[BUDGET : BUDGET + 5])
+    made = found[BUDGET:].filter(like="config.").to_json(orient="records", lines=True)
+    assert not set(made.splitlines()) & configurations(alone / "random")
+    about = json.loads((tmp_path / "bo/output/search.json").read_text(encoding="utf-8"))
+    assert about["wall_seconds"] == pytest.approx(BUDGET + about["suggest_seconds"])
+    assert about["fingerprint"]["given"] == warm.description["checksum"]
+
+
+@pytest.mark.parametrize("most", [0, 1, 7])
+def test_an_interrupted_warm_start_goes_on(tmp_path, split, table, most):
+    warm = {"warm_start": Table.read(table / "blobs/fixed")}
+    search(tmp_path / "whole", split, "bo", **warm)
+    with pytest.raises(EvaluatorError, match="on fire"):
+        search(tmp_path / "cut", split, "bo", most=most, **warm)
+    (journal,) = (tmp_path / "cut/checkpoints").glob("*/journal.jsonl")
+    if not most:  # killed while the given ones were written
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(lines[:5]) + lines[5][:9])
+    assert search(tmp_path / "cut", split, "bo", **warm) == BUDGET - most
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def test_wrong_sources_of_a_warm_start_are_rejected(tmp_path, split, table):
+    warm = Table.read(table / "blobs/fixed")
+    with pytest.raises(UserError, match=r"--warm-start: .* looks its evaluations up"):
+        search(tmp_path, split, "bo", warm_start=warm, table=warm)
+    other = {"seconds": 9.0, "memory_mb": 4096}
+    with pytest.raises(UserError, match=r"limits\.seconds is 60\.0, the study's 9\.0"):
+        search(tmp_path, split, "bo", warm_start=warm, limits=other)
+    assert not list(tmp_path.iterdir())

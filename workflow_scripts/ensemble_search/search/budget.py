@@ -53,7 +53,7 @@ class Budget:
                 return unit
         return "seconds"
 
-    def within(self, configurations: int, shares: int, known: int, table: Path) -> "Budget":
+    def within(self, configurations: int, shares: int, table: Path) -> "Budget":
         """Return the budget of a search in a table.
 
         Parameters
@@ -62,8 +62,6 @@ class Budget:
             Those of the table that the search may evaluate.
         shares
             Fidelities that it may evaluate each of them at.
-        known
-            Given evaluations, which leave fewer to be made.
         table
             Its folder.
 
@@ -72,7 +70,7 @@ class Budget:
         UserError
             If the budget is of more evaluations than that.
         """
-        entries = configurations * shares - known
+        entries = configurations * shares
         needed = self.evaluations or (shares == 1 and self.fits) or self.minimum
         if needed > entries:
             unit = self.unit if self.unit == "fits" else "evaluations"

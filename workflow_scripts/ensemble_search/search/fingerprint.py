@@ -95,7 +95,7 @@ def conditions(
 
 def shared(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a search's fingerprint determines the results of its evaluations."""
-    alone = ("optimizer", "metric", "seed", "libraries")
+    alone = ("optimizer", "metric", "seed", "libraries", "given")
     common = {key: value for key, value in fingerprint.items() if key not in alone}
     return {**common, "code": code_version(*_fitting(fingerprint["space"]))}
 

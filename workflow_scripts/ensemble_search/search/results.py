@@ -13,6 +13,7 @@ from ensemble_search.evaluation.table import Table
 from ensemble_search.runtime import files, provenance
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.runtime.status import OK
+from ensemble_search.search.budget import made
 from ensemble_search.search.journal import Record
 from ensemble_search.search.progress import best_error
 from ensemble_search.spaces.base import Space
@@ -74,9 +75,10 @@ def write_manifest(
     written
         Names of the other files.
     """
-    wall = sum(map(seconds, records))
-    rest = sum(r.rest_seconds for r in records)
-    mine = records[about["resumed_after"] :]
+    own = made(records)
+    wall = sum(map(seconds, own))
+    rest = sum(r.rest_seconds for r in own)
+    mine = own[about["resumed_after"] :]
     rest += max(0.0, time.monotonic() - started - sum(seconds(r) + r.rest_seconds for r in mine))
     manifest = {
         **about,
@@ -86,13 +88,13 @@ def write_manifest(
         "origin": dict(sorted(Counter(r.origin for r in records).items())),
         **provenance.commit(),
         "machine": provenance.machine(),
-        "started": records[0].began,
+        "started": own[0].began,
         "finished": provenance.now(),
         "job_seconds": wall + rest,
         "wall_seconds": wall,
         "rest_seconds": rest,
-        "suggest_seconds": sum(r.suggest_seconds for r in records),
-        "cpu_seconds": sum(r.cpu_seconds for r in records),
+        "suggest_seconds": sum(r.suggest_seconds for r in own),
+        "cpu_seconds": sum(r.cpu_seconds for r in own),
         "files": files.checksums(output, written),
     }
     files.write_json(output / "search.json", manifest)

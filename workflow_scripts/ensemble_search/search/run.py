@@ -17,7 +17,7 @@ from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.problems import tasks
 from ensemble_search.runtime import locks, plugins, provenance
 from ensemble_search.runtime.errors import UserError, check_keys
-from ensemble_search.search import fingerprint, results, takeover
+from ensemble_search.search import fingerprint, given, results, takeover
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import InMemory, Journal, differences
 from ensemble_search.search.loop import run
@@ -41,6 +41,7 @@ def run_job(
     table: Table | None = None,
     share: Path | None = None,
     tables: Path | None = None,
+    warm_start: Table | None = None,
     started: float | None = None,
     make_evaluator: MakeEvaluator = live.make,
 ) -> None:
@@ -68,6 +69,8 @@ def run_job(
         is looked up, what is not is fitted and added.
     tables
         Folder of tables of all data sets and splits, to look up in first; needs ``share``.
+    warm_start
+        The search begins with its evaluations, which its budget does not count.
     started
         When the job started, as ``time.monotonic``; by default, when the process did.
     make_evaluator
@@ -84,6 +87,8 @@ def run_job(
     check_keys("--job", job, JOB)
     if not (split / "split.json").is_file():
         raise UserError(f"--split: there is no split in '{split}'; run split.py first")
+    if table and warm_start:
+        raise UserError("--warm-start: a search that looks its evaluations up begins with none")
     optimizer = plugins.make("optimizers", job["optimizer"], "optimizer", "--job: optimizer")
     problem = tasks.problem(job["metric"])
     space = _space(job["space"], problem.task)
@@ -104,10 +109,18 @@ def run_job(
             table.check_losses(inputs.y_validation)
             space = _table_space(space, table, optimizer.shares)
             part = optimizer.part(space)
-            budget = budget.within(len(part), len(optimizer.shares), 0, table.folder)
+            budget = budget.within(len(part), len(optimizer.shares), table.folder)
             identity["table"] = table.description["checksum"]
             journal, evaluators = InMemory(), [TableEvaluator(table, problem)]
         else:
+            known = []
+            if warm_start:
+                warm_start.check(job["space"], identity["data"], job["limits"], shapes)
+                warm_start.check_losses(inputs.y_validation)
+                identity["given"] = warm_start.description["checksum"]
+                known = given.records(
+                    warm_start, space, inputs.y_validation, problem, optimizer.shares
+                )
             journals = checkpoints / fingerprint.short(identity)
             new = not journals.exists()
             wait = locks.WAIT in os.environ
@@ -120,16 +133,18 @@ def run_job(
                 place = Path(job["dataset"], split.name)
                 folder = share / place / fingerprint.short(fingerprint.shared(identity))
                 store = Store(folder, problem, shapes, guard.check)
-                known = tables and TableEvaluator(
+                stored = tables and TableEvaluator(
                     _beside(tables / place, identity, shapes, inputs.y_validation), problem
                 )
                 # Longer than an evaluation takes, unless it is suspended.
                 patience = 60 + 3 * job["limits"]["seconds"]
-                evaluators = [SharedEvaluator(e, store, patience, known) for e in evaluators]
+                evaluators = [SharedEvaluator(e, store, patience, stored) for e in evaluators]
             for evaluator in evaluators:
                 opened.enter_context(evaluator)
             if new:
                 takeover.take_over(journal)
+            for record in known[len(journal.records) :]:
+                journal.append(record)
         progress = Progress(checkpoints, job, budget, journal.records)
         records = run(
             optimizer,
