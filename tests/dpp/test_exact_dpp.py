@@ -231,7 +231,7 @@ def test_bad_features_and_sizes():
         for call in (ensemble.inclusion, partial(ensemble.sample, None)):
             with pytest.raises(UserError, match=f"k is {k}, .*at most 3, the rank"):
                 call(k)
-    with pytest.raises(UserError, match=r"k is 1\.5, must be a whole number"):
+    with pytest.raises(UserError, match=r"k is 1\.5, must be an integer"):
         ensemble.sample(np.random.default_rng(0), 1.5)
     for size in (0, 3, np.nan):
         with pytest.raises(UserError, match="expected size"):

@@ -126,7 +126,7 @@ def test_limits():
         lambda rng, strata: swap_features(FEATURES, 3, 0.5, rng, groups=strata).items.tolist(),
     ):  # lists are taken, too
         assert draw(np.random.default_rng(1), strata) == draw(np.random.default_rng(1), STRATA)
-    with pytest.raises(UserError, match="k is True, must be a whole number"):
+    with pytest.raises(UserError, match="k is True, must be an integer"):
         sample_strata(STRATA, True, 0.5, rng)
     for alpha in (-0.1, 1.1, np.nan, None, True):
         with pytest.raises(UserError, match=f"alpha is {alpha}, must be a number from 0 to 1"):
@@ -154,9 +154,9 @@ def test_limits():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": -5}, "steps is -5, must be a whole number from 0 on"),
+        ({"steps": -5}, "steps is -5, must be an integer from 0 on"),
         ({"steps": 2.5}, "steps is 2.5"),
-        ({"k": 2.5}, "k is 2.5, must be a whole number"),
+        ({"k": 2.5}, "k is 2.5, must be an integer"),
         ({"features": FEATURES[0]}, "features must be a matrix"),
         ({"groups": np.zeros(6, dtype=int)}, "groups must be 7 integers from 0 on"),
         ({"groups": np.full(7, -1)}, "groups must be 7 integers from 0 on"),

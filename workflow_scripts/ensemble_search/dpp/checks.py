@@ -71,7 +71,7 @@ def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
 def check_size(k: int, most: int, what: str) -> None:
     """Check that a set of k items can be drawn from ``most``, described by ``what``."""
     if not isinstance(k, Integral) or isinstance(k, bool):
-        raise UserError(f"k is {k!r}, must be a whole number")
+        raise UserError(f"k is {k!r}, must be an integer")
     if not 1 <= k <= most:
         raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
 

@@ -73,7 +73,7 @@ def check_steps(steps: int | None, k: int, n_items: int = 0) -> int:
     """Return the number of steps, by default :func:`default_steps`; UserError if negative."""
     steps = default_steps(k, n_items) if steps is None else steps
     if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < 0:
-        raise UserError(f"steps is {steps!r}, must be a whole number from 0 on")
+        raise UserError(f"steps is {steps!r}, must be an integer from 0 on")
     return int(steps)
 
 
