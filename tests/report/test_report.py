@@ -45,6 +45,7 @@ def whole(tmp_path_factory):
     """A complete study of three methods, two data sets and three repeats, and its report."""
     results = tmp_path_factory.mktemp("whole")
     study = made.study()
+    study["report"]["png"] = True
     made.write(results, study, errors)
     write.write(study, results, results / "report")
     return study, results
@@ -291,6 +292,7 @@ def test_names_cannot_inject_markup(tmp_path):
     html = read(tmp_path / "report")
     assert html.all("script") == []
     assert evil in html.text
+    assert not list((tmp_path / "report").rglob("*.png"))
     for figure in (tmp_path / "report/figures").glob("*.svg"):
         assert "<script" not in figure.read_text()
     tex = (tmp_path / "report/tables/test-error.tex").read_text()

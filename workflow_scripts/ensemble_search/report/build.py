@@ -98,7 +98,12 @@ def make(module: str, results: Results, output: Path) -> Made:
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
     made = Made(name, name)
-    publish = partial(figures.publish, folder=output / "figures", prefix=f"{name}-")
+    publish = partial(
+        figures.publish,
+        folder=output / "figures",
+        prefix=f"{name}-",
+        png=(results.study.get("report") or {}).get("png", False),
+    )
     try:
         page = importlib.import_module(module)
         made = Made(name, results.losses.fill(page.TITLE), page.ORDER)

@@ -70,11 +70,14 @@ class Drawing:
         What it shows, as a caption.
     alt
         The same for those who do not see it.
+    png
+        Whether it is there as PNG, too.
     """
 
     name: str
     title: str
     alt: str
+    png: bool = False
 
 
 def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
@@ -105,9 +108,10 @@ def publish(
     *,
     folder: Path,
     prefix: str = "",
+    png: bool = False,
     key: dict | None = None,
 ) -> Drawing:
-    """Write ``<name>.svg``, ``.png`` and ``.csv`` into a folder; return what the page needs.
+    """Write ``<name>.svg`` and ``.csv`` into a folder; return what the page needs.
 
     Parameters
     ----------
@@ -123,6 +127,8 @@ def publish(
         Where the files go.
     prefix
         What the files' names begin with.
+    png
+        Write ``<name>.png``, too.
     key
         Looks by method: a panel gets a legend below it, which the page, with its own, cuts off.
     """
@@ -132,11 +138,12 @@ def publish(
     _fix_layout(figure)
     with files.atomic(folder / f"{name}.svg") as temporary:
         temporary.write_bytes(_svg(figure))
-    with files.atomic(folder / f"{name}.png") as temporary:
-        _write_png(figure, temporary)
+    if png:
+        with files.atomic(folder / f"{name}.png") as temporary:
+            _write_png(figure, temporary)
     with files.atomic(folder / f"{name}.csv") as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
-    return Drawing(name, title, alt)
+    return Drawing(name, title, alt, png)
 
 
 def _fix_layout(figure: Figure) -> None:

@@ -18,6 +18,7 @@ class Report(Section):
     reference: str | None = Field(
         None, description="method that the others are compared with (default: DivBO, or the last)"
     )
+    png: bool = Field(False, description="figures as PNG, too: slow, and large files")
 
 
 def problems(study: "Study") -> Iterator[str]:
