@@ -142,7 +142,7 @@ class CombinedClimbs(divbo.DivBO):
             ).indices
             vectors = history.vectors[history.ok].astype(np.float32)
             models = [history.observations[i].prediction for i in history.ok]
-            model = plugins.load("surrogates", self.surrogate)().fit(
+            model = plugins.load("surrogates", self.diversity_surrogate)().fit(
                 vectors, pairwise(models, history.problem), history.space.categories, draws
             )
             weight = divbo.diversity_weight(len(history), self.beta, self.tau)

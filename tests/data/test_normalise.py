@@ -535,7 +535,7 @@ def test_written_files_read_back(tmp_path):
     again = pd.read_parquet(tmp_path / "new" / "folder" / "dataset.parquet")
     pd.testing.assert_frame_equal(again, frame)
     text = (tmp_path / "new" / "folder" / "dataset.json").read_text(encoding="utf-8")
-    assert json.loads(text) == described
+    assert json.loads(text) == {"format": 2, **described}
     assert normalise.checksum(again, described["columns"]) == described["checksum"]
     stored = normalise.Stored(tmp_path / "new" / "folder" / "dataset.parquet")
     for name in frame:

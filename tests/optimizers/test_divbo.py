@@ -157,7 +157,7 @@ def test_chooses_among_the_candidates_of_bo():
     def gain(vectors):
         return expected_improvement(*model(vectors), past.errors.min())
 
-    starts = optimizer._starts(past, past.errors, gain, ties)
+    starts = optimizer._starts(past, gain, ties)
     candidates = propose(space, starts, gain, climb, size=300)
     members = select(past.predictions, past.labels, 25, seed=int(more.integers(2**31))).indices
     surrogate = plugins.load("surrogates", "lightgbm-pairs")()
@@ -235,7 +235,7 @@ def test_samplers_differ():
 def test_settings_are_the_papers_but_for_random_ones_in_between():
     optimizer = DivBO()
     assert (optimizer.beta, optimizer.tau, optimizer.pool, optimizer.initial) == (0.05, 0.2, 25, 5)
-    assert (optimizer.surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
+    assert (optimizer.diversity_surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
     assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0.2)
     assert optimizer.modules == [
         "ensemble_search.surrogates.random_forest",

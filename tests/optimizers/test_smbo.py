@@ -58,9 +58,9 @@ def test_its_candidates_are_a_sobol_sequence(monkeypatch):
         return found[-1]
 
     monkeypatch.setattr("ensemble_search.optimizers.bo.propose", spy)
-    plain = SequentialModelBasedOptimization(candidates=300, initial=3, ascents=0)
+    plain = SequentialModelBasedOptimization(candidates=300, initial=3, ascents=1)
     lowest(plain, 5, 0)
-    lowest(plain.model_copy(update={"draws": "uniform"}), 5, 0)
+    lowest(plain.model_copy(update={"ascents": 0}), 5, 0)
     square = [made.points[:, [Square().index["x"], Square().index["y"]]] for made in found]
     assert [made.points.shape for made in found] == [(300, 4)] * 4
     assert [made.n_local for made in found] == [0] * 4

@@ -102,4 +102,4 @@ def test_other_studies_have_no_such_page(study):
     content["searches"]["search-divbo"] = {"optimizer": "bo"}
     assert "no search suggests a design" in page.build(load.load(content, results), None)
     content["budget"] = {"seconds": 60}
-    assert "in seconds" in page.build(load.load(content, results), None)
+    assert "not in evaluations" in page.build(load.load(content, results), None)

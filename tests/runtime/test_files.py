@@ -42,7 +42,7 @@ def test_json_reads_back_and_refuses_nan(tmp_path):
     path = tmp_path / "a.json"
     write_json(path, {"b": 1, "a": [None, "ä"]})
     assert path.read_text(encoding="utf-8") == (
-        '{\n  "b": 1,\n  "a": [\n    null,\n    "ä"\n  ]\n}\n'
+        '{\n  "format": 2,\n  "b": 1,\n  "a": [\n    null,\n    "ä"\n  ]\n}\n'
     )
     with pytest.raises(ValueError):
         write_json(path, {"x": float("nan")})

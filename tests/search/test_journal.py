@@ -94,7 +94,7 @@ def test_foreign_fingerprint_is_refused_and_nothing_is_touched(folder):
 def test_a_torn_fingerprint_is_written_again(folder, text):
     (folder / "fingerprint.json").write_text(text, encoding="utf-8")
     assert len(read(folder)) == 6
-    assert json.loads((folder / "fingerprint.json").read_text()) == FINGERPRINT
+    assert json.loads((folder / "fingerprint.json").read_text()) == {"format": 2, **FINGERPRINT}
 
 
 def test_a_journal_copied_from_another_search_is_not_taken(folder, tmp_path):

@@ -11,12 +11,12 @@ from ensemble_search.surrogates._on_pairs import (
     LightGBMPairs,
     LightGBMSingle,
     RandomForestPairs,
-    XGBoostPairs,
     normal_scores,
 )
 from ensemble_search.surrogates._pairs.rows import Pairs
 from ensemble_search.surrogates.base import DiversitySurrogate, one_hot
 from ensemble_search.surrogates.forest_kernel import ForestKernel
+from ensemble_search.surrogates.xgboost_pairs import XGBoostPairs
 
 CATEGORIES = np.array([4, 0, 0, 0, 0, 0, 0])  # of made()
 DIVERSITY = [

@@ -488,7 +488,8 @@ LINTS = {
     # A function for the files of one rule stands above that rule.
     r"Mixed rules and functions in same snakefile\.",
     # Snakemake compares parameters between runs. These say how a job runs, and change no result.
-    r"Shell command directly uses variable (PYTHON|AUTOGLUON_PYTHON|SCRIPTS|SHARE|STUDY|JOBS) .*",
+    r"Shell command directly uses variable "
+    r"(PYTHON|AUTOGLUON_PYTHON|SCRIPTS|SHARE|STUDY|JOBS|NEEDS) .*",
 }
 
 

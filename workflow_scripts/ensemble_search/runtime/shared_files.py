@@ -24,6 +24,5 @@ SHARED = {
         "lightgbm-pairs": "_on_pairs:LightGBMPairs",
         "lightgbm-single": "_on_pairs:LightGBMSingle",
         "random-forest-pairs": "_on_pairs:RandomForestPairs",
-        "xgboost-pairs": "_on_pairs:XGBoostPairs",
     },
 }

@@ -1,6 +1,5 @@
 """Diversity surrogates that learn from pairs of configurations (DivBO paper, Section 3.2)."""
 
-import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
@@ -45,7 +44,7 @@ class _OnPairs(DiversitySurrogate):
         return predict
 
 
-class _Boosters(_OnPairs):
+class BoostedPairs(_OnPairs):
     """Base of boosters, each on the pairs of a random 80 % of the configurations.
 
     Rows that share a configuration are dependent, so leaving out single rows would understate the
@@ -68,7 +67,7 @@ class _Boosters(_OnPairs):
         return [self.read(booster).predict for booster in self.boosters(pairs, rng)]
 
 
-class LightGBMPairs(_Boosters):
+class LightGBMPairs(BoostedPairs):
     """The surrogate of the DivBO paper: LightGBM regressors (Section 3.2)."""
 
     def boosters(self, pairs: Pairs, rng: np.random.Generator) -> list:
@@ -101,41 +100,6 @@ class LightGBMPairs(_Boosters):
     def read(booster) -> PairTrees:
         """Read the trees of LightGBM's text."""
         return PairTrees.of_lightgbm(booster.model_to_string())
-
-
-class XGBoostPairs(_Boosters):
-    """XGBoost in the place of LightGBM (DivBO paper, Figure 2: XGB).
-
-    With as many models, trees and leaves; other settings are XGBoost's defaults.
-    """
-
-    def boosters(self, pairs: Pairs, rng: np.random.Generator) -> list:
-        """Train XGBoost."""
-        import xgboost
-
-        parameters = {
-            "objective": "reg:squarederror",
-            "tree_method": "hist",
-            "grow_policy": "lossguide",
-            "learning_rate": 0.1,
-            "max_depth": 0,
-            "max_leaves": 31,
-            "colsample_bytree": 0.8,
-            "nthread": 1,
-            "verbosity": 0,
-        }
-        boosters = []
-        for _ in range(self.models):
-            chosen = pairs.of_subset(rng)
-            data = xgboost.QuantileDMatrix(pairs.rows[chosen], pairs.targets[chosen], nthread=1)
-            seed = int(rng.integers(2**31))
-            boosters.append(xgboost.train(parameters | {"seed": seed}, data, self.trees))
-        return boosters
-
-    @staticmethod
-    def read(booster) -> PairTrees:
-        """Read the trees of XGBoost's JSON."""
-        return PairTrees.of_xgboost(json.loads(booster.save_raw("json")))
 
 
 class RandomForestPairs(_OnPairs):
