@@ -1,4 +1,11 @@
-"""Order of the tests."""
+"""Order of the tests, and their signals."""
+
+import signal
+
+
+def pytest_configure():
+    """Let processes of tests end at Ctrl-C where a shell's background job would ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

@@ -171,6 +171,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", help=f"some of: {', '.join(DISASTERS)} (all)")
     names = parser.parse_args().names or list(DISASTERS)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
     if unknown := [name for name in names if name not in DISASTERS]:
         parser.error(f"no disaster '{unknown[0]}'; there are: {', '.join(DISASTERS)}")
     root = Path(tempfile.mkdtemp(prefix="disasters-"))
@@ -212,7 +213,8 @@ def strike(name: str, folder: Path, cluster: Cluster, expected: dict[str, bytes]
         study.end(study.process)
     except AssertionError as error:
         (folder / "failure.log").write_text(str(error), encoding="utf-8")
-        print(f"{name}: {str(error).strip().splitlines()[0]}; see {folder}/failure.log")
+        said = (str(error).strip() or "a check failed").splitlines()[0]
+        print(f"{name}: {said}; see {folder}/failure.log")
         study.process.kill()
         slurm.cancel([job.comment for job in slurm.queue(folder) or ()], folder)
     seconds = time.monotonic() - start
