@@ -27,14 +27,14 @@ EVALUATOR = {}
 @contextmanager
 def hostile() -> Iterator[None]:
     """Put the space of instant learners in the place of every other one, in workers too."""
-    module_name = plugins.module_name
+    address = plugins.address
 
     def name(kind, name):
-        return hostile_space.__name__ if kind == "spaces" else module_name(kind, name)
+        return hostile_space.__name__ if kind == "spaces" else address(kind, name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(TESTS))
-        patch.setattr(plugins, "module_name", name)
+        patch.setattr(plugins, "address", name)
         patch.setattr(cross_fitting, "code_version", lambda *modules: "1")
         guard = SimpleNamespace(check=lambda: None)
         patch.setattr(cross_fitting, "Guard", lambda *modules: guard)
