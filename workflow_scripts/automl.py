@@ -262,7 +262,7 @@ class Search:
         with self._snakemake() as process:
             while process.poll() is None:
                 lines = log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
-                show(f"refitting the ensemble on all rows: {lines[-1]}" if lines else "ensemble")
+                show(refit_progress(lines))
                 time.sleep(LOOK)
         self._check(process)
         show.end()
@@ -342,6 +342,15 @@ class _Process(subprocess.Popen):
         super().__exit__(*error)
 
 
+def refit_progress(log: list[str]) -> str:
+    """Say how far the delivery is, from the lines of its log; the last one has a checksum."""
+    if not log:
+        return "ensemble"
+    if log[-1].startswith("checksum "):
+        return "writing the report"
+    return f"refitting the ensemble on all rows: {log[-1]}"
+
+
 class Line:
     """A line on standard error that is written over; without a terminal, one every half minute."""
 
@@ -352,8 +361,8 @@ class Line:
         """Say a text."""
         now = time.monotonic()
         if self.stream.isatty():
-            width = os.get_terminal_size(self.stream.fileno()).columns - 1
-            self.stream.write(f"\r\x1b[K{text[:width]}")
+            width = os.get_terminal_size(self.stream.fileno()).columns or 80  # 0: not known
+            self.stream.write(f"\r\x1b[K{text[: width - 1]}")
         elif text != self.said and now - self.since >= LINE:
             self.stream.write(f"{text}\n")
             self.since = now

@@ -571,6 +571,9 @@ def test_intervals_by_hand():
     predictions = np.array([[0.9]] + [[0.1]] * 9)  # one of ten is wrong
     low, high = measures.interval(ERROR, labels, predictions)
     assert (low, high) == pytest.approx((0.0179, 0.4042), abs=1e-4)  # Wilson's for 1 of 10
+    low, high = measures.interval(ERROR, labels, np.zeros((10, 1)))
+    assert low == 0, "and not 1.7e-18"
+    assert high == pytest.approx(0.2775, abs=1e-4)
     labels = np.array([0, 1] * 100)
     predictions = np.where(np.arange(200) % 10 == 0, 0.9, labels)[:, None]
     low, high = measures.interval(BalancedError(), labels, predictions)

@@ -109,6 +109,8 @@ def test_a_split_of_other_data_or_settings_is_found(study):
         assert str(error.value) == said
     write_json(path, {key: made[key] for key in ("checksum", "classes", "files")})
     assert problems() == [], "older versions did not write them"
+    stack = {"ensembles": {"best": {"type": "stacking"}}}
+    check_splits(*kept("study.yaml", **stack))
 
 
 def kept(file: str, **changes) -> tuple:

@@ -242,3 +242,17 @@ def test_losses_are_told_in_the_unit_of_the_target(metric, told, tmp_path):
     (tmp_path / "splits/mine/fixed").mkdir(parents=True)
     (tmp_path / "splits/mine/fixed/split.json").write_text('{"target": {"mean": 1, "std": 3}}')
     assert search._loss(0.5) == told
+
+
+def test_progress_on_a_terminal_whose_width_is_not_known():
+    """New terminals have 0 columns until somebody sets their size, as in some containers."""
+    leader, follower = os.openpty()
+    with os.fdopen(follower, "w") as stream:
+        show = automl.Line(stream)
+        show("50 s of the search left")
+        show("word " * 30)
+        said = os.read(leader, 1000).decode().split("\r\x1b[K")
+    os.close(leader)
+    assert said == ["", "50 s of the search left", ("word " * 30)[:79]]
+    assert automl.refit_progress(["member 3 of 5", "checksum 1f"]) == "writing the report"
+    assert automl.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")

@@ -8,8 +8,6 @@ from ensemble_search.metrics.base import Metric
 
 #: Resamples of the rows for an interval.
 RESAMPLES = 1000
-#: Quantile of the normal distribution for 95 %.
-NORMAL = 1.959963984540054
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
 
@@ -19,13 +17,14 @@ def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tup
 
     Wilson's (1927) if the loss is a share of rows, else percentiles of seeded bootstraps.
     """
+    from scipy.stats import binomtest
+
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
-        n, share = len(labels), float(np.mean(single))
-        centre = (share + NORMAL**2 / (2 * n)) / (1 + NORMAL**2 / n)
-        half = np.sqrt(share * (1 - share) / n + NORMAL**2 / (4 * n**2)) / (1 + NORMAL**2 / n)
-        return max(0.0, centre - NORMAL * half), min(1.0, centre + NORMAL * half)
+        found = binomtest(round(float(np.sum(single))), len(labels))
+        wilson = found.proportion_ci(0.95, method="wilson")
+        return float(wilson.low), float(wilson.high)
     losses = []
     for _ in range(RESAMPLES):
         rows = rng.integers(len(labels), size=len(labels))

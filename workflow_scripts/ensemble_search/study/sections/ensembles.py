@@ -36,9 +36,10 @@ def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]
     split
         Content of ``split.json``. If validation is by folds, ensembles refit nothing.
     """
-    if "folds" in split.get("settings", {}):
-        return
-    classes = [*split["classes"]["train"].values()] or [split["sizes"]["train"]]
+    rows = split.get("sizes", {}).get("train")
+    if rows is None or "folds" in split.get("settings", {}):
+        return  # older versions of the project did not write the sizes
+    classes = [*split["classes"]["train"].values()] or [rows]
     for name, settings in ensembles.items():
         made = plugins.make(KIND, settings, KEY, f"ensembles.{name}")
         if lack := made.lacks(classes):
