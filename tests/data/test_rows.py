@@ -74,6 +74,30 @@ def test_wrong_settings(change, message):
         rows.check_settings({**PAPER, **change})
 
 
+@given(counts_of_classes, st.integers(2, 20), st.integers(2, 20))
+def test_numbers_of_rows_are_met(counts, train, validation):
+    codes = np.repeat(np.arange(len(counts)), [100 + count for count in counts])
+    settings = {"train": 10 * train, "validation": 10 * validation, "seed": 1}
+    if settings["train"] + settings["validation"] > len(codes) - 10 * len(counts):
+        return
+    parts = rows.split_rows(codes, range(len(counts)), settings)
+    assert list(parts) == list(rows.PARTS)
+    assert sorted(np.concatenate(list(parts.values()))) == list(range(len(codes)))
+    for part in ("train", "validation"):
+        assert len(parts[part]) == settings[part]
+        share = settings[part] / len(codes)
+        found = np.bincount(codes[parts[part]], minlength=len(counts))
+        assert (np.abs(found - share * np.bincount(codes)) < 1).all()
+
+
+def test_numbers_of_rows_that_are_not_there():
+    settings = {"train": 40, "validation": 40, "seed": 1}
+    with pytest.raises(UserError, match=r"class 'a' has 72 rows, too few for 40 training and 40 v"):
+        rows.split_rows(np.array([0] * 72 + [1] * 8), "ab", settings)
+    with pytest.raises(UserError, match=r"split.train: 0.5 is not a number of rows"):
+        rows.check_settings({**settings, "train": 0.5})
+
+
 def test_missing_settings():
     with pytest.raises(UserError, match=r"split.seed: is missing"):
         rows.check_settings({k: v for k, v in PAPER.items() if k != "seed"})

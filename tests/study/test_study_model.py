@@ -107,6 +107,9 @@ def test_defaults_are_written_out():
         ("split", {"folds": 1}, "split.folds", "greater than or equal to 2; found 1"),
         ("split", {"folds": 3, "train": 0.6}, "split", "not both; set the others to null"),
         ("split", {"folds": 3, "test": 1.0}, "split.test", "less than 1; found 1"),
+        ("split", {"train": 1.0}, "split.train", "a share from 0.001 to below 1, or a number"),
+        ("split", {"train": 800, "validation": 0.2}, "split", "takes shares or numbers of rows"),
+        ("split", {"train": 800, "validation": 80, "test": 0.2}, "split", "takes no 'test'"),
         ("autogluon", {"seconds": 0}, "autogluon.seconds", "greater than 0; found 0"),
         ("workers", 0, "workers", "greater than or equal to 1; found 0"),
         ("split", {"resample": "always"}, "split.resample", "'never' or 'per-repeat'"),
@@ -400,6 +403,12 @@ def test_settings_of_a_split():
     assert settings({"train": 0.5, "test": 0.3, "seed": 4})["train"] == 0.5
     assert settings({"folds": 3}) == {"folds": 3, "test": 0.2, "seed": 3}
     rows.check_settings(settings({"folds": 5, "test": 0.4}))
+    assert settings({"train": 800, "validation": 700}) == {
+        "train": 800,
+        "validation": 700,
+        "seed": 3,
+    }
+    rows.check_settings(settings({"train": 800, "validation": 700}))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ EVALUATIONS = 12
 #: Surrogates of diversity suggest once each: their fits take long.
 SUGGESTS = 10
 SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
-PIPELINES = 6
+#: Pipelines are drawn until each of these parts of a pipeline has had each of its values.
+PARTS = ("algorithm", "preprocessor", "rescaler")
 
 
 def versions() -> dict[str, str]:
@@ -71,17 +72,24 @@ def surrogates() -> dict:
 
 
 def pipelines() -> dict:
-    """Errors of real pipelines on wine, and the mean probability that they give the true class."""
+    """Errors of pipelines with every operator, and the mean probability of the true class: wine."""
     frame, description = normalise.normalise(sources.read({"sklearn": "wine"}))
     inputs, *_ = prepare.make_split(frame, description, SPLIT)
     space = plugins.load("spaces", "divbo")()
-    found = {}
-    for i, configuration in enumerate(space.sample(PIPELINES, np.random.default_rng(0))):
+    found, seen = {}, set()
+    for i, configuration in enumerate(space.sample(60, np.random.default_rng(0))):
+        parts = {(part, configuration.get(part)) for part in PARTS}
+        if parts <= seen:
+            continue
         random.seed(0)  # as the worker does
         np.random.seed(0)
         made = space.pipeline(dict(configuration), inputs.categorical, 1)
         with warnings.catch_warnings(action="ignore"):
-            made.fit(inputs.X_train.copy(), inputs.y_train.copy())
+            try:
+                made.fit(inputs.X_train.copy(), inputs.y_train.copy())
+            except np.linalg.LinAlgError:  # as in a search, where it is a failed evaluation
+                continue
+        seen |= parts
         y = inputs.y_validation
         p = align(made.predict_proba(inputs.X_validation), made.classes_, len(y), inputs.n_outputs)
         found[f"{i + 1} {configuration['algorithm']}"] = {

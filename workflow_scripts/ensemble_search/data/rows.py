@@ -10,18 +10,22 @@ from ensemble_search.runtime.errors import UserError
 PARTS = ("train", "validation", "test")
 #: Settings of a split with a validation part, and of one whose validation is by folds.
 BY_PART, BY_FOLDS = (*PARTS, "seed"), ("folds", "test", "seed")
+#: And of one with numbers of rows; all others are test rows.
+BY_NUMBERS = ("train", "validation", "seed")
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise UserError unless the settings are those of a split.
 
-    These are shares that sum to 1 and a seed, or the number of folds, the share of the test rows
-    and a seed; in both cases also ``train_rows``, the part of the training rows that is used, which
-    is not checked.
+    These are shares that sum to 1 and a seed; or numbers of training and validation rows and a
+    seed (all others are test rows); or the number of folds, the share of the test rows and a seed.
+    All may have ``train_rows``, the part of the training rows that is used, which is not checked.
     """
     if not isinstance(settings, Mapping):
         raise UserError(f"split: {settings!r} is not a mapping of train, validation, test and seed")
     known = BY_FOLDS if "folds" in settings else BY_PART
+    if by_numbers := known == BY_PART and "test" not in settings:
+        known = BY_NUMBERS
     for key in settings:
         if key not in (*known, "train_rows"):
             raise UserError(f"split: unknown key '{key}'; known: {', '.join(known)}, train_rows")
@@ -30,12 +34,15 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             raise UserError(f"split.{key}: is missing")
     shares = {key: settings[key] for key in PARTS if key in known}
     for key, share in shares.items():
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+        if by_numbers:
+            if type(share) is not int or share < 1:
+                raise UserError(f"split.{key}: {share!r} is not a number of rows from 1")
+        elif isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
             raise UserError(f"split.{key}: {share!r} is not a share between 0 and 1")
     if "folds" in settings:
         if type(settings["folds"]) is not int or settings["folds"] < 2:
             raise UserError(f"split.folds: {settings['folds']!r} is not a whole number from 2")
-    elif abs((total := sum(shares.values())) - 1) > 1e-9:
+    elif not by_numbers and abs((total := sum(shares.values())) - 1) > 1e-9:
         raise UserError(f"split: train + validation + test is {total:.10g}; it must be 1")
     seed = settings["seed"]
     for value in seed if isinstance(seed, list) and seed else [seed]:
@@ -53,8 +60,9 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
 
     Each class gives validation and test their share of its rows, rounded, and at least one
     row; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
-    a class of three or four rows out of a part.) With folds, there is no validation part, and
-    at least two rows of each class remain for training.
+    a class of three or four rows out of a part.) With numbers of rows in place of shares, training
+    and validation get theirs, and the rest is for testing. With folds, there is no validation part,
+    and at least two rows of each class remain for training.
 
     Parameters
     ----------
@@ -77,26 +85,47 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
     """
     check_settings(settings)
     rng = np.random.default_rng(settings["seed"])
-    by_folds = "folds" in settings
-    held_out = ("test",) if by_folds else ("validation", "test")
-    rows: dict[str, list[np.ndarray]] = {part: [] for part in ("train", *held_out)}
+    by_folds, by_numbers = "folds" in settings, "test" not in settings
+    held_out = ("test",) if by_folds else ("validation", "train" if by_numbers else "test")
+    rest = "test" if by_numbers else "train"
+    counts = np.bincount(codes, minlength=1 if classes is None else len(classes))
+    sizes = {part: _sizes(counts, settings[part]) for part in held_out}
+    rows: dict[str, list[np.ndarray]] = {p: [] for p in PARTS if p in (*held_out, rest)}
     for code, label in enumerate([None] if classes is None else classes):
         members = rng.permutation(np.flatnonzero(codes == code))
-        sizes = [max(1, round(settings[part] * len(members))) for part in held_out]
-        if sum(sizes) > len(members) - (2 if by_folds else 1):
-            wanted = (
-                f"a test share of {settings['test']:g} and folds; two rows must remain"
-                if by_folds
-                else f"shares of {settings['train']:g}, {settings['validation']:g} and "
-                f"{settings['test']:g}; each part needs one"
-            )
+        own = [sizes[part][code] for part in held_out]
+        if sum(own) > len(members) - (2 if by_folds else 1):
             what = "the data set" if label is None else f"class '{label}'"
-            raise UserError(f"split: {what} has {len(members)} rows, too few for {wanted}")
-        *held, train = np.split(members, np.cumsum(sizes))
-        for part, chosen in zip((*held_out, "train"), (*held, train), strict=True):
+            raise UserError(
+                f"split: {what} has {len(members)} rows, too few for {_wanted(settings)}"
+            )
+        *held, others = np.split(members, np.cumsum(own))
+        for part, chosen in zip((*held_out, rest), (*held, others), strict=True):
             rows[part].append(chosen)
     # Not class by class: some learners and folds use the rows in this order.
     return {part: rng.permutation(np.concatenate(rows[part])) for part in rows}
+
+
+def _sizes(counts: np.ndarray, wanted: float) -> list[int]:
+    """Rows of each class in a part, at least one: a share of each, or a number of rows in all."""
+    if wanted < 1:
+        return [max(1, round(wanted * count)) for count in counts.tolist()]
+    quotas = wanted * counts / counts.sum()
+    sizes = np.floor(quotas).astype(int)
+    sizes[np.argsort(sizes - quotas, kind="stable")[: wanted - sizes.sum()]] += 1
+    return np.maximum(sizes, 1).tolist()
+
+
+def _wanted(settings: Mapping[str, Any]) -> str:
+    if "folds" in settings:
+        return f"a test share of {settings['test']:g} and folds; two rows must remain"
+    if "test" not in settings:
+        return (
+            f"{settings['train']} training and {settings['validation']} validation rows; each part "
+            "needs one"
+        )
+    shares = f"{settings['train']:g}, {settings['validation']:g} and {settings['test']:g}"
+    return f"shares of {shares}; each part needs one"
 
 
 def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:

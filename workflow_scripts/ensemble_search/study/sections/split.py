@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 SHARE = 0.001
 
 
+#: A share of the rows, or their number.
+Rows = Annotated[float, Field(ge=SHARE, lt=1)] | Annotated[int, Field(ge=10)]
+
+
 class TrainRows(Section):
     """A part of the training rows, which is all that searches get."""
 
@@ -58,13 +62,18 @@ class TrainRows(Section):
 class Split(Section):
     """Stratified split into training, validation and test rows; or test rows and folds."""
 
-    train: float | None = Field(
-        None, ge=SHARE, lt=1, description="share of the rows (default: 0.6)"
+    train: Rows | None = Field(
+        None, description="share of the rows (default: 0.6), or number of rows from 10 on"
     )
-    validation: float | None = Field(
-        None, ge=SHARE, lt=1, description="share of the rows (default: 0.2)"
+    validation: Rows | None = Field(
+        None, description="share of the rows (default: 0.2), or number of rows from 10 on"
     )
-    test: float = Field(0.2, ge=SHARE, lt=1, description="share of the rows")
+    test: float | None = Field(
+        None,
+        ge=SHARE,
+        lt=1,
+        description="share of the rows (default: 0.2); with numbers, all other rows are test rows",
+    )
     folds: int | None = Field(
         None,
         ge=2,
@@ -82,6 +91,17 @@ class Split(Section):
         None, description="use a part of the training rows only (default: all)"
     )
 
+    @field_validator("train", "validation", mode="before")
+    @classmethod
+    def _share_or_number(cls, value: Any) -> Any:
+        """Reject all else in one line, instead of one for each type."""
+        number = type(value) in (int, float) and (SHARE <= value < 1 or value >= 10)
+        if value is not None and (not number or (value >= 1 and type(value) is float)):
+            raise ValueError(
+                f"must be a share from {SHARE} to below 1, or a number of rows from 10"
+            )
+        return value
+
     @field_validator("resample", mode="before")
     @classmethod
     def _known(cls, value: Any) -> Any:
@@ -97,8 +117,20 @@ class Split(Section):
             raise ValueError(
                 "takes 'folds' or 'train' and 'validation', not both; set the others to null"
             )
-        if not self.folds:  # frozen, but still being made
-            vars(self).update(train=self.train or 0.6, validation=self.validation or 0.2)
+        parts = {"train": self.train, "validation": self.validation}
+        by_numbers = [type(part) is int for part in parts.values() if part is not None]
+        if any(by_numbers):
+            if by_numbers != [True, True]:
+                raise ValueError("takes shares or numbers of rows of 'train' and 'validation'")
+            if self.test is not None:
+                raise ValueError(
+                    "takes no 'test' beside numbers of rows: all other rows are test rows; remove "
+                    "it, or set it to null"
+                )
+            return self
+        defaults = {"test": 0.2} if self.folds else {"train": 0.6, "validation": 0.2, "test": 0.2}
+        # Frozen, but still being made.
+        vars(self).update({k: v for k, v in defaults.items() if getattr(self, k) is None})
         return self
 
     @property

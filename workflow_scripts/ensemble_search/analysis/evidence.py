@@ -1,0 +1,198 @@
+"""Evidence: one row per run and method of a study, small enough to be committed.
+
+A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
+made it stay the same: changes of the code that move no number make no row stale.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.analysis import load, minimum_diversity
+from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime.errors import UserError
+
+FILE = "runs.csv"
+#: What identifies a row.
+KEY = ("dataset", "repeat", "method")
+COLUMNS = (
+    *KEY,
+    "split",
+    "validation",  # losses by the study's metric, after the whole budget
+    "test",
+    "test_tenths",  # test losses after each tenth of the budget
+    "members",
+    "minimum_diversity",  # mean over the last fifth of the suggestions
+    "evaluations",
+    "failed",
+    "cpu_seconds",
+    "suggest_seconds",
+    "test_rows",
+    "majority",  # test error of the most frequent training class
+    "numbers",
+    "commit",
+    "stale",
+)
+#: Digits of losses and seconds.
+DIGITS = 6
+
+
+def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, str]:
+    """Return by method a digest of the recorded numbers of the parts that it is made of.
+
+    Parameters
+    ----------
+    study
+        As ``analysis.load.load`` takes it.
+    recorded
+        Content of ``tests/recorded/numbers.json``.
+
+    Raises
+    ------
+    UserError
+        If the optimizer or the ensemble of a method has no recorded numbers.
+    """
+    found = {}
+    for method, parts in study["methods"].items():
+        search, ensemble = study["searches"][parts["search"]], study["ensembles"][parts["ensemble"]]
+        made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
+        own = recorded["search"].get(search["optimizer"], {})
+        keys = "configurations", "errors", ensemble["type"]
+        for name, key in ((search["optimizer"], keys[0]), (ensemble["type"], keys[2])):
+            if key not in own:
+                raise UserError(
+                    f"methods.{method}: '{name}' has no recorded numbers; run: make record"
+                )
+        surrogate = recorded["surrogate"].get(getattr(made, "diversity_surrogate", None))
+        content = [{key: own[key] for key in keys}, surrogate, recorded["pipeline"]]
+        settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
+        settings += [study["budget"], study["split"], study["seed"]]
+        found[method] = files.digest([content, settings])[:8]
+    return found
+
+
+def rows(
+    study: Mapping[str, Any], results: Path, recorded: Mapping[str, Any]
+) -> list[dict[str, str]]:
+    """Return the rows of all finished runs of a study below ``results/<study>``, as text."""
+    found = load.load(study, results)
+    current = numbers(study, recorded)
+    runs = (
+        found.manifests.set_index(["dataset", "search", "repeat"]) if len(found.manifests) else {}
+    )
+    sizes = found.datasets.set_index("dataset")
+    diversity = minimum_diversity.follow(found, found.methods)
+    diversity = diversity.groupby(["dataset", "method", "repeat"])["minimum"].mean()
+    made = []
+    in_order = found.scores.sort_values("iteration")
+    for key, scores in in_order.groupby(["dataset", "method", "repeat"], observed=True):
+        dataset, method, repeat = key
+        run = runs.loc[(dataset, study["methods"][method]["search"], repeat)]
+        last, n = scores.iloc[-1], len(scores)
+        tenths = scores["test_error"].to_numpy()[np.arange(1, 11) * n // 10 - 1]
+        row = {
+            "dataset": dataset,
+            "repeat": repeat,
+            "method": method,
+            "split": found.splits[repeat],
+            "validation": last["validation_error"],
+            "test": last["test_error"],
+            "test_tenths": " ".join(map(_text, tenths)),
+            "members": int(last["members"]),
+            "minimum_diversity": diversity.get(key, np.nan),
+            "evaluations": run["evaluations"],
+            "failed": run["evaluations"] - run["status"].get("ok", 0),
+            "cpu_seconds": run["cpu_seconds"],
+            "suggest_seconds": run["suggest_seconds"],
+            "test_rows": int(sizes.loc[dataset, "test"]),
+            "majority": sizes.loc[dataset, "majority_error"],
+            "numbers": current[method],
+            "commit": (run["commit"] or "")[:12] + ("+" if run["dirty"] else ""),
+            "stale": "",
+        }
+        made.append({name: _text(row[name]) for name in COLUMNS})
+    return made
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
+    return str(value)
+
+
+def read(folder: Path) -> list[dict[str, str]]:
+    """Read the rows of ``evidence/<study>``; none if there is no file.
+
+    Raises
+    ------
+    UserError
+        If a line does not have the columns of :data:`COLUMNS`.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    for line, row in enumerate(found, 2):
+        if set(row) != set(COLUMNS) or None in row.values():
+            raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
+    return found
+
+
+def merge(
+    old: Iterable[Mapping[str, str]],
+    new: Iterable[Mapping[str, str]],
+    current: Mapping[str, str],
+) -> list[dict[str, str]]:
+    """Replace rows of the same run and method by new ones, and mark those that are stale.
+
+    Parameters
+    ----------
+    old, new
+        Rows.
+    current
+        Result of :func:`numbers`. Rows with other numbers, or of a method that is not in it, are
+        stale.
+
+    Returns
+    -------
+    rows
+        Sorted by data set, repeat and method.
+    """
+    merged = {tuple(row[key] for key in KEY): dict(row) for row in [*old, *new]}
+    for row in merged.values():
+        row["stale"] = "" if row["numbers"] == current.get(row["method"]) else "yes"
+    return sorted(
+        merged.values(), key=lambda row: (row["dataset"], int(row["repeat"]), row["method"])
+    )
+
+
+def write(folder: Path, content: Iterable[Mapping[str, str]]) -> None:
+    """Write the rows of ``evidence/<study>``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with files.atomic(folder / FILE) as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(content)
+
+
+def missing(
+    study: Mapping[str, Any], content: Iterable[Mapping[str, str]]
+) -> list[tuple[int, str]]:
+    """List the runs (repeat, data set) that lack a current row of some method.
+
+    Returns
+    -------
+    runs
+        Block by block: all data sets of repeat 0, then of repeat 1, and so on.
+    """
+    there = {tuple(row[key] for key in KEY) for row in content if not row["stale"]}
+    return [
+        (repeat, dataset)
+        for repeat in range(study["repeats"])
+        for dataset in study["datasets"]
+        if not all((dataset, str(repeat), method) in there for method in study["methods"])
+    ]

@@ -1,0 +1,77 @@
+"""Run what a study lacks, and keep one row per run and method in evidence/<study>/runs.csv.
+
+    python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
+
+Runs are a data set and a repeat with all methods, one after another: all data sets of repeat 0
+first. Each is written when it is finished; runs whose rows are there and current are not repeated,
+even if their results are gone. Without --minutes, all that is missing is run; with 0, nothing is.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from ensemble_search.jobs import Jobs
+from ensemble_search.results import layout
+from ensemble_search.runtime import errors, files
+from ensemble_search.runtime.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDED = ROOT / "tests/recorded/numbers.json"
+
+
+def main() -> None:
+    """Run, collect and write run by run, then print what is missing."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
+    parser.add_argument("--cores", default="all", help="as of snakemake (all)")
+    parser.add_argument("--minutes", type=float, help="start no run after so many minutes (no end)")
+    arguments = parser.parse_args()
+    jobs = Jobs.load(arguments.study)
+    if jobs.study.evaluation.replay:
+        raise UserError(f"{arguments.study}: evaluation.replay: evidence is of live searches")
+    from ensemble_search.analysis import evidence
+
+    study = json.loads(jobs.report())
+    results, folder = Path("results") / study["study"], Path("evidence") / study["study"]
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    current = evidence.numbers(study, recorded)
+    known = evidence.merge(evidence.read(folder), [], current)
+    start = time.monotonic()
+    for repeat, dataset in evidence.missing(study, known):
+        if arguments.minutes is None or time.monotonic() - start < 60 * arguments.minutes:
+            run(jobs, dataset, repeat, arguments.cores)
+        new = evidence.rows({**study, "datasets": [dataset]}, results, recorded)
+        known = evidence.merge(known, new, current)
+        evidence.write(folder, known)
+        files.write_json(folder / "study.json", study)
+    lacking = evidence.missing(study, known)
+    stale = sum(bool(row["stale"]) for row in known)
+    total = study["repeats"] * len(study["datasets"])
+    print(f"{folder}: {total - len(lacking)} of {total} runs, {len(known)} rows, {stale} stale")
+    for repeat, dataset in lacking:
+        print(f"  missing: {dataset}, repeat {repeat}")
+
+
+def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
+    """Run all methods of a study on a data set and repeat; ends if the workflow fails."""
+    pairs = {(m.search, m.ensemble) for m in jobs.study.methods.values()}
+    results = Path("results") / jobs.study.study
+    where = {"dataset": dataset, "repeat": repeat}
+    targets = [
+        str(layout.path(results, layout.ENSEMBLE, search=s, ensemble=e, **where) / "scores.parquet")
+        for s, e in sorted(pairs)
+    ]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    command += ["--configfile", jobs.file, "--cores", cores, "--quiet", "rules", "--", *targets]
+    print(f"{dataset}, repeat {repeat}", flush=True)
+    ended = subprocess.run(command, check=False)
+    if ended.returncode:
+        sys.exit(ended.returncode)
+
+
+if __name__ == "__main__":
+    errors.run(main)
