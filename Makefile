@@ -10,6 +10,8 @@
 # make torture  kill searches and workflows at random, and compare; forge delivered folders:
 #               make torture SEED=0 KILLS=100
 # make partial  report on what has finished: make partial STUDY=studies/quickstart.yaml
+# make evidence  run what a study lacks, and keep its results as one row per run and method in
+#                evidence/<study>/runs.csv:  make evidence STUDY=studies/verdict.yaml MINUTES=120
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too
@@ -29,6 +31,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 endif
 STUDY ?= config.yaml
 TABLE ?= results
+GIVEN_MINUTES := $(filter command environment,$(origin MINUTES))
 MINUTES ?= 10
 SAMPLE ?= 5
 SEED ?= 0
@@ -46,7 +49,7 @@ export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test ensemble status why verify torture cluster-test partial reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test ensemble status why verify torture cluster-test partial evidence reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -91,6 +94,11 @@ torture: env
 
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study "$$STUDY"
+
+# MINUTES is when the last run may start here; by default, all that is missing is run.
+evidence: env
+	@$(RUN) python workflow_scripts/evidence.py --study "$$STUDY" --cores "$$CORES" \
+		$(if $(GIVEN_MINUTES),--minutes "$$MINUTES")
 
 reproduce: env
 	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" -- "$$MANIFEST"
