@@ -1,0 +1,104 @@
+"""Rows of evidence: what they hold, when they are current, and how they are merged."""
+
+import json
+
+import pytest
+
+from ensemble_search.analysis import evidence
+from ensemble_search.runtime.errors import UserError
+from support import made_results as made
+from support.recorded_numbers import FILE
+
+RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def study(**changes) -> dict:
+    content = made.study(("RS", "DivBO"), ("d", "e"), repeats=2, budget=10)
+    content["searches"]["search-divbo"] = {"optimizer": "divbo"}
+    return {**content, **changes}
+
+
+def results(folder, content):
+    made.write(
+        folder, content, lambda m, d, r: ([0.3, 0.2] * 5, [0.5 - t / 100 for t in range(10)])
+    )
+
+
+def test_rows_by_hand(tmp_path):
+    content = study()
+    results(tmp_path, content)
+    rows = evidence.rows(content, tmp_path, RECORDED)
+    assert [(r["dataset"], r["method"], r["repeat"]) for r in rows] == [
+        (d, m, r) for d in "de" for m in ("RS", "DivBO") for r in "01"
+    ]
+    row = rows[0]
+    assert (row["validation"], row["test"]) == ("0.2", "0.41")
+    assert row["test_tenths"] == "0.5 0.49 0.48 0.47 0.46 0.45 0.44 0.43 0.42 0.41"
+    assert (row["evaluations"], row["test_rows"], row["stale"]) == ("10", "100", "")
+    assert set(row) == set(evidence.COLUMNS)
+
+
+def test_what_is_written_is_read(tmp_path):
+    content = study()
+    results(tmp_path, content)
+    rows = evidence.rows(content, tmp_path, RECORDED)
+    current = evidence.numbers(content, RECORDED)
+    merged = evidence.merge([], rows, current)
+    evidence.write(tmp_path / "evidence", merged)
+    assert evidence.read(tmp_path / "evidence") == merged
+    assert evidence.missing(content, merged) == []
+    assert evidence.missing({**content, "repeats": 3}, merged) == [(2, "d"), (2, "e")]
+    assert evidence.read(tmp_path / "nothing") == []
+
+
+def test_new_numbers_make_rows_stale_and_new_rows_replace_them():
+    content = study()
+    old = evidence.numbers(content, RECORDED)
+    moved = json.loads(json.dumps(RECORDED))
+    moved["search"]["divbo"]["errors"][0] = 0.123
+    new = evidence.numbers(content, moved)
+    assert (new["RS"], new["DivBO"] != old["DivBO"]) == (old["RS"], True)
+
+    def row(method, numbers, test="0.1"):
+        blank = dict.fromkeys(evidence.COLUMNS, "")
+        key = {"dataset": "d", "repeat": "0", "method": method}
+        return {**blank, **key, "numbers": numbers, "test": test}
+
+    kept = [row("RS", old["RS"]), row("DivBO", old["DivBO"]), row("gone", "12")]
+    merged = evidence.merge(kept, [], new)
+    assert {r["method"]: r["stale"] for r in merged} == {"DivBO": "yes", "RS": "", "gone": "yes"}
+    assert (0, "d") in evidence.missing(content, merged)
+    merged = evidence.merge(merged, [row("DivBO", new["DivBO"], "0.2")], new)
+    assert {r["method"]: (r["stale"], r["test"]) for r in merged if r["method"] != "gone"} == {
+        "DivBO": ("", "0.2"),
+        "RS": ("", "0.1"),
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"limits": {"seconds": 1}}, {"split": {"train": 0.5}}, {"seed": 1}, {"space": "divbo-small"}],
+)
+def test_settings_make_rows_stale(change):
+    assert evidence.numbers(study(**change), RECORDED) != evidence.numbers(study(), RECORDED)
+    assert evidence.numbers(study(repeats=9), RECORDED) == evidence.numbers(study(), RECORDED)
+
+
+def test_neutral_changes_of_other_parts_make_no_row_stale():
+    moved = json.loads(json.dumps(RECORDED))
+    moved["search"]["tpe"]["errors"][0] = 0.123
+    moved["search"]["new"] = moved["search"]["tpe"]
+    moved["versions"]["numpy"] = "9"
+    assert evidence.numbers(study(), moved) == evidence.numbers(study(), RECORDED)
+
+
+def test_an_optimizer_without_recorded_numbers_is_named():
+    unknown = {**RECORDED, "search": {}}
+    with pytest.raises(UserError, match=r"has no recorded numbers; run: make record"):
+        evidence.numbers(study(), unknown)
+
+
+def test_a_file_with_other_columns_is_named(tmp_path):
+    (tmp_path / "runs.csv").write_text("dataset,test\nd,0.1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"runs.csv': line 2 does not have the columns dataset, "):
+        evidence.read(tmp_path)

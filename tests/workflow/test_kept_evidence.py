@@ -1,0 +1,46 @@
+"""`make evidence`: runs what is missing, and keeps what is there without its results."""
+
+import csv
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from ensemble_search.analysis import evidence
+from support import ROOT
+from support.finished_study import STUDY
+
+
+def run(folder: Path, *arguments: str) -> list[str]:
+    script = ROOT / "workflow_scripts/evidence.py"
+    command = [sys.executable, script, "--study", "study.yaml", "--cores", "1", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_runs_are_made_once_and_kept_without_their_results(tmp_path):
+    split = {"train": 60, "validation": 60, "resample": "per-repeat"}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump({**STUDY, "repeats": 2, "split": split}))
+    nothing = run(tmp_path, "--minutes", "0")
+    assert nothing == [
+        "evidence/tiny: 0 of 2 runs, 0 rows, 0 stale",
+        "  missing: wine, repeat 0",
+        "  missing: wine, repeat 1",
+    ]
+    assert run(tmp_path)[-1] == "evidence/tiny: 2 of 2 runs, 2 rows, 0 stale"
+    file = tmp_path / "evidence/tiny/runs.csv"
+    written = file.read_bytes()
+    rows = list(csv.DictReader(written.decode().splitlines()))
+    assert [(row["dataset"], row["repeat"], row["test_rows"]) for row in rows] == [
+        ("wine", "0", "58"),
+        ("wine", "1", "58"),
+    ]
+    assert tuple(rows[0]) == evidence.COLUMNS
+
+    shutil.rmtree(tmp_path / "results")
+    assert run(tmp_path) == ["evidence/tiny: 2 of 2 runs, 2 rows, 0 stale"]
+    assert file.read_bytes() == written
+    assert not (tmp_path / "results").exists()
