@@ -166,3 +166,76 @@ def test_shares_of_rows_are_nested_and_stratified(labels, shares):
         if len(part) > len(set(labels)):
             found, expected = np.bincount(codes[part]), len(part) / len(codes) * np.bincount(codes)
             assert abs(found - expected).max() <= len(set(labels))
+
+
+@given(st.lists(st.integers(1, 12), min_size=12, max_size=40), st.integers(0, 99), st.booleans())
+def test_groups_are_never_divided(sizes, seed, by_folds):
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    codes = rng.integers(2, size=len(groups))
+    settings = {**(FOLDS if by_folds else PAPER), "seed": seed}
+    try:
+        parts = rows.split_rows(codes, "ab", settings, groups)
+    except UserError as error:  # tiny: a class may be in no training group
+        assert "no training row has class" in str(error)
+        return
+    assert sorted(np.concatenate(list(parts.values()))) == list(range(len(codes)))
+    of_parts = [set(groups[chosen]) for chosen in parts.values()]
+    assert all(of_parts)
+    assert sum(map(len, of_parts)) == len(sizes)
+    again = rows.split_rows(codes, "ab", settings, groups)
+    assert all((parts[part] == again[part]).all() for part in parts)
+
+
+def test_groups_keep_shares_and_classes():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(200), 10)
+    codes = np.repeat(rng.random(200) < 0.3, 10).astype(int)  # a class for each group
+    parts = rows.split_rows(codes, "ab", PAPER, groups)
+    for part, share in (("train", 0.6), ("validation", 0.2), ("test", 0.2)):
+        assert len(parts[part]) == pytest.approx(share * 2000, abs=20)
+        assert codes[parts[part]].mean() == pytest.approx(codes.mean(), abs=0.02)
+    others = rows.split_rows(codes, "ab", {**PAPER, "seed": 2}, groups)
+    assert set(groups[others["test"]]) != set(groups[parts["test"]])
+
+
+def test_later_rows_are_held_out():
+    times = np.random.default_rng(0).permutation(100)
+    parts = rows.split_rows(np.zeros(100, int), None, PAPER, times=times)
+    assert {part: sorted(times[chosen]) for part, chosen in parts.items()} == {
+        "train": list(range(60)),
+        "validation": list(range(60, 80)),
+        "test": list(range(80, 100)),
+    }
+    days = times // 15  # rows of a day stay together, in the later part
+    parts = rows.split_rows(np.zeros(100, int), None, PAPER, times=days)
+    assert {part: sorted(set(days[chosen])) for part, chosen in parts.items()} == {
+        "train": [0, 1, 2, 3],
+        "validation": [4],
+        "test": [5, 6],
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"groups": np.repeat([0, 1], 50)}, r"columns.group, no rows are left for validation"),
+        ({"times": np.zeros(100)}, r"columns.time, no rows are left for train"),
+        ({"times": np.arange(100)}, r"columns.time, no training row has class 'b'"),
+    ],
+)
+def test_groups_and_times_that_cannot_divide(columns, message):
+    with pytest.raises(UserError, match=message):
+        rows.split_rows(np.repeat([0, 1], [90, 10]), "ab", PAPER, **columns)
+
+
+def test_folds_of_groups():
+    groups = np.repeat(np.arange(9), 10)
+    codes = np.tile([0, 1], 45)
+    numbers = rows.fold_numbers(codes, 3, groups)
+    assert np.bincount(numbers).tolist() == [30, 30, 30]
+    assert all(len(set(numbers[groups == group])) == 1 for group in range(9))
+    with pytest.raises(UserError, match=r"2 groups of training rows are too few for 3 folds"):
+        rows.fold_numbers(codes, 3, groups // 5)
+    with pytest.raises(UserError, match=r"all training rows of a class are in one fold"):
+        rows.fold_numbers((groups == 0).astype(int), 3, groups)

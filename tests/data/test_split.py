@@ -332,6 +332,8 @@ def test_the_log_names_columns_that_are_dropped(tmp_path):
 
 def test_the_checksum_sees_every_array(dataset, tmp_path):
     inputs, *_ = make(mixed(), FOLDS)
+    weights = {f"{part}weights": np.arange(1.0, 4) for part in ("", "validation_", "test_")}
+    inputs = replace(inputs, **weights)
     sums = {inputs.checksum()}
     for name in split.Inputs.__dataclass_fields__:
         arrays = {n: getattr(inputs, n).copy() for n in split.Inputs.__dataclass_fields__}
@@ -445,3 +447,50 @@ def test_a_number_far_from_the_others_is_refused_in_whatever_part_it_is():
         "split: the target 1e+200 is more than 1e+15 standard deviations of the training rows from "
         "their mean; correct or remove that row",
     }
+
+
+def with_rows(**columns) -> tuple[pd.DataFrame, dict]:
+    frame = mixed()
+    return normalise.normalise(
+        Raw(frame.assign(patient=np.arange(100) // 4, weight=np.arange(100) + 0.5), "y", "set", {}),
+        columns,
+    )
+
+
+def test_columns_of_rows_are_no_features_and_divide_them():
+    frame, described = with_rows(group=["patient"], weight=["weight"])
+    assert not {"patient", "weight"} & set(described["columns"])
+    assert "column 'patient' is the group of the rows, and no feature" in described["notes"]
+    inputs, *_ = prepare.make_split(frame, described, PAPER)
+    assert not any(name.startswith(("patient", "weight")) for name in inputs.features)
+    parts = [inputs.weights, inputs.validation_weights, inputs.test_weights]
+    rows = [(part - 0.5).astype(int) for part in parts]
+    assert sorted(np.concatenate(rows)) == list(range(100))
+    assert sum(len(set(part // 4)) for part in rows) == 25  # patients
+    folds, *_ = prepare.make_split(frame, described, FOLDS)
+    patient = (folds.weights - 0.5).astype(int) // 4
+    assert all(len(set(folds.folds[patient == p])) == 1 for p in set(patient))
+    assert (folds.validation_weights == folds.weights).all()
+
+
+def test_weights_are_stored_and_read(tmp_path):
+    frame, described = with_rows(weight=["weight"])
+    split.write(*prepare.make_split(frame, described, PAPER), tmp_path)
+    inputs = split.checked_inputs(tmp_path)
+    assert len(inputs.weights) == len(inputs.y_train)
+    with pytest.raises(ValueError, match="weights has no number above 0"):
+        split._check(replace(inputs, weights=-inputs.weights))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"weight": ["number"]}, r"column 'number': has no value in row \d+; the weight of each"),
+        ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
+        ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
+    ],
+)
+def test_columns_that_cannot_have_their_role(columns, message):
+    frame = mixed().assign(zero=np.arange(100.0))
+    with pytest.raises(UserError, match=message):
+        normalise.normalise(Raw(frame, "y", "set", {}), columns)

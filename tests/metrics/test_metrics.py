@@ -220,3 +220,29 @@ def test_auc_of_single_precision_is_that_of_double():
     scores = np.array([[low], [np.nextafter(low, np.float32(1))]])
     for dtype in (np.float32, np.float64):
         assert METRICS["auc"].loss(np.array([0, 1]), scores.astype(dtype)) == 0
+
+
+@pytest.mark.parametrize(("name", "n_classes"), CASES)
+def test_integer_weights_are_repeated_samples(name, n_classes):
+    labels, predictions = draw(n_classes, seed=3)
+    counts = np.random.default_rng(0).integers(1, 5, len(labels))
+    often = np.repeat(np.arange(len(labels)), counts)
+    weighted = ALL[name].with_weights(counts.astype(float))
+    expected = ALL[name].loss(labels[often], predictions[0][often])
+    assert weighted.loss(labels, predictions[0]) == pytest.approx(expected, abs=1e-12)
+    losses = weighted.losses(labels, predictions[0])
+    assert losses is None or np.mean(losses) == pytest.approx(expected, abs=1e-12)
+    rows = np.flatnonzero(labels != labels[0]) if n_classes > 2 else np.arange(40)
+    part = weighted.on(rows).loss(labels[rows], predictions[0][rows])
+    often = np.repeat(rows, counts[rows])
+    assert part == pytest.approx(ALL[name].loss(labels[often], predictions[0][often]), abs=1e-12)
+    assert ALL[name].with_weights(np.empty(0)) is ALL[name]
+
+
+@pytest.mark.parametrize(("name", "n_classes"), CASES)
+def test_selection_minimises_the_weighted_loss(name, n_classes):
+    labels, predictions = draw(n_classes, seed=4, n=25, models=6)
+    metric = ALL[name].with_weights(np.random.default_rng(1).uniform(0.1, 9, 25))
+    chosen = select(predictions, labels, 1, 0, metric=metric)
+    losses = [np.float32(metric.loss(labels, model)) for model in predictions]
+    assert losses[chosen.indices[0]] == min(losses)

@@ -27,6 +27,7 @@ class Description(Stored):
     classes: dict[str, Count]
     # Not written by older versions of the project.
     asked: dict[str, str] = Field(default_factory=dict)
+    of_rows: dict[str, dict[str, str]] = Field(default_factory=dict)
     read: dict[str, str] = Field(default_factory=dict)
     left_out: dict[str, str] = Field(default_factory=dict)
     prepared: Count = 0
@@ -52,6 +53,7 @@ def read(folder: Path) -> "tuple[normalise.Stored, dict[str, Any]]":
     path = folder / "dataset.parquet"
     stored = normalise.Stored(path)
     with files.reading(path):
-        if normalise.checksum(stored, described["columns"]) != described["checksum"]:
+        kinds = described["columns"], described.get("of_rows")
+        if normalise.checksum(stored, *kinds) != described["checksum"]:
             raise ValueError("it does not hold the values that dataset.json was written for")
     return stored, described

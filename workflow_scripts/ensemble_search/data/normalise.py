@@ -103,11 +103,16 @@ def normalise(
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
-    kinds, left_out, read = {}, {}, {}
+    kinds, left_out, read, of_rows = {}, {}, {}, {}
     for name in frame.columns.drop(raw.target):
         role = asked.get(str(name))
         if role == "drop":
             left_out[str(name)] = "the study drops it"
+        elif role in roles.OF_ROWS:
+            about = f"{what}: column '{name}'"
+            kind, taken[str(name)] = _of_rows(str(name), role, frame[name], about, notes)
+            of_rows[role] = {"column": str(name), "kind": kind}
+            notes.append(f"column '{name}' is the {role} of the rows, and no feature")
         elif name in raw.ignored and role is None:
             left_out[str(name)] = raw.ignored[name]
         else:
@@ -122,7 +127,7 @@ def normalise(
                 if column.read:
                     read[str(name)] = column.read
     notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
-    if not taken:
+    if not kinds:
         raise UserError(f"{what}: no column beside the target '{raw.target}' is left")
 
     taken[str(raw.target)] = labels
@@ -132,13 +137,14 @@ def normalise(
         "source": raw.source,
         "version": raw.version,
         "md5": raw.md5,
-        "checksum": checksum(result, kinds),
+        "checksum": checksum(result, kinds, of_rows),
         "rows": len(result),
         "features": len(kinds),
         "missing": int(result[list(kinds)].isna().to_numpy().sum()),
         "target": str(raw.target),
         "columns": kinds,
         "asked": asked,
+        "of_rows": of_rows,
         "read": read,
         "left_out": left_out,
         "prepared": prepare.width(result, kinds, asked),
@@ -148,9 +154,34 @@ def normalise(
     return result, description
 
 
-def checksum(frame: "pd.DataFrame | Stored", kinds: dict[str, str]) -> str:
+def _of_rows(
+    name: str, role: str, values: "pd.Series", what: str, notes: list[str]
+) -> tuple[str, "pd.Series"]:
+    """Return the kind and the values of a column by which rows are divided or weighted."""
+    wanted = {"group": "categorical", "weight": "numeric"}.get(role)
+    made = Column(name, values, wanted, what, notes, None).typed()
+    if isinstance(made, str):
+        raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
+    kind, typed = made
+    if role == "time" and kind not in ("date", "numeric"):
+        raise UserError(
+            f"{what}: cannot be the time of the rows: it holds neither dates nor numbers"
+        )
+    for row in np.flatnonzero(typed.isna())[:1]:
+        raise UserError(f"{what}: has no value in row {row + 1}; the {role} of each row is needed")
+    if role == "weight" and not (typed > 0).all():
+        raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
+    return kind, typed
+
+
+def checksum(
+    frame: "pd.DataFrame | Stored",
+    kinds: Mapping[str, str],
+    of_rows: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
     """Return the SHA-256 of names, kinds and values, independent of the Parquet writer."""
     digest = hashlib.sha256()
+    kinds = {**kinds, **{c["column"]: c["kind"] for c in (of_rows or {}).values()}}
     for name in frame.columns:
         digest.update(json.dumps([name, kinds.get(name, "target")]).encode())
         if kinds.get(name) == "numeric":

@@ -16,7 +16,7 @@ from ensemble_search.data.preparation import (
     is_missing,
 )
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
-from ensemble_search.data.split import Inputs
+from ensemble_search.data.split import WEIGHTS, Inputs
 from ensemble_search.data.subsets import choose
 from ensemble_search.runtime.errors import UserError
 
@@ -67,13 +67,18 @@ def make_split(
         As ``rows.split_rows``, :func:`prepare` and :func:`standardised`.
     """
     target = frame[description["target"]]
+    of_rows = {
+        role: column_of_rows(frame[column["column"]], role)
+        for role, column in (description.get("of_rows") or {}).items()
+    }
+    by = of_rows.get("group"), of_rows.get("time")
     if description["classes"]:
         classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
         labels = codes.astype(np.int64)
-        rows = split_rows(labels, classes, settings)
+        rows = split_rows(labels, classes, settings, *by)
     else:
         classes, labels = np.empty(0, dtype=str), target.to_numpy("float64")
-        rows = split_rows(strata(labels), None, settings)
+        rows = split_rows(strata(labels), None, settings, *by)
         labels, scale = standardised(labels, rows["train"])
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
     X, preparation, dropped = prepare(
@@ -92,8 +97,12 @@ def make_split(
         rows["train"], X["train"] = rows["train"][chosen], X["train"][chosen]
     folds = np.empty(0, dtype=np.int64)
     if "folds" in settings:
-        folds = fold_numbers(labels[rows["train"]], settings["folds"])
+        groups = None if by[0] is None else by[0][rows["train"]]
+        folds = fold_numbers(labels[rows["train"]], settings["folds"], groups)
         rows["validation"], X["validation"] = rows["train"], X["train"]
+    weights = {}
+    if (own := of_rows.get("weight")) is not None:
+        weights = {WEIGHTS[part]: own[rows[part]] for part in PARTS}
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=labels[rows["train"]],
@@ -102,6 +111,7 @@ def make_split(
         classes=classes,
         features=np.array(preparation.features, dtype=str),
         folds=folds,
+        **weights,
     )
     counts = {
         part: {str(c): int((labels[rows[part]] == code).sum()) for code, c in enumerate(classes)}
@@ -122,6 +132,21 @@ def make_split(
         squares = (labels[rows["test"]] ** 2).tolist()
         made["target"] = {**scale, "test_square": math.fsum(squares) / len(squares)}
     return inputs, labels[rows["test"]], made
+
+
+def column_of_rows(values: "pd.Series", role: str) -> np.ndarray:
+    """Return the column of a role of ``roles.OF_ROWS``: groups from 0, or numbers.
+
+    Returns
+    -------
+    values
+        int64 or float64, of shape (n,).
+    """
+    if role == "group":
+        return np.unique(values.to_numpy(dtype=str), return_inverse=True)[1]
+    if values.dtype.kind == "M":
+        return values.to_numpy("datetime64[us]").astype(np.int64)
+    return values.to_numpy("float64")
 
 
 def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:

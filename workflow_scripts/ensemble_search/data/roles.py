@@ -11,7 +11,10 @@ from typing import Any
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 
-ROLES = ("drop", "numeric", "categorical", "date")
+#: Of a column that is no feature, one each: rows of one group are never divided between parts or
+#: folds; of rows in the order of a time, later ones are held out; and rows count by their weights.
+OF_ROWS = ("group", "time", "weight")
+ROLES = ("drop", "numeric", "categorical", "date", *OF_ROWS)
 
 
 def check(columns: Any, where: str) -> None:
@@ -30,6 +33,8 @@ def check(columns: Any, where: str) -> None:
             problems.append(f"{where}: unknown key '{role}'; {nearest(role, ROLES)}")
         elif not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             problems.append(f"{where}.{role}: {names!r} is not a list of names, such as [id]")
+        elif role in OF_ROWS and len(names) > 1:
+            problems.append(f"{where}.{role}: {', '.join(names)} are {len(names)}; name one column")
         else:
             for name in names:
                 if (other := seen.setdefault(name, role)) != role or names.count(name) > 1:
@@ -56,8 +61,9 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
                 features = [n for n in names if n != target]
                 hint = nearest(name, features)
                 problems.append(f"columns.{role}: there is no column '{name}'; {hint}")
-    if not problems and known and known <= {target, *columns.get("drop", ())}:
-        key = "columns.drop" if columns.get("drop") else "target"
+    unused = {name for role in ("drop", *OF_ROWS) for name in columns.get(role, ())}
+    if not problems and known and known <= {target, *unused}:
+        key = "columns.drop" if columns.get("drop") else "columns" if unused else "target"
         problems.append(f"{key}: no column beside the target '{target}' is left")
     if problems:
         raise UserError(*problems)

@@ -55,7 +55,13 @@ def strata(labels: np.ndarray) -> np.ndarray:
     return labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=np.int64)
 
 
-def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def split_rows(
+    codes: np.ndarray,
+    classes,
+    settings: Mapping[str, Any],
+    groups: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
     """Draw the rows of the parts, class by class.
 
     Each class gives validation and test their share of its rows, rounded, and at least one
@@ -63,6 +69,10 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
     a class of three or four rows out of a part.) With numbers of rows in place of shares, training
     and validation get theirs, and the rest is for testing. With folds, there is no validation part,
     and at least two rows of each class remain for training.
+
+    With groups, whole groups are drawn, so that the parts have their share of each class as nearly
+    as the groups allow. With times, the latest rows are for testing, those before them for
+    validation; rows of the same time are in the same part.
 
     Parameters
     ----------
@@ -72,6 +82,10 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
         Labels by code, for the message; None for data without classes.
     settings
         See :func:`check_settings`.
+    groups
+        int, of shape (n,): group of every row, from 0.
+    times
+        Numbers, of shape (n,).
 
     Returns
     -------
@@ -81,10 +95,21 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
     Raises
     ------
     UserError
-        If the settings are wrong, or a class has too few rows for its shares.
+        If the settings are wrong, or a class has too few rows for its shares; with groups or
+        times, if a part would have no row, or the training part none of some class.
     """
     check_settings(settings)
     rng = np.random.default_rng(settings["seed"])
+    if groups is not None or times is not None:
+        parts = [part for part in PARTS if "folds" not in settings or part != "validation"]
+        shares = _shares(settings, len(codes), parts)
+        if groups is not None:
+            part_of = deal(codes, groups, shares, rng)
+        else:
+            part_of = _in_order(times, shares)
+        rows = {part: np.flatnonzero(part_of == place) for place, part in enumerate(parts)}
+        _check_parts(rows, codes, classes, "group" if groups is not None else "time")
+        return {part: rng.permutation(chosen) for part, chosen in rows.items()}
     by_folds, by_numbers = "folds" in settings, "test" not in settings
     held_out = ("test",) if by_folds else ("validation", "train" if by_numbers else "test")
     rest = "test" if by_numbers else "train"
@@ -104,6 +129,78 @@ def split_rows(codes: np.ndarray, classes, settings: Mapping[str, Any]) -> dict[
             rows[part].append(chosen)
     # Not class by class: some learners and folds use the rows in this order.
     return {part: rng.permutation(np.concatenate(rows[part])) for part in rows}
+
+
+def _shares(settings: Mapping[str, Any], n: int, parts: list[str]) -> np.ndarray:
+    """Share of the rows of each part, which sum to 1."""
+    if "folds" in settings:
+        return np.array([1 - settings["test"], settings["test"]])
+    if "test" in settings:
+        return np.array([settings[part] for part in parts])
+    held = np.array([settings["train"], settings["validation"]]) / n
+    if held.sum() >= 1:
+        raise UserError(f"split: the data set has {n} rows, too few for {_wanted(settings)}")
+    return np.append(held, 1 - held.sum())
+
+
+def deal(
+    codes: np.ndarray, groups: np.ndarray, shares: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Deal groups out to parts, the largest first, each to the part that it brings nearest to its
+    share of the classes. Groups of a size come in random order.
+
+    Parameters
+    ----------
+    codes
+        int, of shape (n,): class of every row, from 0.
+    groups
+        int, of shape (n,): group of every row, from 0.
+    shares
+        Of shape (n_parts,), sum 1.
+    rng
+        Of the order.
+
+    Returns
+    -------
+    parts
+        int, of shape (n,): part of every row.
+    """
+    counts = np.zeros((groups.max() + 1, codes.max() + 1))
+    np.add.at(counts, (groups, codes), 1)
+    scale = counts.sum(axis=0).clip(min=1)
+    lacking = np.outer(shares, scale)  # rows that a part should still get, by class
+    order = rng.permutation(len(counts))
+    part_of = np.empty(len(counts), dtype=np.int64)
+    for group in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
+        own = counts[group]
+        # What the group adds to the squared distances from the shares.
+        change = ((own**2 - 2 * own * lacking) / scale**2).sum(axis=1)
+        part_of[group] = chosen = int(np.argmin(np.round(change, 12)))
+        lacking[chosen] -= own
+    return part_of[groups]
+
+
+def _in_order(times: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Part of every row, in the order of times; rows of one time are in the later part."""
+    ends = np.round(np.cumsum(shares)[:-1] * len(times)).astype(int)
+    starts = np.sort(times)[np.minimum(ends, len(times) - 1)]  # first time of the later parts
+    return np.searchsorted(starts, times, side="right")
+
+
+def _check_parts(rows: Mapping[str, np.ndarray], codes: np.ndarray, classes, role: str) -> None:
+    """Check that no part is empty, and that there are training rows of all classes."""
+    for part, chosen in rows.items():
+        if not len(chosen):
+            raise UserError(
+                f"split: by columns.{role}, no rows are left for {part}: it has too few values, or "
+                "too many rows of one value; change the shares, or name another column"
+            )
+    for code, label in enumerate([] if classes is None else classes):
+        if not (codes[rows["train"]] == code).any():
+            raise UserError(
+                f"split: by columns.{role}, no training row has class '{label}'; raise "
+                "split.train, or leave the class out"
+            )
 
 
 def _sizes(counts: np.ndarray, wanted: float) -> list[int]:
@@ -128,7 +225,7 @@ def _wanted(settings: Mapping[str, Any]) -> str:
     return f"shares of {shares}; each part needs one"
 
 
-def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
+def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = None) -> np.ndarray:
     """Deal rows in random order out to stratified folds whose sizes differ by at most one.
 
     Parameters
@@ -137,13 +234,36 @@ def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
         Class codes or numbers, of shape (n,); see :func:`strata`.
     folds
         Number of folds.
+    groups
+        int, of shape (n,): groups, from 0, that are each in one fold; the sizes differ then.
 
     Returns
     -------
     numbers
         int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more
-        than one fold.
+        than one fold, but perhaps not with groups.
+
+    Raises
+    ------
+    UserError
+        If there are fewer groups than folds, or all rows of a class are in one of them.
     """
+    if groups is not None:
+        codes, own = strata(labels), np.unique(groups, return_inverse=True)[1]
+        shares = np.full(folds, 1 / folds)
+        numbers = deal(codes, own, shares, np.random.default_rng(0))  # rows are in random order
+        if len(np.unique(numbers)) < folds:
+            raise UserError(
+                f"split.folds: {own.max() + 1} groups of training rows are too few for {folds} "
+                "folds; lower it"
+            )
+        for code in np.unique(codes):
+            if len(np.unique(numbers[codes == code])) < 2:
+                raise UserError(
+                    "split.folds: by columns.group, all training rows of a class are in one fold; "
+                    "use a validation part in place of folds"
+                )
+        return numbers
     numbers = np.empty(len(labels), dtype=np.int64)
     numbers[np.argsort(strata(labels), kind="stable")] = np.arange(len(labels)) % folds
     return numbers

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from ensemble_search.runtime.files import (
     write_npy,
 )
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+
+#: Names of the weights of each part.
+WEIGHTS = {"train": "weights", "validation": "validation_weights", "test": "test_weights"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,9 @@ class Inputs:
         int64, of shape (n_train,): fold of every training row, from 0, where validation is by
         folds. The validation rows are then the training rows, in the same order. Empty if they
         are a part of their own.
+    weights, validation_weights, test_weights
+        float64, above 0, of shapes (n_train,), (n_validation,) and (n_test,): how much each row
+        counts. Empty if all count alike, the default.
     """
 
     X_train: np.ndarray
@@ -52,6 +58,9 @@ class Inputs:
     classes: np.ndarray
     features: np.ndarray
     folds: np.ndarray
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    validation_weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    test_weights: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @property
     def task(self) -> str:
@@ -64,11 +73,13 @@ class Inputs:
         return len(self.classes) or 1
 
     def checksum(self) -> str:
-        """Return the SHA-256 of names, types, shapes and values of all arrays."""
+        """Return the SHA-256 of names, types, shapes and values of all arrays but empty weights."""
         digest = hashlib.sha256()
-        for field in fields(self):
-            array = np.ascontiguousarray(getattr(self, field.name))
-            digest.update(json.dumps([field.name, array.dtype.str, array.shape]).encode())
+        for name in (own.name for own in fields(self)):
+            if name in WEIGHTS.values() and not getattr(self, name).size:
+                continue
+            array = np.ascontiguousarray(getattr(self, name))
+            digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
             digest.update(array.reshape(-1).view(np.uint8))  # without a copy
         return digest.hexdigest()
 
@@ -83,7 +94,8 @@ def load_inputs(path: str | Path) -> Inputs:
     """
     path = Path(path)
     path = path / "inputs.npz" if path.is_dir() else path
-    return Inputs(**read_npz(path, [field.name for field in fields(Inputs)]))
+    names = [own.name for own in fields(Inputs) if own.name not in WEIGHTS.values()]
+    return Inputs(**read_npz(path, names, optional=WEIGHTS.values()))
 
 
 def checked_inputs(folder: Path) -> Inputs:
@@ -123,6 +135,13 @@ def _check(inputs: Inputs) -> None:
         raise ValueError(f"categorical has no answer for each of {columns} columns")
     if inputs.folds.dtype != int or inputs.folds.shape not in ((0,), inputs.y_train.shape):
         raise ValueError("folds has no number for each row")
+    sizes = {part: len(getattr(inputs, f"X_{part}")) for part in WEIGHTS}
+    weighted = inputs.weights.size > 0
+    for part, name in WEIGHTS.items():
+        own = getattr(inputs, name)
+        right = own.shape == (sizes[part] if weighted else 0,) and own.dtype == float
+        if not right or not (np.isfinite(own) & (own > 0)).all():
+            raise ValueError(f"{name} has no number above 0 for each row")
     if inputs.classes.dtype.kind != "U" or inputs.classes.ndim != 1:
         raise ValueError("classes are not names")
 
@@ -132,7 +151,9 @@ def write(
 ) -> None:
     """Write a split, as ``prepare.make_split`` makes it: last ``split.json``, with checksums."""
     description = dict(description)
-    arrays = {field.name: getattr(inputs, field.name) for field in fields(Inputs)}
+    arrays = {own.name: getattr(inputs, own.name) for own in fields(Inputs)}
+    if not inputs.weights.size:
+        arrays = {name: array for name, array in arrays.items() if name not in WEIGHTS.values()}
     with atomic(folder / "inputs.npz") as temporary:
         np.savez(temporary, allow_pickle=False, **arrays)
     write_npy(folder / "test_labels.npy", test_labels)

@@ -59,7 +59,7 @@ def losses(
     each = [metric.losses(labels, model) for model in predictions]
     if any(found is None for found in each):
         rows = [np.repeat(np.arange(len(labels)), n) for n in counts]
-        found = [[metric.loss(labels[r], model[r]) for r in rows] for model in predictions]
+        found = [[metric.on(r).loss(labels[r], model[r]) for r in rows] for model in predictions]
     else:
         found = np.stack(each) @ counts.T / counts[0].sum()
     return np.array(found, dtype=np.float32).astype(float)

@@ -130,6 +130,7 @@ class _Worker:
             importlib.import_module(module)
         with np.load(inputs, allow_pickle=False) as arrays:
             names = ["X_train", "y_train", "X_test", "categorical", "folds"]
+            names += [name for name in ("weights",) if name in arrays]
             names += [] if arrays["folds"].size else ["X_validation"]
             self.data = {name: arrays[name] for name in names}
             self.data.setdefault("X_validation", self.data["X_train"])
@@ -234,7 +235,8 @@ class _Worker:
         # Copies, because some learners change their input in place.
         X_test, categorical = self.data["X_test"].copy(), self.data["categorical"].copy()
         self.estimator = estimator = self.space.pipeline(values, categorical, self.threads)
-        estimator.fit(self.data["X_train"][rows], self.data["y_train"][rows])
+        own = [self.data[name][rows] for name in ("weights",) if name in self.data]
+        estimator.fit(self.data["X_train"][rows], self.data["y_train"][rows], *own)
         start = time.perf_counter()
         predictions = [
             self.problem.predict(estimator, X, self.n_outputs) for X in (X_validation, X_test)

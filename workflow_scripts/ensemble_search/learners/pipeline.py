@@ -37,8 +37,16 @@ class Pipeline(FittedPipeline):
         self.threads = threads
         self.balanced = balanced
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> "Pipeline":
+    def fit(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> "Pipeline":
         """Build and fit the steps one after the other.
+
+        Parameters
+        ----------
+        X, y
+            Rows and their labels.
+        weights
+            How much each row counts, of shape (n,); steps before the learner and learners that take
+            no weights ignore it.
 
         Raises
         ------
@@ -58,19 +66,21 @@ class Pipeline(FittedPipeline):
             if X.shape[1] != width:  # no later step needs the kinds of columns
                 categorical = np.zeros(X.shape[1], dtype=bool)
         self.learner_ = learner.build(values, Data(X, y, categorical, self.threads))
-        self.learner_.fit(X, y, **self._weights(y))
+        self.learner_.fit(X, y, **self._weights(y, weights))
         if hasattr(self.learner_, "classes_"):
             self.classes_ = self.learner_.classes_
         if hasattr(self.learner_, "estimators_") and hasattr(self.learner_, "n_jobs"):
             self.learner_.n_jobs = 1  # threads of a forest would add up votes in any order
         return self
 
-    def _weights(self, y: np.ndarray) -> dict[str, np.ndarray]:
+    def _weights(self, y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
         """Return the learner's argument with the weights of the rows, if there is one."""
-        if not self.balanced:
+        if not self.balanced and weights is None:
             return {}
         from sklearn.utils.class_weight import compute_sample_weight
         from sklearn.utils.validation import has_fit_parameter
 
-        known = has_fit_parameter(self.learner_, "sample_weight")
-        return {"sample_weight": compute_sample_weight("balanced", y)} if known else {}
+        if not has_fit_parameter(self.learner_, "sample_weight"):
+            return {}
+        own = compute_sample_weight("balanced", y) if self.balanced else np.ones(len(y))
+        return {"sample_weight": own if weights is None else own * weights}

@@ -16,17 +16,19 @@ class Auc(Metric):
     title = "1 - AUC"
     percent = True
 
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
-        """See :meth:`Metric.loss`."""
+    def loss(
+        self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
+        """See :meth:`Metric.loss`; a pair of samples counts by the product of their weights."""
         if predictions.shape[1] == 1:
-            found = [_below(predictions[:, 0], labels == 1)]
+            found = [_below(predictions[:, 0], labels == 1, weights)]
         else:
-            found = [_below(p, labels == k) for k, p in enumerate(predictions.T)]
+            found = [_below(p, labels == k, weights) for k, p in enumerate(predictions.T)]
         counted = [value for value in found if value is not None]
         return float(np.mean(counted)) if counted else 0.5
 
 
-def _below(scores: np.ndarray, positive: np.ndarray) -> float | None:
+def _below(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray | None) -> float | None:
     """Share of pairs (positive, negative) whose positive sample has the lower score."""
     n_positive = int(np.count_nonzero(positive))
     n_negative = len(scores) - n_positive
@@ -34,6 +36,14 @@ def _below(scores: np.ndarray, positive: np.ndarray) -> float | None:
         return None
     # Equal weighted means may differ in their last bits.
     rounded = np.round(np.asarray(scores, dtype=float), 12)
+    if weights is not None:
+        places = np.unique(rounded, return_inverse=True)[1]
+        of_positive, of_negative = (
+            np.bincount(places[rows], weights[rows], places.max() + 1)
+            for rows in (positive, ~positive)
+        )
+        above = np.cumsum(of_negative[::-1])[::-1] - of_negative / 2  # ties count one half
+        return float(of_positive @ above / (of_positive.sum() * of_negative.sum()))
     _, places, counts = np.unique(rounded, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal scores share their mean rank
     above = ranks[positive].sum() - n_positive * (n_positive + 1) / 2

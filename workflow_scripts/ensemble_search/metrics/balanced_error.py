@@ -14,9 +14,12 @@ class BalancedError(Metric):
     title = "balanced error"
     percent = True
 
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+    def loss(
+        self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
         """See :meth:`Metric.loss`."""
-        counts = np.bincount(labels)
-        wrong = np.bincount(labels, predicted_labels(predictions) != labels)
+        counts = np.bincount(labels, weights)
+        mistakes = predicted_labels(predictions) != labels
+        wrong = np.bincount(labels, mistakes if weights is None else mistakes * weights)
         present = counts > 0
         return float(np.mean(wrong[present] / counts[present]))

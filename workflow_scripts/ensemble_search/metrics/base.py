@@ -15,6 +15,10 @@ With up to 1000 equal weights, other means differ by ``RESOLUTION`` / 1000 or mo
 """
 
 
+#: Weights of samples that all count alike.
+UNWEIGHTED = np.empty(0)
+
+
 class Metric(ABC):
     """Base of the metrics, which are losses: the lower, the better.
 
@@ -35,9 +39,13 @@ class Metric(ABC):
     power: ClassVar[int] = 0
     #: ``classification`` or ``regression``; it decides the task of a study.
     task: ClassVar[str] = CLASSIFICATION
+    #: Of the samples; empty if all count alike. See :meth:`with_weights`.
+    weights: np.ndarray = UNWEIGHTED
 
     @abstractmethod
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+    def loss(
+        self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
         """Return the loss of predictions.
 
         Parameters
@@ -46,7 +54,17 @@ class Metric(ABC):
             Of shape (n_samples,): class codes, or numbers in regression.
         predictions
             Of shape (n_samples, n_columns).
+        weights
+            How much each sample counts, above 0, of shape (n_samples,). Default: all alike.
         """
+
+    def with_weights(self, weights: np.ndarray) -> "Metric":
+        """Return the metric for samples with these weights; itself if they are empty."""
+        return _Weighted(self, weights) if weights.size else self
+
+    def on(self, rows: np.ndarray) -> "Metric":
+        """Return the metric for some of the samples, given by their positions."""
+        return self
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray | None:
         """Return the loss of each sample, of shape (n_samples,), if :meth:`loss` is their mean.
@@ -56,6 +74,36 @@ class Metric(ABC):
         return None
 
 
+class _Weighted(Metric):
+    """A metric with the weights of the samples that it is used on."""
+
+    def __init__(self, metric: Metric, weights: np.ndarray):
+        self.metric, self.weights = metric, weights
+        for name in ("title", "percent", "worst", "power", "task"):
+            setattr(self, name, getattr(metric, name))
+
+    def loss(
+        self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
+        """See :meth:`Metric.loss`; labels and predictions are those of all samples."""
+        if len(labels) != len(self.weights):
+            raise ValueError(f"{len(labels)} labels for {len(self.weights)} weights")
+        return self.metric.loss(labels, predictions, self.weights)
+
+    def with_weights(self, weights: np.ndarray) -> Metric:
+        """See :meth:`Metric.with_weights`; they replace the present ones."""
+        return self.metric.with_weights(weights)
+
+    def on(self, rows: np.ndarray) -> Metric:
+        """See :meth:`Metric.on`."""
+        return self.with_weights(self.weights[rows])
+
+    def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray | None:
+        """See :meth:`Metric.losses`; each is multiplied by its weight, divided by their mean."""
+        found = self.metric.losses(labels, predictions)
+        return None if found is None else found * (self.weights / self.weights.mean())
+
+
 class MeanLoss(Metric):
     """Base of the metrics that are means of the samples' losses."""
 
@@ -63,9 +111,12 @@ class MeanLoss(Metric):
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
         """See :meth:`Metric.losses`."""
 
-    def loss(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+    def loss(
+        self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
+    ) -> float:
         """See :meth:`Metric.loss`."""
-        return float(np.mean(self.losses(labels, predictions)))
+        losses = self.losses(labels, predictions)
+        return float(np.mean(losses) if weights is None else np.average(losses, weights=weights))
 
 
 class SquaredDistance(MeanLoss):

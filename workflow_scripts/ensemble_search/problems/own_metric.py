@@ -31,4 +31,6 @@ class OwnMetric(BaseModel):
 
     def minimised(self, problem: Problem) -> Metric:
         """Return the named metric, or the study's."""
-        return plugins.load("metrics", self.metric)() if self.metric else problem.metric
+        if not self.metric:
+            return problem.metric
+        return plugins.load("metrics", self.metric)().with_weights(problem.metric.weights)

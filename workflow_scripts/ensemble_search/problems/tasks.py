@@ -1,5 +1,8 @@
 """The type of a problem follows from the metric: a loss of class probabilities, or of numbers."""
 
+import numpy as np
+
+from ensemble_search.metrics.base import UNWEIGHTED
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION, Classification
 from ensemble_search.problems.regression import REGRESSION, Regression
@@ -10,7 +13,7 @@ PROBLEMS = {problem.task: problem for problem in (CLASSIFICATION, REGRESSION)}
 _TYPES = {kind.task: kind for kind in (Classification, Regression)}
 
 
-def problem(metric: str) -> Problem:
-    """Make the problem of a metric, given by name."""
+def problem(metric: str, weights: np.ndarray = UNWEIGHTED) -> Problem:
+    """Make the problem of a metric, given by name, for samples with weights (none: all alike)."""
     made = plugins.load("metrics", metric)()
-    return _TYPES[made.task](made)
+    return _TYPES[made.task](made.with_weights(weights))

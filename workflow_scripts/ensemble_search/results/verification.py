@@ -273,7 +273,8 @@ def _difference(search: _Search, index: int) -> float | str:
     if again.status != OK:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
     difference = 0.0
-    problem = tasks.problem(manifest.get("metric", "error"))
+    inputs = checked_inputs(search.split)
+    problem = tasks.problem(manifest.get("metric", "error"), inputs.validation_weights)
     replayed = manifest.get("table")
     for part, new in (("validation", again.validation), ("test", again.test)):
         old = readers.predictions(search.folder, part, table.num_rows)[index]
@@ -281,8 +282,7 @@ def _difference(search: _Search, index: int) -> float | str:
         if replayed and _half(replayed, part):
             off = np.maximum(off - np.spacing(np.abs(old).astype(np.float16)) / 2, 0)
         difference = max(difference, float(off.max()))
-    labels = checked_inputs(search.split).y_validation
-    now = problem.metric.loss(labels, rounded(problem.compress(again.validation)))
+    now = problem.metric.loss(inputs.y_validation, rounded(problem.compress(again.validation)))
     if difference > ROUNDING or now != error:
         return (
             f"{what} predicts otherwise now, by up to {difference:.2g} (error "

@@ -250,9 +250,14 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
 
 
 def read_npz(
-    path: str | Path, names: Iterable[str] | None = None, remedy: str = ""
+    path: str | Path,
+    names: Iterable[str] | None = None,
+    remedy: str = "",
+    optional: Iterable[str] = (),
 ) -> dict[str, np.ndarray]:
     """Read arrays, by default all, of a file of uncompressed arrays; see :func:`read_npy`.
+
+    Arrays of ``optional`` are read, too, if they are in the file.
 
     Raises
     ------
@@ -270,7 +275,8 @@ def read_npz(
         known = [entry.filename.removesuffix(".npy") for entry in entries]
         if len(set(known)) < len(known):
             raise Unusable(Path(path), "an array is in it twice", remedy)
-        for name in known if names is None else names:
+        names = known if names is None else [*names, *(n for n in optional if n in known)]
+        for name in names:
             if name not in known:
                 raise Unusable(Path(path), f"it has no array '{name}'", remedy)
             with archive.open(f"{name}.npy") as file:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.problems import member_diversity, tasks
+from ensemble_search.problems.tasks import UNWEIGHTED
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins, provenance
 from ensemble_search.runtime.code_version import libraries
@@ -66,8 +67,9 @@ def load(
     # Lists, because to_numpy would import pandas; None becomes NaN.
     errors, seconds, fidelity = (np.array(table[n].to_pylist(), dtype=float) for n in names)
     errors[fidelity < 1] = np.nan
-    inputs = read_npz(split / "inputs.npz", ["y_validation", "classes"])
-    problem = tasks.problem(metric)
+    names, weights = ["y_validation", "classes"], "validation_weights"
+    inputs = read_npz(split / "inputs.npz", names, optional=[weights])
+    problem = tasks.problem(metric, inputs.get(weights, UNWEIGHTED))
     labels, n_outputs = inputs["y_validation"], len(inputs["classes"]) or 1
     test_labels = read_npy(split / "test_labels.npy")
     predictions = []
@@ -95,6 +97,7 @@ def score(
     pool: Pool,
     test_predictions: np.ndarray,
     test_labels: np.ndarray,
+    test_weights: np.ndarray = UNWEIGHTED,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
     """Compute the losses of the ensembles of every prefix of a pool, where they changed.
 
@@ -104,6 +107,8 @@ def score(
         From ``Ensemble.build_prefixes``.
     pool, test_predictions, test_labels
         From :func:`load`.
+    test_weights
+        How much each test row counts, of shape (n_test,). Default: all alike.
 
     Returns
     -------
@@ -125,6 +130,7 @@ def score(
         If the test predictions of a member are not numbers.
     """
     metric = pool.problem.metric
+    test_metric = metric.with_weights(test_weights)
     result = np.full((len(built), 3), np.nan)
     sizes = np.zeros(len(built), dtype=np.int64)
     changes: list[tuple[int, Members]] = []
@@ -140,12 +146,12 @@ def score(
             known = pool.predict_seconds is not None
             result[i] = (
                 metric.loss(pool.labels, validation),
-                metric.loss(test_labels, test),
+                test_metric.loss(test_labels, test),
                 members.total_seconds(pool.predict_seconds) if known else np.nan,
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
-            single = metric.losses(test_labels, test)
+            single = test_metric.losses(test_labels, test)
             losses.append(np.asarray([] if single is None else single, dtype=np.float32))
     scores = {
         "iteration": np.arange(1, len(built) + 1),
@@ -259,7 +265,9 @@ def write(
         )
         pool = refitting.enable(pool, search, split)
     built = ensemble.build_prefixes(pool)
-    scores, members, losses = score(built, pool, test_predictions, test_labels)
+    weights = read_npz(split / "inputs.npz", [], optional=["test_weights"])
+    test_weights = weights.get("test_weights", UNWEIGHTED)
+    scores, members, losses = score(built, pool, test_predictions, test_labels, test_weights)
     write_parquet(output / "members.parquet", members)
     write_losses(output / "losses.npz", np.unique(members["iteration"]), losses)
     # With its settings, so that a report can tell it from a namesake in another study.

@@ -99,6 +99,7 @@ def run_job(
         raise UserError(
             f"--split: '{split}' is for {inputs.task}, metric '{job['metric']}' for {problem.task}"
         )
+    problem = tasks.problem(job["metric"], inputs.validation_weights)
     identity = fingerprint.fingerprint(job, inputs.checksum(), threads, space.libraries)
     columns = problem.columns(inputs.n_outputs)
     shapes = (len(inputs.y_validation), columns), (len(inputs.X_test), columns)

@@ -13,6 +13,7 @@ from ensemble_search.data.sources import (
     source_key,
     source_kind,
 )
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import REGRESSION, TASKS
 from ensemble_search.study.sections.base import Section
@@ -29,6 +30,21 @@ class Columns(Section):
     numeric: list[str] = Field([], description="numbers; what is none is missing")
     categorical: list[str] = Field([], description="categories, numbers too")
     date: list[str] = Field([], description="dates; what is none is missing")
+    group: list[str] = Field(
+        [], description="a column, no feature: its rows of one value are all in one part or fold"
+    )
+    time: list[str] = Field(
+        [], description="a column of dates or numbers, no feature: later rows are held out"
+    )
+    weight: list[str] = Field(
+        [], description="a column of positive numbers, no feature: how much each row counts"
+    )
+
+    @field_validator(*roles.OF_ROWS, mode="before")
+    @classmethod
+    def _one(cls, value: Any) -> Any:
+        """Take a name for a list of one."""
+        return [value] if isinstance(value, str) else value
 
 
 class Dataset(Section):
@@ -106,6 +122,36 @@ def problems(study: "Study") -> Iterator[str]:
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
                 yield from (f"{where}.{line}" for line in error.problems)
+        if dataset.columns:
+            yield from _of_rows(study, dataset.columns, f"{where}.columns")
         other = sources.setdefault(source_key(dataset.source), name)
         if study.datasets[other].source != dataset.source:
             yield f"{where}: the same source as '{other}', pinned otherwise"
+
+
+def _of_rows(study: "Study", columns: Columns, where: str) -> Iterator[str]:
+    """Check that the study can use its columns of groups, times and weights."""
+    given = [role for role in roles.OF_ROWS if getattr(columns, role)]
+    if not given:
+        return
+    if {"group", "time"} <= {*given}:
+        yield f"{where}: 'group' and 'time' both divide the rows; remove one of them"
+    if "time" in given and study.split.folds:
+        yield f"{where}.time: folds are in no order; use a validation part in place of split.folds"
+    if "time" in given and study.split.resample != "never":
+        yield f"{where}.time: the split is the same for every seed; remove split.resample"
+    where = f"{where}.{given[0]}"
+    for name in study.ensembles:
+        if plugins.load("ensembles", study.ensembles[name]["type"]).refits:
+            yield (
+                f"{where}: ensembles.{name} fits on parts of the training rows, which regards "
+                "neither groups nor times nor weights; remove one of them"
+            )
+    if "weight" in given:
+        where = f"{where.rpartition('.')[0]}.weight"
+        others = {"tables": study.tables, "autogluon": study.autogluon, "deliver": study.deliver}
+        others |= {
+            f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
+        }
+        for key in (key for key, used in others.items() if used):
+            yield f"{where}: '{key}' does not regard weights; remove one of them"
