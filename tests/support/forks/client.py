@@ -61,7 +61,8 @@ def main() -> None:
     server.sendall(text)
     status = int.from_bytes(server.recv(8), "big", signed=True)
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

@@ -161,8 +161,8 @@ def become(request: dict[str, Any]) -> None:
             arguments = arguments[2:]
         sys.argv = ["snakemake", *arguments]
         sys.exit(main())
-    script = arguments[0]
     sys.argv = arguments
+    script = os.path.abspath(arguments[0])
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
     module = types.ModuleType("__main__")
     module.__file__ = script
