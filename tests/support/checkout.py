@@ -38,13 +38,16 @@ def install(folder: Path, source: Path = ROOT) -> None:
 
 
 class Checkout:
-    """A copy of the repository with a study file, and the commands of a user in it."""
+    """A copy of the repository with a study file, and the commands of a user in it.
 
-    def __init__(self, folder: Path):
+    ``forked`` says whether `python` and `snakemake` are the stand-ins of ``support.forks``.
+    """
+
+    def __init__(self, folder: Path, forked: bool = True):
         self.folder = folder
         install(folder)
         self.write(STUDY)
-        self.environment = forks.environment(folder)
+        self.environment = forks.environment(folder, forked)
 
     def write(self, study: dict, name: str = "study.yaml") -> None:
         (self.folder / name).write_text(yaml.safe_dump(study), encoding="utf-8")

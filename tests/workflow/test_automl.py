@@ -44,7 +44,7 @@ class Automl(Checkout):
                 *("--target", "left", "--cores", "2", *options),
             ],
             cwd=self.folder,
-            env=forks.environment(self.folder, forks=False),
+            env=forks.environment(self.folder, forked=False),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

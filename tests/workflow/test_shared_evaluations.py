@@ -45,7 +45,7 @@ def sharing(tmp_path_factory) -> Checkout:
         process = subprocess.Popen(
             result.command("--quiet", "rules"),
             cwd=result.folder,
-            env=forks.environment(result.folder, forks=False),
+            env=forks.environment(result.folder, forked=False),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

@@ -186,7 +186,7 @@ def start(checkout) -> subprocess.Popen:
         return subprocess.Popen(
             checkout.command(),
             cwd=checkout.folder,
-            env=forks.environment(checkout.folder, forks=False),
+            env=forks.environment(checkout.folder, forked=False),
             stdout=said,
             stderr=said,
             start_new_session=True,

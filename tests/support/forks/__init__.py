@@ -30,25 +30,19 @@ exec "{python}" -IS "{client}" "$0" "$@"
 """
 
 
-def environment(folder: Path, forks: bool = True) -> dict[str, str]:
+def environment(folder: Path, forked: bool = True) -> dict[str, str]:
     """Return the environment of somebody with this home who has activated .venv.
 
     Parameters
     ----------
     folder
         The home.
-    forks
+    forked
         Whether `python` and `snakemake` are the stand-ins.
     """
-    places = [commands()] if forks and commands() else []
+    places = [commands()] if forked and commands() else []
     path = os.pathsep.join(map(str, [*places, Path(sys.executable).parent, os.environ["PATH"]]))
     return {**os.environ, "PATH": path, "HOME": str(folder)}
-
-
-def python(environment: dict[str, str]) -> str:
-    """Return the interpreter, or its stand-in, of an environment."""
-    first = Path(environment["PATH"].split(os.pathsep, 1)[0])
-    return str(first / "python") if first == commands() else sys.executable
 
 
 @functools.cache
