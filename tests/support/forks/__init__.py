@@ -11,6 +11,7 @@ import atexit
 import functools
 import json
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -26,7 +27,7 @@ COMMANDS = ("python", "snakemake")
 THREADS = ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")
 _HERE = Path(__file__).parent
 _STAND_IN = """#!/bin/sh
-exec "{python}" -IS "{client}" "$0" "$@"
+exec {python} -IS {client} "$0" "$@"
 """
 
 
@@ -77,7 +78,8 @@ def commands() -> Path | None:
     about = {"python": sys.executable, "variables": variables(os.environ)}
     (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
     for name in COMMANDS:
-        text = _STAND_IN.format(python=sys.executable, client=_HERE / "client.py")
+        paths = {"python": sys.executable, "client": str(_HERE / "client.py")}
+        text = _STAND_IN.format(**{key: shlex.quote(path) for key, path in paths.items()})
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o755)
     return folder

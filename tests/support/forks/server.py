@@ -53,7 +53,7 @@ class Server:
     def serve(self) -> None:
         while True:
             for key, _ in self.selector.select():
-                if key.fd in self.selector.get_map():  # not ended a moment ago
+                if key in self.selector.get_map().values():  # not ended a moment ago
                     key.data()
 
     def stop(self) -> None:
