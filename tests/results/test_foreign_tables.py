@@ -272,3 +272,31 @@ def test_a_table_is_compared_with_the_same_labels_once(table, monkeypatch):
             load_inputs(table.parents[2] / "splits/blobs/fixed/inputs.npz").y_validation
         )
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"value": 1e9}, "must be a number in"),
+        ({"value": -1e300}, "must be a number in"),
+        ({"unheard_of": 0.5}, "the space has no hyperparameter 'unheard_of'"),
+        ({"value": None}, "hyperparameter"),
+    ],
+)
+def test_configurations_that_are_not_of_the_space(table, change, said):
+    found = pq.read_table(table / OBSERVATIONS)
+    columns = [name for name in found.column_names if name.startswith("config.")]
+    numeric = next(n for n in columns if pa.types.is_floating(found.schema.field(n).type))
+    for name, value in change.items():
+        place = numeric if name == "value" else f"config.{name}"
+        values = found[place].to_pylist() if place in columns else [None] * found.num_rows
+        row = next((i for i, v in enumerate(values) if v is not None), 4)
+        values[row] = value
+        column = pa.array(values, type=pa.float64())
+        if place in columns:
+            found = found.set_column(found.schema.get_field_index(place), place, column)
+        else:
+            found = found.append_column(place, column)
+    write_parquet(table / OBSERVATIONS, found)
+    seal(table)
+    rejected(table, f"row {row}: ", said, "configurations must be of the table's space")

@@ -6,7 +6,7 @@ configuration and fidelity.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -195,6 +195,21 @@ class Table:
             differ.append(f"predictions are of shapes {found}, the split's {shapes}")
         if differ:
             raise UserError(f"the table '{self.folder}' is not of this study: {'; '.join(differ)}")
+
+    def check_space(self, make: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Check that all configurations are of the space.
+
+        Parameters
+        ----------
+        make
+            Method ``configuration`` of the space that the table names.
+
+        Raises
+        ------
+        Unusable
+            Naming the first row that is not.
+        """
+        table_checks.check_space(self.folder / OBSERVATIONS, self.configurations, make)
 
     @cached_property
     def _compared(self) -> set[bytes]:

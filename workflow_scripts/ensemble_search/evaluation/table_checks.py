@@ -3,13 +3,14 @@
 All raise ``Unusable``: one line with the file, the first row that is wrong (from 0) and its value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.combination import rounded
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.runtime.status import OK, STATUSES
@@ -47,6 +48,15 @@ def check_unique(path: Path, keys: Sequence) -> None:
     for row, key in enumerate(keys):
         if (same := first.setdefault(key, row)) != row:
             _reject(path, row, f"it repeats row {same}, {dict(key[0])}", "configurations differ")
+
+
+def check_space(path: Path, configurations: Sequence[Mapping], make: Callable) -> None:
+    """Check that ``make``, which is ``Space.configuration``, accepts every configuration."""
+    for row, values in enumerate(configurations):
+        try:
+            make(values)
+        except UserError as error:
+            _reject(path, row, str(error), "configurations must be of the table's space")
 
 
 def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], task: str) -> None:
