@@ -299,3 +299,34 @@ def test_configurations_that_are_not_of_the_space(table, change, said):
     write_parquet(table / OBSERVATIONS, found)
     seal(table)
     rejected(table, f"row {row}: ", said, "configurations must be of the table's space")
+
+
+def test_an_infinite_loss_is_not_any_error():
+    labels, stored = np.zeros(3), np.full((1, 3, 1), 3e38, dtype=np.float32)
+    columns = {"status": [OK], "error": [0.5]}
+    with pytest.raises(UserError, match=r"'error' is 0\.5, the loss of its predictions inf"):
+        table_module.table_checks.check_losses(
+            Path("x"), columns, stored, labels, problem("squared-error")
+        )
+
+
+def test_a_regression_has_one_prediction_of_a_row():
+    with pytest.raises(UserError, match="it has 2 predictions of a row, a regression has one"):
+        table_module.table_checks.check_predictions(
+            Path("x"), np.zeros((1, 3, 2), dtype=np.float32), [OK], "regression"
+        )
+
+
+def test_both_parts_have_the_same_columns_and_the_rows_of_the_split(table):
+    path = table / "predictions-test.npy"
+    stored = np.load(path)
+    write_npy(path, np.concatenate([stored, stored[:, :1]], axis=1))
+    seal(table)
+    with pytest.raises(UserError, match=r"test rows, the split \d+"):
+        list(tables.describe(table))
+    write_npy(path, stored[:, :, :1])
+    seal(table)
+    with pytest.raises(
+        UserError, match=r"columns, 'predictions-validation\.npy' .*; must be alike"
+    ):
+        list(tables.describe(table))

@@ -127,6 +127,9 @@ class Table:
                 f"it holds {arrays[1].dtype}, '{PREDICTIONS[0]}' {arrays[0].dtype}; must be alike"
             )
             raise Unusable(folder / PREDICTIONS[1], said, REMEDY)
+        if arrays[0].shape[2] != arrays[1].shape[2]:
+            said = f"it has {arrays[1].shape[2]} columns, '{PREDICTIONS[0]}' {arrays[0].shape[2]}"
+            raise Unusable(folder / PREDICTIONS[1], f"{said}; must be alike", REMEDY)
         task = tasks.problem(about.get("metric", "error")).task
         for name, array in zip(PREDICTIONS, arrays, strict=True):
             table_checks.check_predictions(folder / name, array, columns["status"], task)

@@ -71,6 +71,9 @@ def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], t
     """
     if not all(stored.shape[1:]):
         raise Unusable(path, f"its shape {stored.shape} has no predictions", REMEDY)
+    if task != CLASSIFICATION and stored.shape[2] > 1:
+        said = f"it has {stored.shape[2]} predictions of a row, a regression has one"
+        raise Unusable(path, said, REMEDY)
     ok = np.array([status == OK for status in statuses], dtype=bool)[:, None, None]
     step = max(1, CHUNK // int(np.prod(stored.shape[1:])))
     probabilities = task == CLASSIFICATION
@@ -113,9 +116,10 @@ def check_losses(
     """
     slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
     for row in np.flatnonzero(_ok(columns)):
-        loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
+        with np.errstate(over="ignore"):  # an infinite loss is no error
+            loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
         error = columns["error"][row]
-        if abs(loss - error) > slack * max(1.0, loss):
+        if not abs(loss - error) <= slack * max(1.0, error):
             said = f"'error' is {error!r}, the loss of its predictions {loss:.6g}"
             _reject(path, row, said, "must be equal")
 

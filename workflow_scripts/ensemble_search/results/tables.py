@@ -8,6 +8,7 @@ import numpy as np
 
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import table as tables
+from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.problems import tasks
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import files, plugins
@@ -150,6 +151,9 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     if inputs.checksum() != table.manifest["data"]:
         return table, False
     table.check_losses(inputs.y_validation)
+    if table.test.shape[1] != len(inputs.X_test):
+        said = f"it has {table.test.shape[1]} test rows, the split {len(inputs.X_test)}"
+        raise files.Unusable(folder / PREDICTIONS[1], said, REMEDY)
     return table, True
 
 
