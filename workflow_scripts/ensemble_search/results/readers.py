@@ -384,7 +384,7 @@ def losses(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     arrays = files.read_npz(path, ["iterations", "samples", "losses"])
     iterations, samples, stored = arrays.values()
     if iterations.dtype != np.int64 or iterations.ndim != 1 or samples.dtype != np.int64:
-        raise Unusable(path, "'iterations' and 'samples' must be whole numbers")
+        raise Unusable(path, "'iterations' and 'samples' must be integers")
     if samples.ndim or samples < 0 or not (np.diff(iterations, prepend=0) > 0).all():
         raise Unusable(path, "'iterations' must ascend from 1 on, and 'samples' be a number")
     bits = stored.dtype == np.uint8

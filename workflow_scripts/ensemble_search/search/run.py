@@ -187,10 +187,8 @@ def _space(name: str, task: str) -> Space:
 
 @lru_cache(maxsize=1)
 def _table_space(space: Space, table: Table, shares: tuple[float, ...]) -> TableSpace:
-    try:
-        return TableSpace(space, space.configurations(table.at(shares)))
-    except UserError as error:
-        raise UserError(f"the table '{table.folder}': {error}") from None
+    table.check_space(space.configuration)
+    return TableSpace(space, space.configurations(table.at(shares)))
 
 
 def _beside(
