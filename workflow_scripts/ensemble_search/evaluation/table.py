@@ -317,13 +317,19 @@ def checksum(manifest: Mapping[str, Any]) -> str:
     return files.digest(manifest["files"])
 
 
-def mapped(folder: Path, part: str, rows: int) -> np.ndarray:
+def mapped(folder: Path, part: str, rows: int, failed: np.ndarray | None = None) -> np.ndarray:
     """Map the predictions of a search's or a table's ``rows`` evaluations.
+
+    Parameters
+    ----------
+    failed
+        Which evaluations of a search failed, bool, of shape (rows,): their predictions become NaN,
+        as they are in tables.
 
     Returns
     -------
     predictions
-        float32 (of a table, perhaps float16), of shape (rows, n_samples, n_columns).
+        float32 (of a table, perhaps float16), of shape (rows, n_samples, n_columns); read-only.
     """
     path = folder / f"predictions-{part}.npy"
     array = files.read_npy(path, map_only=True)
@@ -331,6 +337,9 @@ def mapped(folder: Path, part: str, rows: int) -> np.ndarray:
         raise Unusable(
             path, f"it holds {array.dtype} {array.shape}, not float32 ({rows}, rows, columns)"
         )
+    if failed is not None:
+        array[failed] = np.nan
+    array.flags.writeable = False
     return array
 
 

@@ -328,11 +328,15 @@ def observations(
 def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     """Read the predictions of a search's ``rows`` evaluations: float32, of three dimensions.
 
-    They are memory-mapped, or copied from the table that the search was replayed on.
+    They are memory-mapped, or copied from the table that the search was replayed on. Those of
+    failed evaluations are NaN.
     """
-    if (table := search(folder).get("table")) is None:
-        return tables.mapped(folder, part, rows)
     path = folder / OBSERVATIONS_FILE
+    if (table := search(folder).get("table")) is None:
+        failed = np.isnan(_numbers(files.read_parquet(path, {"error": "double"})["error"]))
+        if len(failed) != rows:
+            raise Unusable(path, f"it has {len(failed)} rows, not {rows}")
+        return tables.mapped(folder, part, rows, failed)
     entries = files.read_parquet(path, {"entry": "int64"})["entry"].to_numpy()
     source = Path(table["folder"])
     about = tables.manifest(source)

@@ -162,6 +162,8 @@ def run_job(
         progress(records)
         # Under the lock, so that no other job writes these files.
         written = results.write(output, records, space, shapes, table)
+        if not table and len(records) == len(journal.records):
+            journal.share(output)
     about = {
         **{key: job[key] for key in JOB if key != "optimizer"},
         "settings": job["optimizer"],
