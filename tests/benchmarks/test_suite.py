@@ -45,6 +45,12 @@ def test_a_worker_does_the_work_in_another_process(pool):
     assert 0 < worker.stop() < 60
 
 
+def test_a_search_stores_little_more_than_its_predictions(pool, monkeypatch):
+    monkeypatch.setattr(suite, "OBSERVATIONS", 20)
+    evaluated, rows, classes = 18, 720, 10  # two of the twenty fail
+    assert suite.storage(pool)() < 1.3 * 4 * evaluated * rows * classes
+
+
 def test_a_search_starts_until_its_first_suggestion(pool):
     worker = suite.Worker(ROOT, pool, "start")
     worker.turn()

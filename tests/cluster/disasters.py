@@ -195,7 +195,7 @@ def main() -> int:
 def local(folder: Path) -> dict[str, bytes]:
     """The results without a cluster."""
     folder.mkdir()
-    study = Checkout(folder)
+    study = Checkout(folder, forked=False)
     study.write(SMALL)
     (folder / "workflow_scripts/ensemble_search/spaces/gated.py").write_bytes(SPACE.read_bytes())
     study.snakemake()

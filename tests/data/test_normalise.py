@@ -301,11 +301,11 @@ def test_columns_like_identifiers_are_named():
     )
     notes = dict(note.removeprefix("column ").split(" ", 1) for note in described["notes"])
     assert {name.strip("'") for name in notes} == {*frame.columns} - {"any", "y"}
-    assert notes["'id'"].startswith("rises from row to row, in whole numbers, as row numbers do: ")
+    assert notes["'id'"].startswith("rises from row to row, in integers, as row numbers do: ")
     assert notes["'id'"].endswith("it is kept, because an order may mean something; where it does "
                                   "not, 'columns: {drop: [id]}' leaves it out")  # fmt: skip
     assert notes["'gaps'"].startswith("falls from row to row")
-    assert notes["'shuffled'"].startswith("holds each whole number of a range once")
+    assert notes["'shuffled'"].startswith("holds each integer of a range once")
     assert "30 distinct among 30 values" in notes["'uuid'"]
     assert "(UUIDs)" in notes["'uuid'"]
     assert "such as 'Name 0' (as names and identifiers have)" in notes["'name'"]
@@ -486,7 +486,7 @@ def chosen(classes, target):
 @pytest.mark.parametrize("kind", [str, int, float])
 def test_classes_are_chosen_and_merged(kind):
     target = [kind(i % 5) for i in range(20)]
-    frame, described = chosen(["0", [2, "1"]], target)  # whole numbers have no decimal point
+    frame, described = chosen(["0", [2, "1"]], target)  # integers have no decimal point
     assert described["classes"] == {"0": 4, "2+1": 8}
     assert frame["x"].tolist() == [i for i in range(20) if i % 5 < 3]
     assert frame["y"].tolist() == ["0" if i % 5 == 0 else "2+1" for i in range(20) if i % 5 < 3]
@@ -572,3 +572,24 @@ def test_a_target_of_integers_that_lose_digits_is_said():
         f"the target 'y' holds 6 integers beyond 2^53, which lose digits as numbers ({2**53 + 1} "
         f"becomes {2**53})"
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "how"),
+    [
+        ("1", "1.0", "are the same number"),
+        ("01", "1", "are the same number"),
+        ("1", "1e0", "are the same number"),
+        ("-0", "0", "are the same number"),
+        ("a", "a\u200b", "differ in blanks, case or Unicode form only"),
+        ("12345678901234567890123456789012", "12345678901234567890123456789013", None),
+        ("1,0", "1.0", None),
+        ("1_0", "10", None),
+    ],
+)
+def test_classes_that_are_the_same_number_are_noted(one, other, how):
+    _, described = run(y=[one, other, "2"] * 4, x=np.arange(12) % 5)
+    assert len(described["classes"]) == 3
+    found = [note for note in described["notes"] if note.startswith("classes ")]
+    said = f"classes '{one}' and '{other}' of the target {how}; if they are one, write them alike"
+    assert found == ([said] if how else [])

@@ -340,10 +340,10 @@ def test_what_cannot_be_used_is_refused_with_a_line(server, elements, arff, mess
     ("settings", "message"),
     [
         ({"retries": 3}, "openml: unknown key 'retries'; did you mean 'tries'?"),
-        ({"tries": 0}, "openml.tries: 0 is not a whole number from 1"),
+        ({"tries": 0}, "openml.tries: 0 is not an integer from 1"),
         ({"cache": "no/such"}, "openml.cache: there is no folder 'no/such'"),
         ([], r"openml: \[\] is not a mapping"),
-        ({"max_mb": 0.5}, r"openml.max_mb: 0\.5 is not a whole number from 1"),
+        ({"max_mb": 0.5}, r"openml.max_mb: 0\.5 is not an integer from 1"),
         ({"max_seconds": float("nan")}, "openml.max_seconds: nan is not a number above 0"),
         ({"min_kb_per_second": "10"}, "openml.min_kb_per_second: '10' is not a number above 0"),
         ({"cache": 5}, "openml.cache: 5 is not text"),
@@ -803,7 +803,7 @@ def test_development_copies_have_the_sizes_of_the_paper(no_network):
 @pytest.mark.parametrize("number", [-7, 0, 10**9 + 1, 10**400, "seven", "../7", 7.0, True])
 def test_ids_that_are_none(number):
     for key in ("openml", "version"):
-        with pytest.raises(UserError, match=rf"source\.{key}: .* is not a whole number from 1 to"):
+        with pytest.raises(UserError, match=rf"source\.{key}: .* is not an integer from 1 to"):
             sources.source_key({"openml": 7, key: number})
     with pytest.raises(UserError, match=r"datasets\.a"):
         model.check({"study": "x", "datasets": {"a": {"openml": number}}})

@@ -485,3 +485,11 @@ def test_the_words_for_missing_values_are_those_of_pandas():
     from pandas._libs.parsers import STR_NA_VALUES
 
     assert {*STR_NA_VALUES, "?"} == MISSING
+
+
+@pytest.mark.parametrize("key", ["words", "rare"])
+def test_more_categories_than_rows_of_features_hold_are_rejected(key):
+    column = {"name": "x", "kind": "categorical", "words": ["a"], "rare": [], "fill": "a"}
+    column |= {"read": None, key: [str(i) for i in range(2**17)]}
+    with pytest.raises(UserError, match="has more than 131072 columns and categories"):
+        Preparation.from_json({"names": ["x"], "columns": [column]})

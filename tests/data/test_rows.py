@@ -64,8 +64,8 @@ def test_a_class_too_small_for_its_shares_is_named():
         ({"train": 0.5}, "train \\+ validation \\+ test is 0.9; it must be 1"),
         ({"train": 1.0, "test": 0}, "split.train: 1.0 is not a share"),
         ({"test": "0.2"}, "split.test: '0.2' is not a share"),
-        ({"seed": -1}, "split.seed: -1 is not a whole number"),
-        ({"seed": None}, "split.seed: None is not a whole number"),
+        ({"seed": -1}, "split.seed: -1 is not an integer"),
+        ({"seed": None}, "split.seed: None is not an integer"),
         ({"sede": 1}, "unknown key 'sede'; known: train"),
     ],
 )
@@ -108,8 +108,8 @@ def test_missing_settings():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"folds": 1}, "split.folds: 1 is not a whole number from 2"),
-        ({"folds": 2.0}, "split.folds: 2.0 is not a whole number from 2"),
+        ({"folds": 1}, "split.folds: 1 is not an integer from 2"),
+        ({"folds": 2.0}, "split.folds: 2.0 is not an integer from 2"),
         ({"test": 1}, "split.test: 1 is not a share"),
         ({"train": 0.6}, "unknown key 'train'; known: folds, test, seed"),
     ],

@@ -74,9 +74,9 @@ def test_the_module_imports_nothing_heavy():
         ({}, "needs exactly one of openml, file, sklearn; found none"),
         ({"openml": 1, "sklearn": "iris"}, "found openml and sklearn"),
         ({"openml": 1, "versoin": 1}, "unknown key 'versoin'; did you mean 'version'?"),
-        ({"openml": "quake"}, "openml: 'quake' is not a whole number from 1"),
-        ({"openml": True}, "openml: True is not a whole number"),
-        ({"openml": 1, "version": 0}, "version: 0 is not a whole number"),
+        ({"openml": "quake"}, "openml: 'quake' is not an integer from 1"),
+        ({"openml": True}, "openml: True is not an integer"),
+        ({"openml": 1, "version": 0}, "version: 0 is not an integer"),
         ({"openml": 1, "md5": 5}, "md5: 5 is not text"),
         ({"file": "a.csv"}, "target: is missing"),
         ([1], r"source: \[1\] is not a mapping"),
@@ -610,3 +610,30 @@ def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
         "(9007199254740993 becomes 9007199254740992); 'columns: {categorical: [x]}' keeps them "
         "apart"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "lost"),
+    [
+        (["0.12345678901234567890123", "0.5"], "67890123 becomes 0.1234567890123456"),
+        (["1.00000000000000000012", "2"], "1.00000000000000000012 becomes 1.0"),
+        (["0,12345678901234567890123", "0,5"], "67890123 becomes 0.1234567890123456"),
+        (["1.2345678901234567890123e5", "7"], "0123e5 becomes 123456.7890123456"),
+        (["0.50000000000000000000000", "0.1"], None),
+        (["1.000000000000000055511151e-01", "0.3"], None),  # numpy.savetxt's 0.1
+        (["0.30000000000000004", "1e-400"], None),
+        (["0." + "3" * 5000, "1"], "3 becomes 0.3333333333333333"),
+        (["1.12345678901234567890e-99999999999999999999", "1"], None),
+    ],
+)  # fmt: skip
+def test_fractions_that_lose_digits_are_noted(tmp_path, words, lost):
+    file = tmp_path / "a.csv"
+    rows = "".join(f'"{words[0] if i < 6 else f"{words[1]}{i}"}",{i % 2}\n' for i in range(40))
+    file.write_text("x,y\n" + rows)
+    _, described = normalise.normalise(sources.read({"file": str(file), "target": "y"}))
+    assert described["columns"] == {"x": "numeric"}
+    found = [note for note in described["notes"] if "lose digits" in note]
+    assert len(found) == (lost is not None)
+    if lost:
+        assert "column 'x' holds 6 fractions of more than 17 digits, which lose digits" in found[0]
+        assert lost in found[0]

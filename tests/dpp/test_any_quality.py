@@ -252,3 +252,24 @@ def test_what_is_no_number_is_rejected(odd):
     for make in (LEnsemble.from_features, LEnsemble.from_similarity):
         with pytest.raises(UserError, match="must be real numbers"):
             make(odd)
+
+
+@pytest.mark.parametrize("values", [np.array([["1"]]), np.array([["2020-01-01"]], "M8[D]")])
+def test_text_and_dates_are_no_numbers(values):
+    with pytest.raises(UserError, match="must be real numbers, found text or dates"):
+        LEnsemble.from_similarity(values)
+
+
+@pytest.mark.parametrize("size", ["2", None, np.array([1])])
+def test_sizes_that_are_no_numbers_are_one_line(size):
+    kernel = LEnsemble.from_similarity(np.eye(3))
+    with pytest.raises(UserError, match="expected size is"):
+        kernel.of_expected_size(size)
+    if size is not None:
+        with pytest.raises(UserError, match="must be an integer"):
+            kernel.sample(np.random.default_rng(0), size)
+
+
+def test_strata_are_below_the_number_of_items():
+    with pytest.raises(UserError, match="numbered from 0, below the number of items, 2"):
+        sample_strata(np.array([0, 2**62]), 1, 0.5, np.random.default_rng(0))

@@ -309,3 +309,29 @@ def test_greedy_selection_is_a_dpp_of_identical_items(n_classes):
     *_, (path, _) = paths(stored, labels, rounds, seed=0)
     assert selected == path
     assert any(a != b for a, b in pairwise(selected)) and len(set(selected)) < rounds
+
+
+@pytest.mark.parametrize("choice", ["map", "k-dpp", "dpp"])
+@pytest.mark.parametrize("similarity", OF_LABELS)
+@pytest.mark.parametrize("power", [0.0, 1.0, 50.0, 200.0])
+def test_perfect_twins_are_duplicates(choice, similarity, power):
+    """Who is never wrong has no correlation with anyone, and no common faults."""
+    pool = pool_of([LABELS, LABELS, *SIX[:3]], LABELS)
+    for seed in range(20):
+        members = Dpp(size=4, choice=choice, similarity=similarity, power=power).build(
+            Pool(pool.predictions, pool.labels, pool.errors, seed)
+        )
+        assert not {0, 1} <= set(members.indices)
+
+
+def test_constant_vectors_are_alike_if_they_are_equal():
+    labels = np.array(LABELS)
+    predictions = np.array([labels, 1 - labels, labels, 1 - labels, SIX[0]])[:, :, None]
+    right = SIMILARITIES["correctness"](predictions.astype(float), labels)
+    same = np.array([[1, 0.5], [0.5, 1]])
+    assert right[:4, :4] == pytest.approx(np.tile(same, (2, 2)))
+    assert right[4, :4] == pytest.approx(0.5)
+    targets = np.arange(8) / 8
+    offsets = (targets + np.array([[0.5], [0.5], [0.25]]))[:, :, None]
+    residual = SIMILARITIES["residuals"](offsets, targets)
+    assert residual == pytest.approx(np.array([[1, 1, 0.5], [1, 1, 0.5], [0.5, 0.5, 1]]))

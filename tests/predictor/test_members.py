@@ -298,3 +298,15 @@ def test_deep_trees_are_rejected(tree):
     arrays["learner.value"] = np.ones((n + 1, 3))
     with pytest.raises(UserError, match="more than 2000 levels"):
         load((folder, described, arrays))
+
+
+def test_more_trees_than_a_model_has_are_rejected(tree):
+    """Two million single leaves took half a minute to load."""
+    folder, described, arrays = tree
+    n = 2**18 + 1
+    arrays["learner.sizes"] = np.ones(n, dtype=int)
+    arrays["learner.feature"] = np.full(n, -1)
+    arrays["learner.threshold"] = np.zeros(0)
+    arrays["learner.value"] = np.ones((n, 3))
+    with pytest.raises(UserError, match="has 262145 trees, more than 262144"):
+        load((folder, described, arrays))

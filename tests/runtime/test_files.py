@@ -14,7 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import atomic, digest, write_json, write_npy, write_parquet
+from ensemble_search.runtime.files import (
+    atomic,
+    digest,
+    read_npy,
+    write_json,
+    write_npy,
+    write_parquet,
+    write_rows,
+)
 from support import PYTHONPATH
 from support.writers import WRITERS
 
@@ -160,3 +168,18 @@ def test_a_relative_path_and_a_string_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_json("a.json", 1)
     assert Path("a.json").read_text() == "1\n"
+
+
+def test_missing_rows_are_holes(tmp_path):
+    """The last one, too; what is mapped can be changed, and the file stays."""
+    row = np.random.default_rng(0).random((8192, 2), dtype=np.float32)
+    path = tmp_path / "a.npy"
+    write_rows(path, [row, None, row + 1, None], row.shape)
+    zeros = np.zeros_like(row)
+    np.testing.assert_array_equal(np.load(path), [row, zeros, row + 1, zeros])
+    assert path.stat().st_blocks * 512 < 2.5 * row.nbytes
+    mapped = read_npy(path, map_only=True)
+    mapped[1] = np.nan
+    assert not np.isnan(np.load(path)).any()
+    np.save(tmp_path / "b.npy", np.array([row, zeros, row + 1, zeros]))
+    assert path.read_bytes() == (tmp_path / "b.npy").read_bytes()

@@ -1,12 +1,18 @@
 """The journal: what is appended is there after any cut, and nothing else is."""
 
+import errno
 import json
 import multiprocessing
+import os
 import shutil
+from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import write_rows
+from ensemble_search.runtime.names import PARTS, PREDICTIONS
 from ensemble_search.search import journal as journals
 from ensemble_search.search.journal import Journal, Record, differences
 from support.made_journal import FINGERPRINT, SHAPES, equal, record
@@ -178,3 +184,132 @@ def test_folder_that_cannot_be_made(tmp_path):
         Journal(tmp_path / "file" / "journal", FINGERPRINT, SHAPES),
     ):
         pass
+
+
+@pytest.fixture
+def output(tmp_path):
+    """The predictions of a finished search of six evaluations."""
+    for name, part, shape in zip(PREDICTIONS, PARTS, SHAPES, strict=True):
+        write_rows(tmp_path / "output" / name, [getattr(record(i), part) for i in range(6)], shape)
+    return tmp_path / "output"
+
+
+def share(folder, output) -> None:
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        journal.share(output)
+
+
+def went_on(folder) -> bool:
+    """Whether it has the first evaluations, and the same ones after a seventh and eighth."""
+    for last in (7, 8):
+        with Journal(folder, FINGERPRINT, SHAPES) as journal:
+            found = len(journal.records)
+            for i in range(found, last):
+                journal.append(record(i))
+        if not all(equal(r, record(i)) for i, r in enumerate(read(folder))):
+            return False
+    return len(read(folder)) == 8
+
+
+def test_a_finished_search_stores_its_predictions_once(folder, output):
+    own = (folder / "predictions.f32").read_bytes()
+    share(folder, output)
+    assert (folder / "predictions.f32").stat().st_size == 0
+    for name in PREDICTIONS:
+        assert (folder / name).samefile(output / name)
+    stored = {name: (output / name).read_bytes() for name in PREDICTIONS}
+    assert [equal(r, record(i)) for i, r in enumerate(read(folder))] == [True] * 6
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        journal.append(record(6))
+    assert (folder / "predictions.f32").read_bytes().startswith(own)
+    assert not any((folder / name).exists() for name in PREDICTIONS)
+    assert {name: (output / name).read_bytes() for name in PREDICTIONS} == stored
+
+
+def test_removed_results_stay_in_the_journal(folder, output):
+    share(folder, output)
+    shutil.rmtree(output)
+    assert len(read(folder)) == 6
+    assert went_on(folder)
+
+
+@pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM, errno.EMLINK])
+def test_without_links_the_journal_keeps_its_copy(folder, output, monkeypatch, code):
+    def refuse(*_, **__):
+        raise OSError(code, os.strerror(code))
+
+    own = (folder / "predictions.f32").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refuse)
+        share(folder, output)
+    assert (folder / "predictions.f32").read_bytes() == own
+    assert went_on(folder)
+
+
+class Killed(BaseException):
+    pass
+
+
+def kill_at(patch, moment: int, after: bool) -> list[str]:
+    """Raise at a call to the system, before or after it, and at all that follow; list the calls."""
+    made = []
+
+    def watch(name, call):
+        def watched(*arguments, **more):
+            made.append(name)
+            if len(made) > moment or (len(made) == moment and not after):
+                raise Killed
+            call(*arguments, **more)
+            if len(made) == moment:
+                raise Killed
+
+        patch.setattr(os, name, watched)
+
+    for name in ("link", "replace", "unlink", "ftruncate", "fsync"):
+        watch(name, getattr(os, name))
+    return made
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_killed_while_sharing_or_adding(folder, output, tmp_path, shared, after):
+    """Nothing is lost, whichever of the two copies is there."""
+    if shared:
+        share(folder, output)
+    made, moment = [None], 0
+    while len(made) >= moment:
+        moment += 1
+        copy = tmp_path / f"killed-{moment}"
+        shutil.copytree(folder, copy)
+        with (
+            Journal(copy, FINGERPRINT, SHAPES) as journal,
+            pytest.MonkeyPatch.context() as patch,
+            suppress(Killed),
+        ):
+            made = kill_at(patch, moment, after)
+            if shared:
+                journal.append(record(6))
+            else:
+                journal.share(output)
+        assert 6 <= len(read(copy)) <= 7
+        assert went_on(copy)
+    assert moment > 6
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+@pytest.mark.parametrize("damage", ["cut", "flipped", "removed", "emptied", "other"])
+def test_damaged_results_cost_what_follows_the_damage(folder, output, name, damage):
+    share(folder, output)
+    path, content = folder / name, (folder / name).read_bytes()
+    if damage == "cut":
+        path.write_bytes(content[:-20])
+    elif damage == "flipped":
+        path.write_bytes(content[:-20] + bytes([content[-20] ^ 1]) + content[-19:])
+    elif damage == "removed":
+        path.unlink()
+    elif damage == "emptied":
+        path.write_bytes(b"")
+    else:
+        np.save(path, np.zeros((6, 1, 1)))
+    assert len(read(folder)) < 6
+    assert went_on(folder)

@@ -13,7 +13,6 @@ import inspect
 import json
 import re
 import subprocess
-import sys
 import warnings
 from dataclasses import dataclass
 from functools import cache, partial
@@ -45,7 +44,7 @@ from ensemble_search.spaces._esmbo import GradientBoosting, Mlp, RandomForest, S
 from ensemble_search.spaces.autogluon_like import AutogluonLike
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
-from support import ROOT
+from support import ROOT, forks
 
 SPACES = {
     "divbo": Divbo(),
@@ -869,8 +868,11 @@ def by_hand(frame, train):
 
 def script(folder, name, **arguments):
     words = [word for key, value in arguments.items() for word in (f"--{key}", str(value))]
-    command = [sys.executable, str(ROOT / f"workflow_scripts/{name}.py"), *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = ["python", str(ROOT / f"workflow_scripts/{name}.py"), *words]
+    environment = forks.environment(folder)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

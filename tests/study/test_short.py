@@ -28,7 +28,7 @@ def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metr
 def test_classes_or_amounts_must_be_said(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*range(40)] * 3))
-    with pytest.raises(UserError, match=r"has 40 distinct whole numbers.*error or squared-error"):
+    with pytest.raises(UserError, match=r"has 40 distinct integers.*error or squared-error"):
         short.look_at(str(file), "y", None)
     assert short.look_at(str(file), "y", "error").summary.startswith("'y': 40 classes")
     assert short.look_at(str(file), "y", "squared-error").metric == "squared-error"
@@ -127,12 +127,11 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
     file.write_text("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
     found = short.look_at(str(file), "y", None)
     assert (found.rows, found.classes) == (20, ["down", "up"])
-    assert found.summary.startswith("'y': 2 classes")
-    assert found.notes[:2] == [
-        "classes of fewer than 3 rows are left out, 2 of 4: training, validation and test need a "
-        "row each",
-        "rows left out, 3, of classes that the study leaves out: 'z' (2), '1' (1)",
-    ]
+    assert found.summary.startswith(
+        "'y': 2 classes of 3 rows or more, as each part of a split needs one, minimising"
+    )
+    said = "rows left out, 3, of classes that the study leaves out: 'z' (2), '1' (1)"
+    assert [note for note in found.notes if "left out" in note] == [said]
     study = short.content("a", str(file), "y", **ARGUMENTS, classes=found.classes)
     assert model.check(study)
     assert study["datasets"]["a"]["classes"] == ["down", "up"]

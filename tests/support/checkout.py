@@ -1,15 +1,13 @@
 """A copy of the repository in another folder, with a tiny study: what tests of the workflow run."""
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
-from support import ROOT
+from support import ROOT, forks
 
 PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
 TIMES = {"suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"}
@@ -40,14 +38,16 @@ def install(folder: Path, source: Path = ROOT) -> None:
 
 
 class Checkout:
-    """A copy of the repository with a study file, and the commands of a user in it."""
+    """A copy of the repository with a study file, and the commands of a user in it.
 
-    def __init__(self, folder: Path):
+    ``forked`` says whether `python` and `snakemake` are the stand-ins of ``support.forks``.
+    """
+
+    def __init__(self, folder: Path, forked: bool = True):
         self.folder = folder
         install(folder)
         self.write(STUDY)
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "HOME": str(folder)}
+        self.environment = forks.environment(folder, forked)
 
     def write(self, study: dict, name: str = "study.yaml") -> None:
         (self.folder / name).write_text(yaml.safe_dump(study), encoding="utf-8")
@@ -87,7 +87,7 @@ class Checkout:
 
     def script(self, name: str, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, f"workflow_scripts/{name}.py", *arguments],
+            ["python", f"workflow_scripts/{name}.py", *arguments],
             cwd=self.folder,
             env=self.environment,
             text=True,

@@ -133,7 +133,7 @@ class OnCluster(Checkout):
     """A copy of the repository whose profile is filled in, and its workflow on the cluster."""
 
     def __init__(self, folder: Path, study: dict = STUDY, space: str | None = None):
-        super().__init__(folder)
+        super().__init__(folder, forked=False)
         self.write(study)
         profile = folder / "profiles/slurm/config.yaml"
         text = profile.read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ import numpy as np
 
 from support import instant_search
 
-CALLS = ("open", "mkdir", "write", "pwrite", "fsync", "ftruncate", "replace", "unlink")
+CALLS = ("open", "mkdir", "write", "pwrite", "fsync", "ftruncate", "link", "replace", "unlink")
 DAMAGES = ("cut", "zeroed", "emptied", "removed", "garbage", "foreign")
 BUDGETS = {"random": 20, "bo": 9, "divbo": 8}
 ORDER = ("random", "bo", "random", "divbo", "random")
@@ -69,12 +69,19 @@ def main() -> int:
 
 
 def torment(folder, split, name, calls, rng, counts, others) -> None:
-    """Kill a job and damage its files repeatedly until it ends by itself."""
-    while True:
+    """Kill a job and damage its files repeatedly until it ends by itself.
+
+    At first it has half its budget, so that a finished search goes on.
+    """
+    budgets = [BUDGETS[name] // 2, BUDGETS[name]]
+    while budgets:
         moment, share = int(rng.integers(1, calls // 2)), rng.random()
-        status = fork(folder, split, name, lambda m=moment, s=share: kill_at(m, s))
+        status = fork(
+            folder, split, name, lambda m=moment, s=share: kill_at(m, s), budget=budgets[0]
+        )
         if status == 0:
-            return
+            budgets.pop(0)
+            continue
         if status not in (-signal.SIGKILL, -signal.SIGUSR2):
             log = (folder.parent / f"{folder.name}.log").read_text(encoding="utf-8")
             sys.exit(f"a search failed with status {status} instead of being killed:\n{log}")

@@ -70,7 +70,7 @@ def main() -> int:
 def make(folder: Path) -> Checkout:
     """Make a copy of the repository with a small study."""
     folder.mkdir()
-    checkout = Checkout(folder)
+    checkout = Checkout(folder, forked=False)
     study = yaml.safe_load(yaml.safe_dump(STUDY))
     study["searches"]["divbo"] = {"optimizer": "divbo"}
     study["methods"]["DivBO"] = {"search": "divbo", "ensemble": "selection-5"}

@@ -306,7 +306,8 @@ def test_snakemake_takes_the_command(command, checkout):
         options += ["--configfile", "study.yaml"]
     if "--config" not in options:  # all repeats have the same jobs
         options += ["--config", "repeats=1"]
-    run(["snakemake", *options, "--dry-run", "--quiet", "all"], checkout.folder)
+    path = checkout.environment["PATH"]
+    run(["snakemake", *options, "--dry-run", "--quiet", "all"], checkout.folder, PATH=path)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ The table there is the rendering of :data:`ROWS`, which this prints:
 import os
 import shutil
 import subprocess
-import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ import yaml
 import why
 from ensemble_search.jobs import Jobs
 from ensemble_search.study.model import check
-from support import ROOT
+from support import ROOT, forks
 from support.checkout import PARTS, install
 
 PAGE = ROOT / "docs/reruns.md"
@@ -58,8 +57,7 @@ class Checkout:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "HOME": str(folder)}
+        self.environment = forks.environment(folder)
         self.environment.pop("PYTHONPATH", None)
         self.study = yaml.safe_load(yaml.safe_dump(STUDY))
 
@@ -82,7 +80,7 @@ class Checkout:
     def snakemake(self, *options: str) -> str:
         self.write()
         command = ("snakemake", "--configfile", "study.yaml", "--cores", "2", *options)
-        return self.run(sys.executable, "-m", *command)
+        return self.run(*command)
 
     def planned(self, *options: str) -> set[str]:
         """Names of the jobs that a dry run announces, such as ``search wine bo``."""
@@ -464,9 +462,7 @@ def test_why_explains_it(finished, tmp_path):
     checkout.study["searches"]["bo"] = {"optimizer": "bo", "initial": 4}
     checkout.code("ensemble_search/ensembles/best.py")
     checkout.write()
-    lines = checkout.run(
-        sys.executable, "workflow_scripts/why.py", "--study", "study.yaml"
-    ).splitlines()
+    lines = checkout.run("python", "workflow_scripts/why.py", "--study", "study.yaml").splitlines()
     assert "search: 2 jobs" in lines
     settings = "its settings changed: optimizer.initial: 5 before, 4 now"
     assert any(settings in line and "wine bo 0" in line for line in lines)
@@ -483,7 +479,7 @@ def test_why_does_not_call_an_interrupted_job_forced(finished, tmp_path):
     marker = checkout.folder / ".snakemake/incomplete" / urlsafe_b64encode(output.encode()).decode()
     marker.parent.mkdir(exist_ok=True)
     marker.write_text('{"external_jobid": null}', encoding="utf-8")
-    said = checkout.run(sys.executable, "workflow_scripts/why.py", "--study", "study.yaml")
+    said = checkout.run("python", "workflow_scripts/why.py", "--study", "study.yaml")
     reason = "interrupted before it finished, or forced by an option"
     assert f"search: 1 job\n  1 x {reason} (tiny wine bo 0)\n" in said
     assert "it was forced" not in said

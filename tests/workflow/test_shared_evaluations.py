@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from support import forks
 from support.checkout import STUDY, Checkout
 
 ALONE = STUDY | {
@@ -44,7 +45,7 @@ def sharing(tmp_path_factory) -> Checkout:
         process = subprocess.Popen(
             result.command("--quiet", "rules"),
             cwd=result.folder,
-            env=result.environment,
+            env=forks.environment(result.folder, forked=False),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from support import SCRIPTS
+from support import SCRIPTS, forks
 from support.checkout import STUDY, Checkout
 
 SURROGATES = {
@@ -186,7 +186,7 @@ def start(checkout) -> subprocess.Popen:
         return subprocess.Popen(
             checkout.command(),
             cwd=checkout.folder,
-            env=checkout.environment,
+            env=forks.environment(checkout.folder, forked=False),
             stdout=said,
             stderr=said,
             start_new_session=True,

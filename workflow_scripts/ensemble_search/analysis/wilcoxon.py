@@ -49,7 +49,7 @@ def rank_biserial(x: np.ndarray, y: np.ndarray) -> float:
 def _exact(difference: np.ndarray) -> float:
     """Exact p-value over all signs, ties included: scipy's, without its slow enumeration.
 
-    Doubled, ranks with ties averaged are whole numbers, so the distribution of their signed sum is
+    Doubled, ranks with ties averaged are integers, so the distribution of their signed sum is
     a product of polynomials.
     """
     ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)

@@ -5,6 +5,8 @@ rows are dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spac
 or braces are quoted by ``'`` or ``"``, with ``\\`` before a quote inside.
 """
 
+import decimal
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,8 @@ ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
+DIGITS, LONGEST = 17, 767  # so many digits tell floats apart, and so many has the longest one
 EXACT = 2**53  # integers up to this one are floats
 NAMED = 60  # characters of a value that a message shows
 
@@ -165,6 +169,23 @@ def number(text: str) -> float | int:
     if abs(found) >= EXACT and found != float("inf") != -found and INTEGER.fullmatch(text):
         return found if int(text) == found else int(text)
     return found
+
+
+def rounds(text: str) -> bool:
+    """Whether a fraction of more than 17 digits, with a decimal point, is none that floats print.
+
+    ``%.18e`` of a float has 19 digits and loses none.
+    """
+    if len(text) <= DIGITS or not FRACTION.fullmatch(text):
+        return False
+    found = float(text)
+    if not found or math.isinf(found):
+        return False
+    exact = decimal.Decimal(text)
+    digits = len(bytes(exact.as_tuple().digits).rstrip(b"\0"))
+    return digits > DIGITS and (
+        digits > LONGEST or decimal.Decimal(f"{found:.{digits - 1}e}") != exact
+    )
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import preparation, prepare, readings
+from ensemble_search.data import arff, preparation, prepare, readings
 from ensemble_search.data.preparation import short
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
@@ -58,6 +58,8 @@ class Column:
         Notes for people are appended here.
     missing
         Words that the source's reader treated as missing, with counts.
+    rounded
+        Of fractions that lost digits when the source was read, the number and the first.
 
     Attributes
     ----------
@@ -74,9 +76,10 @@ class Column:
         what: str,
         notes: list[str],
         missing: Mapping[str, int] | None = None,
+        rounded: tuple[int, str] | None = None,
     ):
         self.name, self.values, self.role, self.what, self.notes = name, values, role, what, notes
-        self.missing = Counter(missing)
+        self.missing, self.rounded = Counter(missing), rounded
         self.read: str | None = None
 
     def typed(self) -> "tuple[str, pd.Series] | str":
@@ -127,8 +130,10 @@ class Column:
             del self.missing[NONE]
         if self.missing:
             self._note(f"has {_as_missing(self.missing)}")
-        if kind == "numeric" and (lost := inexact(self.values)):
-            self._note(f"{losing_digits(lost)}; {self._remedy('categorical')} keeps them apart")
+        if kind == "numeric":
+            for said in losses(self.values, self.rounded):
+                apart = f"; {self._remedy('categorical')} keeps them apart"
+                self._note(said + apart * ("integers" in said))
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
             self._note(f"holds {value}; the base preparation drops it")
@@ -361,12 +366,40 @@ def _has_integers(values: "pd.Series") -> bool:
     return pd.api.types.is_integer_dtype(values.dtype)
 
 
-def losing_digits(lost: list[int]) -> str:
-    """Say what becomes of the integers that :func:`inexact` finds."""
-    return (
-        f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} becomes "
-        f"{float(lost[0]):.0f})"
-    )
+def losses(values: "pd.Series", rounded: tuple[int, str] | None = None) -> list[str]:
+    """Say which numbers lose digits in double precision.
+
+    Parameters
+    ----------
+    values
+        Numbers or text as in their source.
+    rounded
+        As in :class:`Column`.
+    """
+    said = []
+    if lost := inexact(values):
+        said.append(
+            f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} "
+            f"becomes {float(lost[0]):.0f})"
+        )
+    if rounded is None and (found := _rounded(values)):
+        rounded = len(found), found[0]
+    if rounded:
+        said.append(
+            f"holds {rounded[0]} fractions of more than {arff.DIGITS} digits, which lose digits as "
+            f"numbers ({rounded[1]} becomes {float(rounded[1].replace(',', '.'))!r})"
+        )
+    return said
+
+
+def _rounded(values: "pd.Series") -> list[str]:
+    """List the fractions that lose digits, of text and of decimals."""
+    import pandas as pd
+
+    if not (pd.api.types.is_string_dtype(values.dtype) or values.dtype == object):
+        return []
+    words = (str(v).strip() for v in values.dropna() if isinstance(v, (str, decimal.Decimal)))
+    return [word for word in words if arff.rounds(word.replace(",", "."))]
 
 
 def inexact(values: "pd.Series") -> list[int]:
@@ -401,9 +434,9 @@ def _counts_rows(values: np.ndarray) -> str:
         return ""
     steps = np.diff(values)
     if (steps > 0).all() or (steps < 0).all():
-        return f"{'rises' if steps[0] > 0 else 'falls'} from row to row, in whole numbers"
+        return f"{'rises' if steps[0] > 0 else 'falls'} from row to row, in integers"
     once = values.max() - values.min() == len(values) - 1
-    return "holds each whole number of a range once" if once else ""
+    return "holds each integer of a range once" if once else ""
 
 
 def _eight_digits(values: "pd.Series") -> "pd.Series | None":

@@ -1,7 +1,9 @@
 """Normalization of data sets: typed columns, the target last, and notes."""
 
+import decimal
 import hashlib
 import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, readings, roles
-from ensemble_search.data.kinds import Column, counted, inexact, losing_digits, text
+from ensemble_search.data.kinds import Column, counted, losses, text
 from ensemble_search.data.preparation import short
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
@@ -21,6 +23,7 @@ from ensemble_search.runtime.plugins import nearest
 if TYPE_CHECKING:
     import pandas as pd
 
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
 SMALLEST_CLASS = 3  # one row each for training, validation and test
 # With more distinct numbers than these, a target is a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
@@ -94,8 +97,8 @@ def normalise(
     counts: dict[str, int] = {}
     if task == REGRESSION:
         labels = _numbers(frame[raw.target], about)
-        if lost := inexact(frame[raw.target]):
-            notes.append(f"the target '{raw.target}' {losing_digits(lost)}")
+        for said in losses(frame[raw.target], raw.rounded.get(str(raw.target))):
+            notes.append(f"the target '{raw.target}' {said}")
     else:
         labels = _labels(frame[raw.target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
@@ -117,7 +120,8 @@ def normalise(
             left_out[str(name)] = raw.ignored[name]
         else:
             about, words = f"{what}: column '{name}'", raw.missing.get(str(name))
-            column = Column(str(name), frame[name], role, about, notes, words)
+            rounded = raw.rounded.get(str(name))
+            column = Column(str(name), frame[name], role, about, notes, words, rounded)
             made = column.typed()
             if isinstance(made, str):
                 left_out[str(name)] = made
@@ -279,14 +283,19 @@ def _words(labels, target: str) -> list[str]:
 
 def _twins(labels) -> list[str]:
     """Return the first two classes that are probably the same."""
-    alike: dict[str, str] = {}
+    alike: dict[str | decimal.Decimal, str] = {}
     for label in sorted(labels.unique()):
-        shape = " ".join(unicodedata.normalize("NFKC", label).split()).casefold()
+        shown = "".join(c for c in label if unicodedata.category(c) != "Cf")
+        shape = " ".join(unicodedata.normalize("NFKC", shown).split()).casefold()
+        number = decimal.Decimal(shape) if NUMBER.fullmatch(shape) else None
         if (other := alike.setdefault(shape, label)) != label:
-            return [
-                f"classes '{other}' and '{label}' of the target differ in blanks, case or Unicode "
-                "form only; if they are one, write them alike"
-            ]
+            how = "differ in blanks, case or Unicode form only"
+        elif number is not None and (other := alike.setdefault(number, label)) != label:
+            how = "are the same number"
+        else:
+            continue
+        both = f"classes '{other}' and '{label}' of the target"
+        return [f"{both} {how}; if they are one, write them alike"]
     return []
 
 

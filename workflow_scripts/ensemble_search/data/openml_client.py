@@ -91,7 +91,7 @@ def access(settings: Mapping[str, Any]) -> Access:
                 raise UserError(f"openml.{key}: {value!r} is not text")
         elif key in ("tries", "max_mb"):
             if type(value) is not int or value < 1:
-                raise UserError(f"openml.{key}: {value!r} is not a whole number from 1")
+                raise UserError(f"openml.{key}: {value!r} is not an integer from 1")
         elif type(value) not in (int, float) or not 0 < value < math.inf:
             raise UserError(f"openml.{key}: {value!r} is not a number above 0")
     made = Access(**settings)

@@ -31,6 +31,8 @@ EXAMPLES = 3
 #: Larger numbers are treated as missing: scikit-learn's trees, which work in single precision,
 #: refuse them.
 LARGEST = float(np.finfo(np.float32).max)
+#: Columns and categories of all columns together that are restored: a row of features of 1 MiB.
+MOST = 2**17
 
 
 def days(dates: np.ndarray) -> np.ndarray:
@@ -299,7 +301,11 @@ class Preparation:
             If it is not what :meth:`to_json` returns.
         """
         try:
-            columns = [_restored(column) for column in described["columns"]]
+            parts = described["columns"]
+            words = sum(len(part.get(key, ())) for part in parts for key in ("words", "rare"))
+            if len(parts) + words > MOST:
+                raise ValueError(f"it has more than {MOST} columns and categories")
+            columns = [_restored(part) for part in parts]
             names = [_text(name) for name in described["names"]]
             if sorted(names) != sorted(column.name for column in columns) or not columns:
                 raise ValueError("names are not those of the columns")
@@ -312,7 +318,7 @@ class Preparation:
 
 
 def word(value: Any) -> str:
-    """Write a category as text: whole numbers without a decimal point."""
+    """Write a category as text: integers without a decimal point."""
     whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
 
@@ -387,7 +393,7 @@ def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> n
     by_number = _by_number(known) if known else {}
     for place, (_, given) in enumerate(places):
         cell = getattr(given, "start_time", given)  # of a period
-        # A known word is itself: NA, in data that are no CSV file, or a whole number beyond 2^53.
+        # A known word is itself: NA, in data that are no CSV file, or an integer beyond 2^53.
         itself = known is not None and isinstance(cell, str) and cell in known
         if isinstance(cell, str) and not itself:
             cell = cell.lstrip(" ")  # as in a CSV file; pandas keeps the spaces

@@ -27,6 +27,8 @@ class Raw:
         Columns that the source marks as no features (row ids), with the reason.
     missing
         Words that the reader of the source treated as missing, with counts, by column.
+    rounded
+        Of fractions that lost digits when they were read, the number and the first, by column.
     """
 
     frame: "pd.DataFrame"
@@ -37,3 +39,4 @@ class Raw:
     md5: str | None = None
     ignored: dict[str, str] = field(default_factory=dict)
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
+    rounded: dict[str, tuple[int, str]] = field(default_factory=dict)

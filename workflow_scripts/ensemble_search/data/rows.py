@@ -41,13 +41,13 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             raise UserError(f"split.{key}: {share!r} is not a share between 0 and 1")
     if "folds" in settings:
         if type(settings["folds"]) is not int or settings["folds"] < 2:
-            raise UserError(f"split.folds: {settings['folds']!r} is not a whole number from 2")
+            raise UserError(f"split.folds: {settings['folds']!r} is not an integer from 2")
     elif not by_numbers and abs((total := sum(shares.values())) - 1) > 1e-9:
         raise UserError(f"split: train + validation + test is {total:.10g}; it must be 1")
     seed = settings["seed"]
     for value in seed if isinstance(seed, list) and seed else [seed]:
         if type(value) is not int or value < 0:
-            raise UserError(f"split.seed: {seed!r} is not a whole number from 0")
+            raise UserError(f"split.seed: {seed!r} is not an integer from 0")
 
 
 def strata(labels: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import FORMATS, INDEX, WORDS, readable
+from ensemble_search.data.table_files import FORMATS, INDEX, ROUNDED, WORDS, readable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -64,9 +64,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     for key in ("openml", "version"):
         value = source.get(key, 1)
         if type(value) is not int or not 1 <= value <= LARGEST_ID:
-            raise UserError(
-                f"{where}.{key}: {value!r} is not a whole number from 1 to {LARGEST_ID}"
-            )
+            raise UserError(f"{where}.{key}: {value!r} is not an integer from 1 to {LARGEST_ID}")
     for key in ("file", "target", "sklearn", "md5", "task"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is not text")
@@ -89,7 +87,7 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
     if len(groups) < 2 or not all(groups) or not all(type(v) in (str, int) for v in labels):
         raise UserError(
             f"{where}: {classes!r} is not a list of two classes or more, such as [[a, b], c]; "
-            "labels that YAML does not read as text or a whole number need quotes"
+            "labels that YAML does not read as text or an integer need quotes"
         )
     for label in labels:
         if [*map(str, labels)].count(str(label)) > 1:
@@ -211,8 +209,9 @@ def from_file(name: str, target: str) -> Raw:
     shown = path.name if path.is_absolute() else path.as_posix()
     index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
     source = {"file": shown, "target": target}
-    words = frame.attrs.pop(WORDS, {})
-    return Raw(frame, target, path.stem, source, md5=md5, ignored=index, missing=words)
+    words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
+    read = {"missing": words, "rounded": rounded}
+    return Raw(frame, target, path.stem, source, md5=md5, ignored=index, **read)
 
 
 def _state(path: Path) -> tuple:

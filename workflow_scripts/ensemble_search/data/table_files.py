@@ -38,8 +38,9 @@ MAGIC = {
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
 #: Attributes of a frame: the columns that pandas stored as its index; and the words that were
-#: treated as missing, with counts, by column.
-INDEX, WORDS = "index", "words"
+#: treated as missing, with counts, by column; and the
+#: fractions that lose digits, their number and the first, by column.
+INDEX, WORDS, ROUNDED = "index", "words", "rounded"
 #: Integers of at least so many characters may lose digits in double precision.
 LONG = 16
 
@@ -73,7 +74,7 @@ def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_csv(path: Path, target: str) -> "pd.DataFrame":
-    """Read a CSV file; see ``sources.from_file``. Its ``attrs`` have :data:`WORDS`."""
+    """Read a CSV file; see ``sources.from_file``. Its ``attrs`` have :data:`WORDS` and more."""
     import pandas as pd
 
     header = csv_header(path, target)
@@ -119,6 +120,7 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
             frame[header[i]] = _exact(frame[header[i]])
     words.pop(target, None)
     frame.attrs[WORDS] = words
+    frame.attrs[ROUNDED] = {header[i]: tuple(found) for i, found in seen.rounded.items()}
     return frame
 
 
@@ -133,18 +135,23 @@ class _Words:
         Columns with an integer that pandas may round.
     missing
         Words that stand for missing values, with counts, by column.
+    rounded
+        Of fractions that lose digits, the number and the first, by column.
     """
 
     def __init__(self, header: Sequence[str]):
         self.codes: set[int] = set()
         self.large: set[int] = set()
         self.missing: dict[int, Counter[str]] = defaultdict(Counter)
+        self.rounded: dict[int, list[Any]] = {}
 
     def look_at(self, row: Sequence[str]) -> None:
         """Add a row."""
         for i, word in enumerate(row):
             if not word:
                 continue
+            if len(word) > arff.DIGITS and arff.rounds(word):
+                self.rounded.setdefault(i, [0, word])[0] += 1
             if word in MISSING:
                 self.missing[i][word] += 1
             elif word[0] == "0":

@@ -13,10 +13,12 @@ ROUNDING = 1e-6
 def real(values: np.ndarray, what: str) -> np.ndarray:
     """Return ``values``, called ``what``, as float64; UserError unless they are real numbers.
 
-    NumPy would drop the imaginary parts of complex numbers.
+    NumPy would drop the imaginary parts of complex numbers, and read text and dates as numbers.
     """
     if np.iscomplexobj(values):
         raise UserError(f"{what} must be real numbers, found complex ones")
+    if np.asarray(values).dtype.kind in "USmM":
+        raise UserError(f"{what} must be real numbers, found text or dates")
     try:
         return np.asarray(values, float)
     except (TypeError, ValueError, OverflowError) as error:

@@ -8,7 +8,7 @@ sums below have positive terms only, and lose no digits, whatever the spectrum a
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_size
+from ensemble_search.dpp.checks import check_size, is_number
 from ensemble_search.runtime.errors import UserError
 
 
@@ -28,8 +28,8 @@ def log_scale(log_values: np.ndarray, size: float) -> float:
         Unless 0 < size < r.
     """
     rank = len(log_values)
-    if not 0 < size < rank:
-        raise UserError(f"the expected size is {size}, must be between 0 and the rank, {rank}")
+    if not (is_number(size) and 0 < size < rank):
+        raise UserError(f"the expected size is {size!r}, must be between 0 and the rank, {rank}")
     even = np.log(size) - np.log(rank - size)  # were all eigenvalues 1
     low, high = even - log_values.max(), even - log_values.min()
     for _ in range(64):

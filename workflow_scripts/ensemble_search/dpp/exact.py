@@ -14,6 +14,7 @@ from ensemble_search.dpp.checks import (
     ROUNDING,
     check_quality,
     check_similarity,
+    check_size,
     not_semidefinite,
     real,
 )
@@ -51,6 +52,7 @@ class LEnsemble:
 
     def _elementary(self, k: int) -> Elementary:
         """Those of the last k are kept, for many draws."""
+        check_size(k, self.rank, "the rank of the kernel")
         if k not in self._of_size:
             self._of_size.clear()
             self._of_size[k] = Elementary(self.log_values, k)

@@ -73,8 +73,10 @@ def check_alpha(alpha: float) -> None:
 def check_strata(strata: np.ndarray, n_items: int, what: str) -> np.ndarray:
     """Return ``strata``, called ``what``; UserError unless they are integers from 0, (n_items,)."""
     strata = np.asarray(strata)
-    if strata.shape != (n_items,) or strata.dtype.kind not in "iu" or strata.min(initial=0) < 0:
-        raise UserError(f"{what} must be {n_items} integers from 0 on")
+    if strata.shape != (n_items,) or strata.dtype.kind not in "iu":
+        raise UserError(f"{what} must be {n_items} integers")
+    if not 0 <= strata.min(initial=0) <= strata.max(initial=0) < n_items:
+        raise UserError(f"{what} must be numbered from 0, below the number of items, {n_items}")
     return strata
 
 

@@ -141,12 +141,18 @@ def agreement(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def correctness(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Correlation r of who is right on which rows, as (1 + r) / 2; r = 0 without variance."""
+    """Correlation r of who is right on which rows, as (1 + r) / 2.
+
+    Without variance, r is 0, but 1 with the same vector: duplicates are alike.
+    """
     return _correlation((_labels(predictions) == labels).astype(float))
 
 
 def double_fault(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Rows that both get wrong, over the geometric mean of those that each does; 0 for 0 / 0."""
+    """Rows that both get wrong, over the geometric mean of those that each does.
+
+    Without wrong rows 0, but 1 with others without: duplicates are alike.
+    """
     return _cosine((_labels(predictions) != labels).astype(float))
 
 
@@ -173,7 +179,7 @@ def mutual_information(predictions: np.ndarray, labels: np.ndarray) -> np.ndarra
 
 
 def residuals(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Correlation r of residuals of a regression, as (1 + r) / 2; r = 0 without variance."""
+    """Correlation r of residuals of a regression, as (1 + r) / 2; see :func:`correctness`."""
     return _correlation(predictions[:, :, 0] - labels.astype(float))
 
 
@@ -204,19 +210,25 @@ def _labels(predictions: np.ndarray) -> np.ndarray:
 
 def _correlation(vectors: np.ndarray) -> np.ndarray:
     """(1 + r) / 2 of the correlations r of rows, which maps -1 to 0: opposites are unlike."""
-    cosines = _cosine(vectors - vectors.mean(axis=1, keepdims=True))
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    constant = np.ptp(vectors, axis=1) == 0
+    centred[constant] = 0  # the mean of equal numbers may be rounded
+    cosines = _cosine(centred)
+    cosines[np.outer(constant, constant) & (vectors[:, :1] != vectors[:, 0])] = 0
     result = (1 + cosines) / 2
     np.fill_diagonal(result, 1)
     return result
 
 
 def _cosine(vectors: np.ndarray) -> np.ndarray:
-    """Cosines of rows, 0 for a row of zeros but 1 on the diagonal."""
+    """Cosines of rows; of a row of zeros 0, but 1 with other rows of zeros."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    result = np.zeros((len(unit), len(unit)))
+    zero = (norms[:, 0] == 0).astype(float)
+    result = np.outer(zero, zero)
     for i, one in enumerate(unit):  # row by row, so that later rows do not change a bit
-        result[i, : i + 1] = result[: i + 1, i] = unit[: i + 1] @ one
+        result[i, : i + 1] += unit[: i + 1] @ one
+        result[: i + 1, i] = result[i, : i + 1]
     np.fill_diagonal(result, 1)
     return result
 

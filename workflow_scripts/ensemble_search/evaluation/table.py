@@ -6,7 +6,7 @@ configuration and fidelity.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -127,6 +127,9 @@ class Table:
                 f"it holds {arrays[1].dtype}, '{PREDICTIONS[0]}' {arrays[0].dtype}; must be alike"
             )
             raise Unusable(folder / PREDICTIONS[1], said, REMEDY)
+        if arrays[0].shape[2] != arrays[1].shape[2]:
+            said = f"it has {arrays[1].shape[2]} columns, '{PREDICTIONS[0]}' {arrays[0].shape[2]}"
+            raise Unusable(folder / PREDICTIONS[1], f"{said}; must be alike", REMEDY)
         task = tasks.problem(about.get("metric", "error")).task
         for name, array in zip(PREDICTIONS, arrays, strict=True):
             table_checks.check_predictions(folder / name, array, columns["status"], task)
@@ -195,6 +198,21 @@ class Table:
             differ.append(f"predictions are of shapes {found}, the split's {shapes}")
         if differ:
             raise UserError(f"the table '{self.folder}' is not of this study: {'; '.join(differ)}")
+
+    def check_space(self, make: Callable[[Mapping[str, Any]], Any]) -> None:
+        """Check that all configurations are of the space.
+
+        Parameters
+        ----------
+        make
+            Method ``configuration`` of the space that the table names.
+
+        Raises
+        ------
+        Unusable
+            Naming the first row that is not.
+        """
+        table_checks.check_space(self.folder / OBSERVATIONS, self.configurations, make)
 
     @cached_property
     def _compared(self) -> set[bytes]:
@@ -299,13 +317,19 @@ def checksum(manifest: Mapping[str, Any]) -> str:
     return files.digest(manifest["files"])
 
 
-def mapped(folder: Path, part: str, rows: int) -> np.ndarray:
+def mapped(folder: Path, part: str, rows: int, failed: np.ndarray | None = None) -> np.ndarray:
     """Map the predictions of a search's or a table's ``rows`` evaluations.
+
+    Parameters
+    ----------
+    failed
+        Which evaluations of a search failed, bool, of shape (rows,): their predictions become NaN,
+        as they are in tables.
 
     Returns
     -------
     predictions
-        float32 (of a table, perhaps float16), of shape (rows, n_samples, n_columns).
+        float32 (of a table, perhaps float16), of shape (rows, n_samples, n_columns); read-only.
     """
     path = folder / f"predictions-{part}.npy"
     array = files.read_npy(path, map_only=True)
@@ -313,6 +337,9 @@ def mapped(folder: Path, part: str, rows: int) -> np.ndarray:
         raise Unusable(
             path, f"it holds {array.dtype} {array.shape}, not float32 ({rows}, rows, columns)"
         )
+    if failed is not None:
+        array[failed] = np.nan
+    array.flags.writeable = False
     return array
 
 

@@ -3,13 +3,14 @@
 All raise ``Unusable``: one line with the file, the first row that is wrong (from 0) and its value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.combination import rounded
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.runtime.status import OK, STATUSES
@@ -49,6 +50,15 @@ def check_unique(path: Path, keys: Sequence) -> None:
             _reject(path, row, f"it repeats row {same}, {dict(key[0])}", "configurations differ")
 
 
+def check_space(path: Path, configurations: Sequence[Mapping], make: Callable) -> None:
+    """Check that ``make``, which is ``Space.configuration``, accepts every configuration."""
+    for row, values in enumerate(configurations):
+        try:
+            make(values)
+        except UserError as error:
+            _reject(path, row, str(error), "configurations must be of the table's space")
+
+
 def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], task: str) -> None:
     """Check that predictions are numbers, or probabilities, exactly where the status is ok.
 
@@ -61,6 +71,9 @@ def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], t
     """
     if not all(stored.shape[1:]):
         raise Unusable(path, f"its shape {stored.shape} has no predictions", REMEDY)
+    if task != CLASSIFICATION and stored.shape[2] > 1:
+        said = f"it has {stored.shape[2]} predictions of a row, a regression has one"
+        raise Unusable(path, said, REMEDY)
     ok = np.array([status == OK for status in statuses], dtype=bool)[:, None, None]
     step = max(1, CHUNK // int(np.prod(stored.shape[1:])))
     probabilities = task == CLASSIFICATION
@@ -103,9 +116,10 @@ def check_losses(
     """
     slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
     for row in np.flatnonzero(_ok(columns)):
-        loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
+        with np.errstate(over="ignore"):  # an infinite loss is no error
+            loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
         error = columns["error"][row]
-        if abs(loss - error) > slack * max(1.0, loss):
+        if not abs(loss - error) <= slack * max(1.0, error):
             said = f"'error' is {error!r}, the loss of its predictions {loss:.6g}"
             _reject(path, row, said, "must be equal")
 

@@ -16,7 +16,7 @@ from ensemble_search.predictor.stored import REMEDY
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.combination import COMBINATIONS
 from ensemble_search.problems.regression import Regression
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
@@ -179,7 +179,7 @@ def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
                 "requirements.txt lists what to install"
             ) from None
         if here != version:
-            yield (
+            yield one_line(
                 f"the ensemble was made with {library} {version}, this is {here}: predictions may "
                 "differ in the last digits; pip install -r requirements.txt installs its versions"
             )

@@ -8,8 +8,8 @@ import numpy as np
 
 from ensemble_search.predictor.fields import Fields
 
-#: Levels of a tree.
-DEEPEST = 2000
+#: Levels of a tree, and trees: a thousand rounds of boosting for each of 262 classes.
+DEEPEST, MOST_TREES = 2000, 2**18
 #: Trees and rows that are followed at a time: as many as fit into the processor's cache.
 BLOCK = 2**14
 
@@ -38,6 +38,8 @@ class Trees:
 
     def __init__(self, fields: Fields, width: int, outputs: int):
         sizes = fields.integers("sizes", None, low=1, high=2**31)
+        if len(sizes) > MOST_TREES:
+            raise ValueError(f"'{fields.name}' has {len(sizes)} trees, more than {MOST_TREES}")
         feature = fields.integers("feature", int(sizes.sum()), low=-1, high=width - 1)
         inner = feature >= 0
         self.n, self.width = len(sizes), width

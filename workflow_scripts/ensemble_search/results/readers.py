@@ -328,11 +328,15 @@ def observations(
 def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     """Read the predictions of a search's ``rows`` evaluations: float32, of three dimensions.
 
-    They are memory-mapped, or copied from the table that the search was replayed on.
+    They are memory-mapped, or copied from the table that the search was replayed on. Those of
+    failed evaluations are NaN.
     """
-    if (table := search(folder).get("table")) is None:
-        return tables.mapped(folder, part, rows)
     path = folder / OBSERVATIONS_FILE
+    if (table := search(folder).get("table")) is None:
+        failed = np.isnan(_numbers(files.read_parquet(path, {"error": "double"})["error"]))
+        if len(failed) != rows:
+            raise Unusable(path, f"it has {len(failed)} rows, not {rows}")
+        return tables.mapped(folder, part, rows, failed)
     entries = files.read_parquet(path, {"entry": "int64"})["entry"].to_numpy()
     source = Path(table["folder"])
     about = tables.manifest(source)
@@ -384,7 +388,7 @@ def losses(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     arrays = files.read_npz(path, ["iterations", "samples", "losses"])
     iterations, samples, stored = arrays.values()
     if iterations.dtype != np.int64 or iterations.ndim != 1 or samples.dtype != np.int64:
-        raise Unusable(path, "'iterations' and 'samples' must be whole numbers")
+        raise Unusable(path, "'iterations' and 'samples' must be integers")
     if samples.ndim or samples < 0 or not (np.diff(iterations, prepend=0) > 0).all():
         raise Unusable(path, "'iterations' must ascend from 1 on, and 'samples' be a number")
     bits = stored.dtype == np.uint8

@@ -8,8 +8,10 @@ import numpy as np
 
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import table as tables
+from ensemble_search.evaluation.table_checks import REMEDY
+from ensemble_search.problems import tasks
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime import files
+from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.search.journal import differences
@@ -119,7 +121,7 @@ def describe(root: Path) -> Iterator[str]:
 
 
 def checked(folder: Path) -> tuple[tables.Table, bool]:
-    """Read a table and check it; also its losses, if the folder of its study has its split.
+    """Read a table and check it; its losses, too, if the folder of its study has its split.
 
     Returns
     -------
@@ -131,9 +133,15 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     Raises
     ------
     Unusable
-        As ``Table.read`` and ``Table.check_losses``.
+        As ``Table.read``, ``Table.check_space`` and ``Table.check_losses``.
+    UserError
+        If its space is not known here.
     """
     table = tables.Table.read(folder)
+    task = tasks.problem(table.manifest.get("metric", "error")).task
+    table.check_space(
+        plugins.load("spaces", table.manifest["space"])().for_task(task).configuration
+    )
     dataset, split = folder.absolute().parts[-2:]
     splits = layout.path(folder / "../../..", layout.SPLIT, dataset=dataset, split=split)
     try:
@@ -143,6 +151,9 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     if inputs.checksum() != table.manifest["data"]:
         return table, False
     table.check_losses(inputs.y_validation)
+    if table.test.shape[1] != len(inputs.X_test):
+        said = f"it has {table.test.shape[1]} test rows, the split {len(inputs.X_test)}"
+        raise files.Unusable(folder / PREDICTIONS[1], said, REMEDY)
     return table, True
 
 

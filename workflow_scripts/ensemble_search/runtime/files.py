@@ -14,7 +14,7 @@ import shutil
 import socket
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -117,6 +117,27 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
     """
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.save(file, np.asarray(array, order="C"), allow_pickle=False)
+
+
+def write_rows(path: str | Path, rows: Sequence[np.ndarray | None], shape: tuple[int, ...]) -> None:
+    """Write float32 arrays of one shape as one array, in numpy's format.
+
+    In the place of None are zeros that take no room: a hole in the file.
+
+    Raises
+    ------
+    UserError
+        As :func:`atomic`.
+    """
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), *shape)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for row in rows:
+            if row is None:
+                file.seek(4 * math.prod(shape), os.SEEK_CUR)
+            else:
+                file.write(np.ascontiguousarray(row, dtype="<f4"))
+        file.truncate()  # to where it is: a hole at the end counts
 
 
 def write_parquet(path: str | Path, table: Any, metadata: Mapping[str, str] | None = None) -> None:
@@ -237,6 +258,8 @@ def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
 def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """Read an array, or map it from its file; no more is allocated than the file has bytes.
 
+    Changes of a mapped array stay in memory.
+
     Raises
     ------
     Unusable
@@ -244,7 +267,7 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """
     with reading(Path(path)):
         if map_only:
-            return np.lib.format.open_memmap(path, mode="r")  # np.load reads archives, too
+            return np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
         with open(path, "rb") as file:
             return _array(file, os.path.getsize(path))
 

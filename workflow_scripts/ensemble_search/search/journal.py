@@ -10,6 +10,11 @@ A journal is a folder with four files:
   after the other; each line of the journal has their checksum.
 - ``lock``: locked while a process writes; names its host and process.
 
+When the search is finished, the journal shares the predictions of its results: hard links to
+``predictions-validation.npy`` and ``predictions-test.npy`` take the place of what is in
+``predictions.f32``, which is written anew before another evaluation is added. At any moment one of
+the two is whole; the checksums tell which.
+
 An evaluation is committed by its line, written and synced after its predictions. On opening,
 incomplete data at the end (a truncated line, zeroed bytes, missing predictions) and everything
 after them are dropped: the optimizer suggests the same configurations again. If complete lines
@@ -22,6 +27,7 @@ import re
 import shutil
 import sys
 import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -32,8 +38,16 @@ from pydantic import ConfigDict, create_model
 
 from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import Unusable, read_json, reading, sync_folder, write_json
+from ensemble_search.runtime.files import (
+    Unusable,
+    read_json,
+    read_npy,
+    reading,
+    sync_folder,
+    write_json,
+)
 from ensemble_search.runtime.locks import lock
+from ensemble_search.runtime.names import PREDICTIONS
 from ensemble_search.runtime.schema import fitting
 from ensemble_search.runtime.status import FITTED, OK, ORIGINS, STATUSES
 
@@ -201,15 +215,14 @@ class Journal:
             If the disk is full or the folder cannot be written; no partial data remain.
         """
         content = asdict(record)
-        validation, test = content.pop("validation"), content.pop("test")
-        data = b""
-        if record.status == OK:
-            data = b"".join(np.ascontiguousarray(a, dtype="<f4").tobytes()
-                            for a in (validation, test))  # fmt: skip
+        del content["validation"], content["test"]
+        data = _data(record)
         content["predictions_crc32"] = zlib.crc32(data)
         text = json.dumps(content, allow_nan=False, ensure_ascii=False)
         crc = zlib.crc32(text.encode(), self._crc)
         line = f"{crc:08x} {text}\n".encode()
+        if self._shared:
+            self._unshare()
         sizes = os.fstat(self._arrays).st_size, os.fstat(self._lines).st_size
         try:
             for file, content_ in ((self._arrays, data), (self._lines, line)):
@@ -224,6 +237,45 @@ class Journal:
             raise
         self._crc = crc
         self.records.append(record)
+
+    def share(self, output: Path) -> None:
+        """Keep the predictions in the files of the results, which hold those of all evaluations.
+
+        Where a folder cannot have links to files of the other, the journal keeps its own copy.
+
+        Parameters
+        ----------
+        output
+            Folder of the results, which are on disk.
+        """
+        with suppress(OSError):
+            for name in PREDICTIONS:
+                temporary = self.folder / f".{name}"
+                temporary.unlink(missing_ok=True)
+                os.link(output / name, temporary)
+                temporary.replace(self.folder / name)
+            sync_folder(self.folder)
+            self._shared = True
+            os.ftruncate(self._arrays, 0)
+
+    def _unshare(self) -> None:
+        """Store the predictions in the journal's own file again."""
+        try:
+            os.ftruncate(self._arrays, 0)
+            for record in self.records:
+                _write_all(self._arrays, _data(record))
+            os.fsync(self._arrays)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._arrays, 0)
+            raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
+        self._unlink()
+
+    def _unlink(self) -> None:
+        self._shared = False
+        for name in PREDICTIONS:
+            with suppress(OSError):  # what is left is shorter than the journal's own
+                (self.folder / name).unlink(missing_ok=True)
 
     def _open(self, name: str, open_: ExitStack) -> int:
         file = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
@@ -246,58 +298,88 @@ class Journal:
 
     def _read(self) -> None:
         """Read all complete records, and truncate the files after the last one."""
-        with (self.folder / "journal.jsonl").open("rb") as lines:
-            text = lines.read()
-        end = position = 0
-        names = [field.name for field in fields(Record)]
-        self._crc = zlib.crc32(json.dumps([names, self.fingerprint], sort_keys=True).encode())
-        self.records = []
-        lines = re.findall(rb"[^\n]*\n|[^\n]+", text)
-        with (self.folder / "predictions.f32").open("rb") as arrays:
-            for line in lines:
-                record, size = self._record(line, arrays)
-                if record is None:
-                    break
-                self.records.append(record)
-                end += len(line)
-                position += size
+        lines = re.findall(rb"[^\n]*\n|[^\n]+", (self.folder / "journal.jsonl").read_bytes())
+        linked = any((self.folder / name).exists() for name in PREDICTIONS)
+        self.records = list(self._records(lines, self._from_links())) if linked else []
+        self._shared = linked
+        if len(self.records) < len(lines):
+            with (self.folder / "predictions.f32").open("rb") as arrays:
+                own = list(self._records(lines, lambda _, size: arrays.read(size)))
+            if len(own) > len(self.records) or not linked:
+                self.records, self._shared = own, False
         if dropped := len(lines) - len(self.records):
             kept = ""
             if dropped > 1:  # more than the last evaluation is lost: keep the files for inspection
-                for name in ("journal.jsonl", "predictions.f32"):
-                    shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
+                for name in ("journal.jsonl", "predictions.f32", *PREDICTIONS):
+                    with suppress(FileNotFoundError):
+                        shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
                 kept = "; the files as they were are kept as *.damaged"
             print(
                 f"'{self.folder}': evaluation {len(self.records) + 1} is damaged or of another "
                 f"search: dropped it and what follows, {dropped} in all{kept}",
                 file=sys.stderr,
             )
-        os.ftruncate(self._lines, end)
-        os.ftruncate(self._arrays, position)
+        self._crc = self._first_crc()
+        if self.records:
+            self._crc = int(lines[len(self.records) - 1][:8], 16)
+        os.ftruncate(self._lines, sum(map(len, lines[: len(self.records)])))
+        if self._shared:
+            os.ftruncate(self._arrays, 0)
+        else:
+            os.ftruncate(self._arrays, sum(r.status == OK for r in self.records) * self._size)
+            self._unlink()
 
-    def _record(self, line: bytes, arrays) -> tuple[Record | None, int]:
-        crc, _, text = line.removesuffix(b"\n").partition(b" ")
-        expected = zlib.crc32(text, self._crc)
-        if not line.endswith(b"\n") or crc != f"{expected:08x}".encode():
-            return None, 0
-        content = self._content(text)
-        size = sum(4 * rows * columns for rows, columns in self.shapes)
-        size = size if content["status"] == OK else 0
-        data = arrays.read(size)
-        if len(data) != size or zlib.crc32(data) != content.pop("predictions_crc32"):
-            return None, 0
-        self._crc = expected
-        validation = test = None
-        if size:
-            flat = np.frombuffer(data, dtype="<f4").astype(np.float32)
-            split = self.shapes[0][0] * self.shapes[0][1]
-            validation, test = (
-                flat[:split].reshape(self.shapes[0]),
-                flat[split:].reshape(self.shapes[1]),
-            )
-        return Record(**content, validation=validation, test=test), size
+    @property
+    def _size(self) -> int:
+        """Bytes of the predictions of an evaluation."""
+        return sum(4 * rows * columns for rows, columns in self.shapes)
 
-    def _content(self, text: bytes) -> dict[str, Any]:
+    def _first_crc(self) -> int:
+        names = [field.name for field in fields(Record)]
+        return zlib.crc32(json.dumps([names, self.fingerprint], sort_keys=True).encode())
+
+    def _from_links(self) -> Callable[[int, int], bytes]:
+        """Return a function of position and size that reads predictions from the linked files."""
+        parts = []
+        for name, shape in zip(PREDICTIONS, self.shapes, strict=True):
+            with suppress(Unusable):
+                array = read_npy(self.folder / name, map_only=True)
+                if array.dtype == np.dtype("<f4") and array.shape[1:] == shape:
+                    parts.append(array)
+        if len(parts) < len(PREDICTIONS):
+            return lambda *_: b""
+        return lambda at, _: b"".join(array[at : at + 1].tobytes() for array in parts)
+
+    def _records(
+        self, lines: Sequence[bytes], predictions: Callable[[int, int], bytes]
+    ) -> Iterator[Record]:
+        """Read records until the first that is damaged.
+
+        Parameters
+        ----------
+        predictions
+            Reads those of the evaluation at a position, whose size in bytes it is told.
+        """
+        crc = self._first_crc()
+        for at, line in enumerate(lines):
+            found, _, text = line.removesuffix(b"\n").partition(b" ")
+            crc = zlib.crc32(text, crc)
+            if not line.endswith(b"\n") or found != f"{crc:08x}".encode():
+                return
+            content = self._content(text, at + 1)
+            size = self._size if content["status"] == OK else 0
+            data = predictions(at, size) if size else b""
+            if len(data) != size or zlib.crc32(data) != content.pop("predictions_crc32"):
+                return
+            validation = test = None
+            if size:
+                flat = np.frombuffer(data, dtype="<f4").astype(np.float32)
+                split = self.shapes[0][0] * self.shapes[0][1]
+                validation = flat[:split].reshape(self.shapes[0])
+                test = flat[split:].reshape(self.shapes[1])
+            yield Record(**content, validation=validation, test=test)
+
+    def _content(self, text: bytes, number: int) -> dict[str, Any]:
         """Parse a line whose checksum is right; raise :meth:`refusal` if it is not a record."""
         path = self.folder / "journal.jsonl"
         try:
@@ -307,7 +389,7 @@ class Journal:
                     raise ValueError("there must be an error if status is ok, and only then")
                 return content
         except Unusable as error:
-            raise self.refusal(len(self.records) + 1, error.reason) from None
+            raise self.refusal(number, error.reason) from None
 
     def refusal(self, line: int, reason: str) -> Unusable:
         """Return the error for an intact but invalid line: no disk damage, so it is not dropped."""
@@ -336,6 +418,14 @@ def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> l
         elif a != b:
             lines.append(f"{prefix}{key}: {a} there, {b} here")
     return lines
+
+
+def _data(record: Record) -> bytes:
+    """Return the predictions of an evaluation as they are stored; none if it has failed."""
+    if record.status != OK:
+        return b""
+    parts = record.validation, record.test
+    return b"".join(np.ascontiguousarray(part, dtype="<f4").tobytes() for part in parts)
 
 
 def _write_all(file: int, data: bytes) -> None:

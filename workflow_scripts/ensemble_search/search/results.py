@@ -12,7 +12,6 @@ import pyarrow as pa
 from ensemble_search.evaluation.table import Table
 from ensemble_search.runtime import files, provenance
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
-from ensemble_search.runtime.status import OK
 from ensemble_search.search.budget import made
 from ensemble_search.search.journal import Record
 from ensemble_search.search.progress import best_error
@@ -49,11 +48,7 @@ def write(
     if table:
         return (OBSERVATIONS,)
     for name, part, shape in zip(PREDICTIONS, PARTS, shapes, strict=True):
-        predictions = np.full((len(records), *shape), np.nan, dtype=np.float32)
-        for i, record in enumerate(records):
-            if record.status == OK:
-                predictions[i] = getattr(record, part)
-        files.write_npy(output / name, predictions)
+        files.write_rows(output / name, [getattr(r, part) for r in records], shape)
     return (OBSERVATIONS, *PREDICTIONS)
 
 

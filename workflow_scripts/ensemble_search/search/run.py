@@ -163,6 +163,8 @@ def run_job(
         progress(records)
         # Under the lock, so that no other job writes these files.
         written = results.write(output, records, space, shapes, table)
+        if not table and len(records) == len(journal.records):
+            journal.share(output)
     about = {
         **{key: job[key] for key in JOB if key != "optimizer"},
         "settings": job["optimizer"],
@@ -188,10 +190,8 @@ def _space(name: str, task: str) -> Space:
 
 @lru_cache(maxsize=1)
 def _table_space(space: Space, table: Table, shares: tuple[float, ...]) -> TableSpace:
-    try:
-        return TableSpace(space, space.configurations(table.at(shares)))
-    except UserError as error:
-        raise UserError(f"the table '{table.folder}': {error}") from None
+    table.check_space(space.configuration)
+    return TableSpace(space, space.configurations(table.at(shares)))
 
 
 def _beside(

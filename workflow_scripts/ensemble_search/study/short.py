@@ -129,7 +129,7 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
             metric = METRICS[REGRESSION]
         else:
             raise UserError(
-                f"--metric: '{target}' has {distinct} distinct whole numbers, which may be classes "
+                f"--metric: '{target}' has {distinct} distinct integers, which may be classes "
                 f"or amounts; choose {' or '.join(METRICS.values())}"
             )
     task = plugins.load("metrics", metric).task
@@ -138,7 +138,7 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
             f"--metric: {metric} is for numbers, and '{target}' has {other}; write numbers with a "
             "decimal point and without separators of thousands, and leave unknown ones empty"
         )
-    what, classes, notes = "a regression", None, []
+    what, classes = "a regression", None
     if task == CLASSIFICATION:
         counts = text(labels).value_counts().sort_index()
         rare = counts[counts < normalise.SMALLEST_CLASS]
@@ -150,13 +150,12 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
         what = f"{len(counts) - len(rare)} classes"
         if len(rare):
             classes = counts.index[~counts.index.isin(rare.index)].tolist()
-            notes.append(
-                f"classes of fewer than {normalise.SMALLEST_CLASS} rows are left out, {len(rare)} "
-                f"of {len(counts)}: training, validation and test need a row each"
+            what += (
+                f" of {normalise.SMALLEST_CLASS} rows or more, as each part of a split needs one"
             )
     _, described = normalise.normalise(raw, None, task, classes)
     summary = f"'{target}': {what}, minimising the {metric}"
-    return Table(described["rows"], metric, summary, classes, notes + described["notes"])
+    return Table(described["rows"], metric, summary, classes, described["notes"])
 
 
 def content(
