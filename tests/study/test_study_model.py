@@ -107,6 +107,12 @@ def test_defaults_are_written_out():
         ("split", {"folds": 1}, "split.folds", "greater than or equal to 2; found 1"),
         ("split", {"folds": 3, "train": 0.6}, "split", "not both; set the others to null"),
         ("split", {"folds": 3, "test": 1.0}, "split.test", "less than 1; found 1"),
+        (
+            "datasets/wine/columns/weight",
+            ["ash", "hue"],
+            "datasets.wine.columns.weight",
+            "one column",
+        ),
         ("split", {"train": 1.0}, "split.train", "a share from 0.001 to below 1, or a number"),
         ("split", {"train": 800, "validation": 0.2}, "split", "takes shares or numbers of rows"),
         ("split", {"train": 800, "validation": 80, "test": 0.2}, "split", "takes no 'test'"),
@@ -611,3 +617,27 @@ def test_the_metric_decides_the_task():
     assert {d.source["task"] for d in numbers.datasets.values()} == {"regression"}
     assert Jobs(numbers).source_key("digits") == "sklearn-digits-regression"
     assert Jobs(classes).source_key("digits") == "sklearn-digits"
+
+
+@pytest.mark.parametrize(
+    ("columns", "changes", "message"),
+    [
+        ({"group": "ash", "time": "hue"}, {}, r"columns: 'group' and 'time' both divide the rows"),
+        ({"time": "hue"}, {"split": {"folds": 3}}, r"columns.time: folds are in no order"),
+        ({"time": "hue"}, {"split": {"resample": 2}}, r"columns.time: the split is the same for"),
+        ({"group": "hue"}, {"ensembles/es/type": "stacking"}, r"columns.group: ensembles.es fits"),
+        ({"weight": "hue"}, {"tables": {"random": 9}}, r"columns.weight: 'tables' does not regard"),
+    ],
+)
+def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):
+    content = changed("datasets/wine/columns", columns)
+    content.update({key: value for key, value in changes.items() if "/" not in key})
+    if "ensembles/es/type" in changes:
+        content["ensembles"]["es"] = {"type": "stacking"}
+    with pytest.raises(UserError, match=message):
+        model.check(content)
+
+
+def test_a_column_of_rows_is_one_name():
+    checked = model.check(changed("datasets/wine/columns", {"group": "ash", "drop": ["hue"]}))
+    assert checked.datasets["wine"].source["columns"] == {"drop": ["hue"], "group": ["ash"]}

@@ -34,7 +34,8 @@ def make(folder: Path, **changes) -> None:
         patch.chdir(folder)
         Path("study.yaml").write_text(yaml.safe_dump({**STUDY, **changes}), encoding="utf-8")
         jobs = Jobs.load("study.yaml")
-        frame, described = normalise.normalise(sources.read({"sklearn": "wine"}, {}))
+        columns = jobs.study.datasets["wine"].source.get("columns")
+        frame, described = normalise.normalise(sources.read({"sklearn": "wine"}, {}), columns)
         normalise.write(frame, described, Path("results/data") / jobs.source_key("wine"))
         split.write(
             *prepare.make_split(frame, described, json.loads(jobs.split("wine", "fixed"))), SPLIT
