@@ -80,7 +80,7 @@ if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
     try:
-        check_plugins(JOBS)
+        check_plugins(f"{JOBS.file}: plugins")
         check_tables(JOBS)
         for note in notes(JOBS):
             print(f"note: {one_line(note)}", file=sys.stderr)

@@ -318,21 +318,21 @@ def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def check_plugins(jobs: Jobs) -> None:
-    """Import every part in the study's folders, used or not.
+def check_plugins(where: str) -> None:
+    """Import every part in the folders in use, whether or not the study uses it.
 
     Raises
     ------
     UserError
-        Naming the first that cannot be used.
+        Naming ``where`` and the first that cannot be used.
     """
     try:
         for kind in (kind for kind in outside.KINDS if kind != "pages"):
-            for name in set(outside.names(kind)) - set(outside.packaged(kind)):
+            for name in sorted({*outside.names(kind)} - {*outside.packaged(kind)}):
                 plugins.load(kind, name)
         pages.check_outside()
     except UserError as error:
-        raise UserError(f"{jobs.file}: plugins: {error}") from None
+        raise UserError(f"{where}: {error}") from None
 
 
 def check_tables(jobs: Jobs) -> None:
