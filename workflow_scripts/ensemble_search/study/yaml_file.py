@@ -100,7 +100,9 @@ def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
     folders = content.get(FOLDERS)
     if not isinstance(folders, list):  # the model says what is wrong
         return content
-    located = [str(path.parent / f) if isinstance(f, str) and f else f for f in folders]
+    located = [
+        os.path.normpath(path.parent / f) if isinstance(f, str) and f else f for f in folders
+    ]
     return {**content, FOLDERS: located}
 
 
