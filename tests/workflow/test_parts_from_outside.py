@@ -25,6 +25,7 @@ def test_a_folder_outside(tmp_path):
     optimizer, helper = folder / "aging_evolution.py", folder / "_shared.py"
     optimizer.write_text(optimizer.read_text().replace("\nimport numpy", f"{HELPER}import numpy"))
     helper.write_text("VALUE = 1\n")
+    (tmp_path / "checkout").mkdir()
     checkout = Checkout(tmp_path / "checkout")
     study = {
         **STUDY,
@@ -80,6 +81,7 @@ def test_a_folder_outside(tmp_path):
 def test_the_example(tmp_path):
     """The commands of its README, on less."""
     text = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "checkout").mkdir()
     checkout = Checkout(tmp_path / "checkout")
     shutil.copytree(EXAMPLE, checkout.folder / "examples/my_optimizer")
     study = yaml.safe_load((EXAMPLE / "study.yaml").read_text(encoding="utf-8"))
