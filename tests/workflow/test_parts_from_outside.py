@@ -67,7 +67,7 @@ def test_a_folder_outside(tmp_path):
     shutil.rmtree(tmp_path / "user")
     manifest = "results/tiny/manifest.json"
     done = checkout.script("reproduce", manifest, "--cores", "2")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "the manifest has code of its own, which would run here: optimizers/_sh" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     done = checkout.script("reproduce", manifest, "--cores", "2", "--trust")
@@ -94,7 +94,7 @@ def test_the_example(tmp_path):
     (tmp_path / "my_optimizer/study.yaml").write_text(yaml.safe_dump(smaller))
     checkout.command = lambda *more: [*run, *more]
     checkout.snakemake("--quiet", "all")
-    scores = pd.read_csv(checkout.folder / "results/my-optimizer/report/tables/test-errors.csv")
+    scores = pd.read_csv(checkout.folder / "results/my-optimizer/report/tables/test-error.csv")
     assert {"DivBO", "Mine", "Mine-ES", "RS"} <= {*scores["method"]}
 
 
