@@ -13,7 +13,7 @@
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
 #               TRUST=yes: run the code that a manifest brings, of `plugins`, too
-# make contract run the contract tests on your own parts:  make contract PLUGINS=my_parts
+# make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
 #               with PLUGINS=my_parts, your own parts are in it
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
