@@ -14,7 +14,10 @@
 #                evidence/<study>/runs.csv:  make evidence STUDY=studies/verdict.yaml MINUTES=120
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
-# make schema   write schemas/study.schema.json, for editors; make demo and make test do it too
+#               TRUST=yes: run the code that a manifest brings, of `plugins`, too
+# make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
+# make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
+#               with PLUGINS=my_parts, your own parts are in it
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make table-info  what tables of evaluated configurations hold, after a check of their files:
@@ -45,11 +48,12 @@ override MINUTES := $(value MINUTES)
 override SAMPLE := $(value SAMPLE)
 override SEED := $(value SEED)
 override KILLS := $(value KILLS)
-export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS
+override PLUGINS := $(value PLUGINS)
+export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test ensemble status why verify torture cluster-test partial evidence reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -63,6 +67,12 @@ test: env schema
 	$(RUN) snakefmt --check Snakefile rules
 	# A thread each: the tests' processes fill the cores.
 	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
+
+contract: env
+	@$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --contract "$$PLUGINS" \
+		tests/optimizers/test_optimizer_contract.py tests/ensembles/test_ensemble_contract.py \
+		tests/spaces/test_space.py tests/surrogates/test_surrogates.py tests/metrics/test_metrics.py \
+		tests/report/test_page_contract.py
 
 ensemble: override export DATA := $(value DATA)
 ensemble: override export TARGET := $(value TARGET)
@@ -101,7 +111,8 @@ evidence: env
 		$(if $(GIVEN_MINUTES),--minutes "$$MINUTES")
 
 reproduce: env
-	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" -- "$$MANIFEST"
+	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" $(if $(TRUST),--trust) \
+		-- "$$MANIFEST"
 
 record: env
 	$(RUN) PYTHONPATH=workflow_scripts:tests OMP_NUM_THREADS=1 python -m support.recorded_numbers
@@ -119,7 +130,7 @@ $(VENV)/installed: envs/requirements.lock
 
 schema: env
 	@mkdir -p schemas
-	@$(RUN) PYTHONPATH=workflow_scripts \
+	@$(RUN) PYTHONPATH=workflow_scripts ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" \
 		python -m ensemble_search.study.schema > schemas/study.schema.json
 
 format: env
@@ -146,7 +157,7 @@ peers: .venv-smac/installed .venv-openbox/installed .venv-flaml/installed
 	@touch $@
 
 table-info: env
-	@$(RUN) python workflow_scripts/table.py --info "$$TABLE"
+	@$(RUN) ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" python workflow_scripts/table.py --info "$$TABLE"
 
 bench: env
 	@$(RUN) python benchmarks/suite.py

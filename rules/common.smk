@@ -11,11 +11,11 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 from ensemble_search.data import fetched
 from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.results import layout
-from ensemble_search.runtime import slurm
+from ensemble_search.runtime import outside, slurm
 from ensemble_search.runtime.code_version import code_version
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.locks import WAIT, lock
-from ensemble_search.jobs import Jobs, check_splits, check_tables, notes
+from ensemble_search.jobs import Jobs, check_plugins, check_splits, check_tables, notes
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
@@ -23,7 +23,6 @@ PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
 # exec and the id of this process: a script is its child, and ends with it. Libraries need their
 # docstrings (LightGBM), and their warnings must not be errors, whatever the caller's environment.
 CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.getpid()}"
-PYTHON = f"{CHILD} {PYTHON}"
 SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
 
 if set("{}") & set(str(workflow.basedir)):
@@ -56,6 +55,9 @@ try:
     JOBS = load_jobs()
 except UserError as error:
     sys.exit(f"error: {error}")
+if folders := os.environ.get(outside.VARIABLE):  # set from the study; in print, too
+    CHILD += f" {outside.VARIABLE}={shlex.quote(folders)}"
+PYTHON = f"{CHILD} {PYTHON}"
 
 STUDY = JOBS.study
 # Searches shared with the extended study belong to that study: the same jobs, parameters and files,
@@ -78,6 +80,7 @@ if workflow.remote_exec:
     os.environ[WAIT] = "1"
 if workflow.is_main_process:
     try:
+        check_plugins(f"{JOBS.file}: plugins")
         check_tables(JOBS)
         for note in notes(JOBS):
             print(f"note: {one_line(note)}", file=sys.stderr)

@@ -1,13 +1,51 @@
-"""Order of the tests, and their signals."""
+"""Order of the tests, their signals, and the contract tests of parts from outside."""
 
 import signal
 
+import pytest
 
-def pytest_configure():
+
+def pytest_addoption(parser):
+    """Add the option of `make contract`."""
+    parser.addoption("--contract", help="folder of plugins: run the tests of its parts, no others")
+
+
+def pytest_configure(config):
     """Let processes of tests end at Ctrl-C where a shell's background job would ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if (folder := config.getoption("contract")) is not None:
+        use_plugins(folder)
 
 
-def pytest_collection_modifyitems(items):
+def use_plugins(folder: str) -> None:
+    """Use a folder before the test files look for parts; its mistakes get one line each."""
+    from ensemble_search.jobs import check_plugins
+    from ensemble_search.runtime import outside
+    from ensemble_search.runtime.errors import UserError
+
+    if not folder:
+        raise pytest.UsageError("name a folder: make contract PLUGINS=my_parts")
+    try:
+        outside.use([folder])
+        check_plugins("PLUGINS")
+    except UserError as error:
+        raise pytest.UsageError(*error.problems) from None
+
+
+def pytest_collection_modifyitems(config, items):
     """Begin with the workflows, the longest files, so that no process waits for one at the end."""
     items.sort(key=lambda item: item.path.parent.name != "workflow")
+    if config.getoption("contract") is not None:
+        others = [item for item in items if not is_of_plugin(item)]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+
+
+def is_of_plugin(item) -> bool:
+    """Whether a test is about a part from outside: one of its parameters is the name."""
+    from ensemble_search.runtime import outside
+
+    kind = item.path.parent.name.replace("report", "pages")
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    values = [v for p in parameters for v in (p if isinstance(p, tuple) else (p,))]
+    return any(isinstance(value, str) and value in outside.names(kind) for value in values)

@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")
     parser.add_argument("--folder", type=Path, help="folder to run it in "
                         "(reproduced/<study>-<first digits of its hash>)")  # fmt: skip
+    parser.add_argument("--trust", action="store_true",
+                        help="run the code that the manifest brings, of `plugins`")  # fmt: skip
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
     if not arguments.manifest.name:  # make passes on what it was not told as empty text
@@ -46,6 +48,7 @@ def main() -> None:
         raise UserError(f"'{folder}' is a link; remove it, or name another folder as --folder")
     reproduction.check_folder(folder, name)
 
+    reproduction.write_plugins(made, folder, arguments.trust)
     content, notes = reproduction.study(made, home, folder.resolve())
     with files.atomic(folder / "study.yaml") as temporary:
         temporary.write_text(

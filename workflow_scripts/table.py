@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from ensemble_search.results import tables
-from ensemble_search.runtime import errors
+from ensemble_search.runtime import errors, outside
 
 
 def main() -> None:
@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("--info", type=Path, help="describe and check the tables below this folder")
     arguments = parser.parse_args()
     if arguments.info:
+        outside.use_environment()
         for line in tables.describe(arguments.info):
             print(line)
     elif arguments.output and arguments.searches:

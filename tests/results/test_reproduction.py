@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -237,6 +238,19 @@ def without(*keys):
     return lambda made: {key: value for key, value in made.items() if key not in keys}
 
 
+#: Places of code that is outside the folders of plugins, or could not be imported.
+HOSTILE_FILES = (
+    *("../a.py", "/a.py", "optimizers/../a.py", "optimizers/a.sh", "optimizers//a.py", "a.py"),
+    *(
+        "learners/a.py",
+        "optimizers/.a.py",
+        "optimizers/a.py\n",
+        "optimizers",
+        "optimizers/a/../b.py",
+    ),
+)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -254,7 +268,10 @@ def without(*keys):
         *(put("written", w) for w in ("a\nb", "\x1b[31m", "x" * 201, None, {})),
         put("versions", {"python": "\x1b[2J"}),
         put("machine", {"system\n": "x"}),
-        *(without(key) for key in sorted(reproduction.Manifest.model_fields)),
+        *(without(key) for key in sorted({*reproduction.Manifest.model_fields} - {"plugins"})),
+        *(put("plugins", {"files": {name: ""}, "packages": {}}) for name in HOSTILE_FILES),
+        *(put("plugins", {"files": {}, "packages": {n: "1"}}) for n in ("a.b", "no_such", "")),
+        *(put("plugins", wrong) for wrong in ([], 5, {}, {"files": {"optimizers/a.py": 1}})),
         *(
             put(path, wrong)
             for path in (
@@ -299,6 +316,38 @@ def test_an_honest_manifest_is_run_below_reproduced(call, tmp_path):
     assert folder.parts[0] == "reproduced"
     content = yaml.safe_load((folder / "study.yaml").read_text())
     assert content["datasets"]["mine"]["file"] == "../../../there/data.csv"
+
+
+CODE = put("plugins", {"files": {"optimizers/mine.py": "1 / 0\n"}, "packages": {}})
+
+
+def test_code_of_a_manifest_runs_only_if_it_is_trusted(call, monkeypatch):
+    with pytest.raises(UserError, match=r"has code of its own.*optimizers/mine\.py; read it in"):
+        call(CODE)
+    (folder,) = Path("reproduced").iterdir()
+    assert [p for p in folder.rglob("*") if p.is_file()] == [folder / "plugins/optimizers/mine.py"]
+    parse = reproduction.write_plugins
+    monkeypatch.setattr(reproduction, "write_plugins", lambda *a: parse(*a[:2], True))
+    assert call(CODE) == [folder]
+    assert yaml.safe_load((folder / "study.yaml").read_text())["plugins"] == ["plugins"]
+    (folder / "plugins/pages").mkdir()
+    (folder / "plugins/pages/own.py").touch()
+    with pytest.raises(UserError, match=r"plugins/pages/own\.py' is not of the manifest; remove"):
+        call(CODE)
+
+
+@pytest.mark.parametrize("part", ["plugins", "plugins/optimizers", "plugins/optimizers/mine.py"])
+def test_code_of_a_manifest_is_not_written_through_links(call, tmp_path, part):
+    with pytest.raises(UserError):
+        call(CODE)
+    (folder,) = Path("reproduced").iterdir()
+    shutil.rmtree(folder / "plugins")
+    (folder / part).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "elsewhere").mkdir()
+    (folder / part).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="a link; remove it"):
+        call(CODE)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_file_outside_is_read_if_it_is_the_one_of_the_manifest(call, tmp_path):

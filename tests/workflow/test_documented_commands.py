@@ -46,6 +46,7 @@ SCRIPTS = [
 ]
 #: The test file that really runs a script or target, and names it.
 RUN_BY = {
+    "make contract": "workflow/test_parts_from_outside.py",
     "make ensemble": "workflow/test_automl.py",
     "make status": "workflow/test_documented_commands.py",
     "make why": "workflow/test_documented_commands.py",

@@ -17,8 +17,8 @@ from ensemble_search.data.sources import source_key
 from ensemble_search.evaluation import table as tables
 from ensemble_search.report import pages
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime import plugins
-from ensemble_search.runtime.code_version import code_version
+from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime.code_version import code_version, files_outside
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search import fingerprint
 from ensemble_search.study import model as studies
@@ -28,7 +28,7 @@ from ensemble_search.study.sections import ensembles, searches
 #: Random configurations of a table that one job evaluates.
 SHARD = 100
 #: Keys of a study that change no result.
-NEUTRAL = {"openml": True, "workers": True, "evaluation": {"share", "tables"}}
+NEUTRAL = {"openml": True, "plugins": True, "workers": True, "evaluation": {"share", "tables"}}
 
 
 class Jobs:
@@ -274,7 +274,7 @@ class Jobs:
         return _json(content)
 
     def record(self) -> str:
-        """Say what the manifest holds: the whole study, and where its parts lie.
+        """Say what the manifest holds: the whole study, where its parts lie, and code from outside.
 
         Without :data:`NEUTRAL`.
         """
@@ -282,8 +282,22 @@ class Jobs:
             "study": self.study.model_dump(mode="json", exclude=NEUTRAL),
             "homes": self._homes() if self.shared else {},
             "sources": {name: self.source_key(name) for name in self.study.datasets},
+            **({"plugins": code} if (code := self._code_from_outside()) else {}),
         }
         return _json(content)
+
+    def _code_from_outside(self) -> list[str]:
+        """List the files from outside that the study's results depend on."""
+        study, modules = self.study, pages.modules()
+        for name in study.used("search"):
+            parts = fingerprint.modules(study.searches[name], study.space, study.metric)
+            modules += [module for part in parts.values() for module in part]
+        for name in study.used("ensemble"):
+            made = ensembles.make(study, name)
+            modules += [type(made).__module__, *made.modules]
+        for name in study.surrogates.names if study.surrogates else ():
+            modules.append(plugins.module_name("surrogates", name))
+        return files_outside(*modules)
 
     def _homes(self) -> dict[str, Any]:
         """Say where shared searches lie: search -> data set -> study and its repeats."""
@@ -302,6 +316,23 @@ class Jobs:
 
 def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False)
+
+
+def check_plugins(where: str) -> None:
+    """Import every part in the folders in use, whether or not the study uses it.
+
+    Raises
+    ------
+    UserError
+        Naming ``where`` and the first that cannot be used.
+    """
+    try:
+        for kind in (kind for kind in outside.KINDS if kind != "pages"):
+            for name in sorted({*outside.names(kind)} - {*outside.packaged(kind)}):
+                plugins.load(kind, name)
+        pages.check_outside()
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
 
 
 def check_tables(jobs: Jobs) -> None:

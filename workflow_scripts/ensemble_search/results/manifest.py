@@ -2,14 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ensemble_search.data import fetched
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime import files, provenance
+from ensemble_search.runtime import files, outside, provenance
 
 REQUIREMENTS = Path(__file__).parents[3] / "envs/requirements.in"
 
@@ -20,8 +20,8 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
     Parameters
     ----------
     record
-        Result of ``Jobs.record``: the study, the location of shared searches, and the folders of
-        its data.
+        Result of ``Jobs.record``: the study, the location of shared searches, the folders of its
+        data, and the files of code from outside.
     results
         Folder of the study's results.
 
@@ -41,6 +41,7 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
         "data": data(record["sources"], results.parent / "data"),
         "shared": record["homes"],
         "tables": tables(results / "report/tables"),
+        **({"plugins": plugins(record["plugins"])} if "plugins" in record else {}),
         "study": study,
     }
 
@@ -61,6 +62,30 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:  # a conda environment has none of the tools
             continue
     return found
+
+
+def plugins(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the code from outside.
+
+    Parameters
+    ----------
+    names
+        Its files; see ``code_version.files_outside``.
+
+    Returns
+    -------
+    plugins
+        ``files``: text of the files in folders, by the place in their folder; ``packages``: version
+        of the installed packages that the others belong to, by the name that is imported.
+    """
+    paths = [PurePath(name) for name in names]
+    texts = {
+        name: outside.place(path).read_text(encoding="utf-8")
+        for path in paths
+        if (name := outside.within(path))
+    }
+    packages = {p.parts[0].removesuffix(".py") for p in paths if not outside.within(p)}
+    return {"files": texts, "packages": provenance.further(sorted(packages))}
 
 
 def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:

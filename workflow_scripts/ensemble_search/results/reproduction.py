@@ -1,6 +1,7 @@
 """Rerunning a study from its manifest: differences of the environments and of the tables."""
 
 import csv
+import importlib.util
 import json
 import math
 import os
@@ -13,11 +14,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ensemble_search.results import manifest
-from ensemble_search.runtime import files, plugins, provenance
+from ensemble_search.runtime import files, outside, plugins, provenance
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.model import Study
 from ensemble_search.study.sections.names import Name
 
+#: Folder for a manifest's code from outside, below that in which its study is rerun.
+PLUGINS = "plugins"
 #: Tables of measurements or of the environment, and such columns of other tables.
 IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")
 IGNORED_COLUMNS = re.compile(r"(.*_)?(seconds|hours|memory_mb|message)")
@@ -53,6 +56,19 @@ class Data(_Part):
     features: int
 
 
+class Plugins(_Part):
+    """Code from outside that a study uses; see ``manifest.plugins``."""
+
+    files: dict[
+        Annotated[
+            str,
+            Field(max_length=200, pattern=rf"^({'|'.join(outside.KINDS)})(/[A-Za-z_]\w*)+\.py$"),
+        ],
+        str,
+    ]
+    packages: dict[Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_]\w*$")], Line]
+
+
 class Manifest(_Part):
     """The keys of a manifest that are used; its study is checked by the model of studies."""
 
@@ -67,6 +83,7 @@ class Manifest(_Part):
     shared: dict[str, Any]
     #: Files of one folder.
     tables: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.csv$")], Line]
+    plugins: Plugins | None = None
     study: dict[str, Any]
 
 
@@ -126,7 +143,8 @@ def read(path: Path) -> dict[str, Any]:
         raise UserError(
             f"'{path}' is not a manifest of a study, such as results/<study>/manifest.json"
         )
-    if lacking := set(Manifest.model_fields) - set(made):
+    needed = {name for name, field in Manifest.model_fields.items() if field.is_required()}
+    if lacking := needed - set(made):
         raise UserError(f"'{path}' is not a manifest of a study: key '{min(lacking)}' is missing")
     _checked(Manifest, made, f"'{path}' is not a manifest of a study: ")
     content = _checked(Study, made["study"], f"'{path}' is not a manifest of a study: study: ")
@@ -137,7 +155,8 @@ def read(path: Path) -> dict[str, Any]:
         )
     if set(made["data"]) != set(made["study"]["datasets"]):
         raise UserError(f"'{path}' is not a manifest of a study: 'data' are not those of its study")
-    return {**made, "study": content.model_dump(mode="json")}
+    code = {"files": {}, "packages": {}, **(made.get("plugins") or {})}
+    return {**made, "plugins": code, "study": content.model_dump(mode="json")}
 
 
 def originals(made: Mapping[str, Any], folder: Path) -> None:
@@ -186,6 +205,7 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
+    content["plugins"] = [PLUGINS] if made.get("plugins", {}).get("files") else []
     content["datasets"] = {}
     for name, source in made["study"]["datasets"].items():
         content["datasets"][name] = source
@@ -219,6 +239,43 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     return content, notes
 
 
+def write_plugins(made: Mapping[str, Any], folder: Path, trusted: bool) -> None:
+    """Write a manifest's code from outside below ``folder``, where the study is rerun.
+
+    Parameters
+    ----------
+    made
+        The manifest.
+    folder
+        Folder in which the study is rerun.
+    trusted
+        Whether the code may run here.
+
+    Raises
+    ------
+    UserError
+        If it may not; if a package is not installed; or if other code lies there.
+    """
+    for name, there in made["plugins"]["packages"].items():
+        if importlib.util.find_spec(name) is None:
+            raise UserError(f"plugins: package '{name}' {there} is not installed here; install it")
+    texts, root = made["plugins"]["files"], folder / PLUGINS
+    paths = {root / name: text for name, text in texts.items()}
+    for path in sorted({*root.rglob("*.py"), *paths}):
+        if path not in paths:
+            raise UserError(f"'{path}' is not of the manifest; remove it, or name another folder")
+        if path.resolve() != folder.resolve() / path.relative_to(folder):
+            raise UserError(f"'{path}' is, or lies behind, a link; remove it")
+    for path, text in paths.items():
+        with files.atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    if texts and not trusted:
+        raise UserError(
+            f"the manifest has code of its own, which would run here: {', '.join(sorted(texts))}; "
+            f"read it in '{root}', then run the same command with TRUST=yes (--trust)"
+        )
+
+
 def check_folder(folder: Path, name: str) -> None:
     """Check that results in ``folder`` for study ``name`` stay there.
 
@@ -227,7 +284,7 @@ def check_folder(folder: Path, name: str) -> None:
     UserError
         If a part of the path is a link.
     """
-    for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
+    for part in ("study.yaml", PLUGINS, ".snakemake", "results", "results/data", f"results/{name}"):
         if (folder / part).is_symlink():
             raise UserError(f"'{folder / part}' is a link; remove it, results are written there")
 
@@ -243,6 +300,8 @@ def differences(made: Mapping[str, Any]) -> list[str]:
         if key:
             lines.append(f"commit: with uncommitted changes {where}")
     lines += _unlike("", made["versions"], here["versions"])
+    packages = made["plugins"]["packages"]
+    lines += _unlike("plugins: ", packages, provenance.further(sorted(packages)))
     lines += _unlike("machine: ", made["machine"], provenance.machine(), but={"host"})
     if len(made["searches"]["ran_with"]) > 1:
         lines.append(

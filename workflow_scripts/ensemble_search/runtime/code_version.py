@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ensemble_search.runtime import outside
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json
 
@@ -30,6 +31,7 @@ NEUTRAL = {
         "runtime/errors",
         "runtime/files",
         "runtime/locks",
+        "runtime/outside",
         "runtime/provenance",
         "runtime/shared_files",
         "runtime/signals",
@@ -38,9 +40,11 @@ NEUTRAL = {
 }
 
 
-@functools.cache
+@outside.cached
 def code_version(*modules: str) -> str:
-    """Hash the code of modules and of everything below ``workflow_scripts`` that they import.
+    """Hash the code of modules and of everything of this project that they import.
+
+    That is everything below ``workflow_scripts``, and parts from outside, with their helpers.
 
     Parameters
     ----------
@@ -54,7 +58,7 @@ def code_version(*modules: str) -> str:
     """
     digest = hashlib.sha256()
     for path in sorted(_closure(modules)):
-        digest.update(f"{path.relative_to(ROOT)}\n{_known(path)[0]}\n".encode())
+        digest.update(f"{path}\n{_known(path)[0]}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -63,15 +67,23 @@ def files(*modules: str, neutral: bool = False) -> list[str]:
 
     With ``neutral``, those that it leaves out, too: all that importing the modules needs.
     """
-    return sorted(str(p.relative_to(ROOT)) for p in _closure(modules, neutral))
+    return sorted(map(str, _closure(modules, neutral)))
+
+
+def files_outside(*modules: str) -> list[str]:
+    """List those of the modules' :func:`files` that lie outside ``workflow_scripts``."""
+    return [name for name in files(*modules) if not (ROOT / name).is_file()]
 
 
 def libraries(*modules: str) -> list[str]:
     """List the import names of other packages that the modules' version depends on, sorted.
 
-    The standard library is not among them.
+    The standard library is not among them, and packages that parts from outside belong to are.
     """
-    names = {name.partition(".")[0] for p in _closure(modules) for name in _known(p)[1]}
+    names = set()
+    for path in _closure(modules):
+        names |= {name.partition(".")[0] for name in _known(path)[1]}
+        names |= {path.parts[0].removesuffix(".py")}
     return sorted(n for n in names - sys.stdlib_module_names if n and not _is_own(n))
 
 
@@ -103,7 +115,8 @@ class Guard:
             return
         for path in self._paths:
             if self._changed(path):
-                name = path.relative_to(ROOT)
+                place = _place(path)
+                name = path if place is None or place == ROOT / path else outside.shown(place)
                 raise UserError(
                     f"'{name}' was changed while this job ran; run the same command again"
                 )
@@ -116,8 +129,14 @@ class Guard:
             return True
 
     def _look(self) -> list[tuple[int, int] | None]:
-        stats = [path.stat() if path.is_file() else None for path in self._paths]
+        places = map(_place, self._paths)
+        stats = [place.stat() if place else None for place in places]
         return [s and (s.st_mtime_ns, s.st_size) for s in stats]
+
+
+def _place(path: Path) -> Path | None:
+    """Find a file, given by its path relative to :data:`ROOT`, or outside; None if it is gone."""
+    return ROOT / path if (ROOT / path).is_file() else outside.place(path)
 
 
 def _closure(modules, neutral: bool = False) -> set[Path]:
@@ -125,32 +144,33 @@ def _closure(modules, neutral: bool = False) -> set[Path]:
     open_ = [p for m in modules for p in _files_of(m)]
     while open_:
         path = open_.pop()
-        if path not in found and (neutral or path.relative_to(ROOT).as_posix() not in NEUTRAL):
+        if path not in found and (neutral or path.as_posix() not in NEUTRAL):
             found.add(path)
             open_.extend(p for name in _known(path)[1] for p in _files_of(name))
     _kept(ROOT / KEPT).keep()
     return found
 
 
-@functools.cache
+@outside.cached
 def _files_of(module: str) -> tuple[Path, ...]:
     """Files that importing ``module`` executes: the packages above it and itself."""
     parts = module.split(".")
-    candidates = [ROOT.joinpath(*parts[: i + 1]) for i in range(len(parts))]
+    candidates = [Path(*parts[: i + 1]) for i in range(len(parts))] if module else []
     files_ = []
     for candidate in candidates:
         for path in (candidate / "__init__.py", candidate.with_suffix(".py")):
-            if path.is_file():
+            if _place(path):
                 files_.append(path)
     return tuple(files_)
 
 
 def _read(path: Path) -> tuple[str, list[str]]:
     """Read a file as it is now: its code without docstrings, and the names that it imports."""
-    return _kept(ROOT / KEPT).look(path.relative_to(ROOT), path.read_text(encoding="utf-8"))
+    place = _place(path) or ROOT / path
+    return _kept(ROOT / KEPT).look(path, place.read_text(encoding="utf-8"))
 
 
-_known = functools.cache(_read)
+_known = outside.cached(_read)
 
 
 class _Kept:
@@ -165,7 +185,7 @@ class _Kept:
         with suppress(OSError, ValueError, AttributeError):
             stored = json.loads(self._path.read_text(encoding="utf-8"))
             # Entries of files that are gone are left out.
-            return {name: e for name, e in stored.items() if _whole(e) and (ROOT / name).is_file()}
+            return {name: e for name, e in stored.items() if _whole(e) and _place(Path(name))}
         return {}
 
     def look(self, path: Path, text: str) -> tuple[str, list[str]]:

@@ -1,11 +1,11 @@
 """Optimizers, ensembles, surrogates, spaces and metrics are files, named in a study by file name.
 
 ``base.py``, files whose names begin with ``_``, and sub-packages are helpers, not plugins. Several
-plugins may share such a helper: ``runtime/shared_files.py`` lists them.
+plugins may share such a helper: ``runtime/shared_files.py`` lists them. Files may also lie outside
+this repository: ``runtime/outside.py``.
 """
 
 import difflib
-import functools
 import importlib
 import inspect
 import re
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ensemble_search.runtime import outside
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shared_files import SHARED
 
@@ -36,15 +37,18 @@ def module_name(kind: str, name: str) -> str:
 
 def address(kind: str, name: str) -> str:
     """Return the module of a plugin and, if it shares the module, ``:`` and its class."""
+    if module := outside.packaged(kind).get(name):
+        return module
     return f"ensemble_search.{kind}.{SHARED.get(kind, {}).get(name, name.replace('-', '_'))}"
 
 
 def available(kind: str) -> list[str]:
     """List the names of the plugins in folder ``kind``, such as ``optimizers``, sorted."""
-    return sorted({*(_name(file) for file in _files(kind)), *SHARED.get(kind, ())})
+    files = (_name(file) for file in _files(kind))
+    return sorted({*files, *SHARED.get(kind, ()), *outside.packaged(kind)})
 
 
-@functools.cache  # like Python's cache of imported modules
+@outside.cached  # like Python's cache of imported modules
 def load(kind: str, name: str) -> type:
     """Return the class of the plugin ``name`` of folder ``kind``.
 
@@ -56,21 +60,33 @@ def load(kind: str, name: str) -> type:
     """
     if name in SHARED.get(kind, ()):
         return at(address(kind, name))
+    packaged = name in outside.packaged(kind)
+    module = imported(module_name(kind, name), None if packaged else _file(kind, name))
+    base = importlib.import_module(f"ensemble_search.{kind}.base")
+    bases = [c for c in _classes(base) if inspect.isabstract(c)]
+    return the_class(module, tuple(bases))
+
+
+def imported(module: str, file: Path | None = None):
+    """Import a module; its file, None if it is of a package, is named in the UserError."""
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # whatever the author's code raises
+        raise UserError(f"{_shown(file) if file else module}: {_where(error, file)}") from error
+
+
+def _file(kind: str, name: str) -> Path:
+    """Return the file of a plugin; errors are those of :func:`load`."""
     files = [file for file in _files(kind) if _name(file) == name]
     if not files:
         raise UserError(
             f"no {kind.rstrip('s')} is called '{name}'; {nearest(name, available(kind))}"
         )
     right = f"{name.replace('-', '_')}.py"
-    if right not in [file.name for file in files]:
-        raise UserError(f"{kind}/{files[0].name}: rename the file to {right}, to be imported")
-    try:
-        module = importlib.import_module(module_name(kind, name))
-    except Exception as error:  # whatever the author's code raises
-        raise UserError(f"{kind}/{right}: {_where(error, ROOT / kind / right)}") from error
-    base = importlib.import_module(f"ensemble_search.{kind}.base")
-    bases = [c for c in _classes(base) if inspect.isabstract(c)]
-    return the_class(module, tuple(bases))
+    for file in files:
+        if file.name == right:
+            return file
+    raise UserError(f"{kind}/{files[0].name}: rename the file to {right}, to be imported")
 
 
 def at(place: str) -> type:
@@ -109,8 +125,7 @@ def the_class(module, bases: tuple[type, ...] = ()) -> type:
     UserError
         If the module defines no public class, or several, or one that is no such subclass.
     """
-    file = Path(module.__file__)
-    where = f"{file.parent.name}/{file.name}"
+    where = _shown(Path(module.__file__))
     wanted = " or ".join(c.__name__ for c in bases)
     classes = _classes(module)
     if len(classes) != 1:
@@ -236,8 +251,14 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _files(kind: str) -> list[Path]:
-    files = sorted((ROOT / kind).glob("*.py"))
+    files = [*sorted((ROOT / kind).glob("*.py")), *outside.files(kind)]
     return [file for file in files if file.stem != "base" and not file.stem.startswith("_")]
+
+
+def _shown(file: Path) -> str:
+    """Write the path of a file for a reader: from the package, or where it lies outside."""
+    own = not any(file.is_relative_to(folder) for folder in outside.folders())
+    return f"{file.parent.name}/{file.name}" if own else outside.shown(file)
 
 
 def _name(file: Path) -> str:
@@ -250,7 +271,7 @@ def _classes(module) -> list[type]:
     return [c for n, c in members if c.__module__ == module.__name__ and not n.startswith("_")]
 
 
-def _where(error: Exception, file: Path) -> str:
+def _where(error: Exception, file: Path | None) -> str:
     """Say in one line what an import raised, and at which line of the file."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     text = " ".join(str(error).split())

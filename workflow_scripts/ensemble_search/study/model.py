@@ -2,11 +2,11 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.study import yaml_file
@@ -64,6 +64,11 @@ class Study(Section):
         description="another study file, relative to this one: keys that are not written here are "
         "its keys, searches and ensembles are added to its own, and searches that are the same "
         "are shared",
+    )
+    plugins: list[Annotated[str, Field(min_length=1)]] = Field(
+        [],
+        description="folders of further optimizers, ensembles and other parts, relative to this "
+        "file: optimizers/, ensembles/, spaces/, surrogates/, metrics/ and pages/ below them",
     )
     datasets: dict[Name, Dataset] = Field(min_length=1, description="name -> where it comes from")
     searches: dict[Name, dict[str, Any]] = Field(
@@ -137,7 +142,7 @@ class Study(Section):
 
 
 def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
-    """Read and check a study file.
+    """Read and check a study file; from then on this process uses the study's folders of plugins.
 
     Parameters
     ----------
@@ -164,6 +169,12 @@ def load_extending(
     ``extends``.
     """
     content, extended = yaml_file.read(Path(path), overrides)
+    folders = content.get(yaml_file.FOLDERS)
+    texts = isinstance(folders, list) and all(isinstance(f, str) and f for f in folders)
+    try:
+        outside.use(folders if texts else [])
+    except UserError as error:
+        raise UserError(*(f"{path}: {yaml_file.FOLDERS}: {p}" for p in error.problems)) from None
     if extended is None:
         return check(content, str(path)), None
     file, base = extended

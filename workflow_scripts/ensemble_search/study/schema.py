@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import errors, outside, plugins
 from ensemble_search.study.model import PLUGINS, Study
 from ensemble_search.study.sections import names
 
@@ -45,6 +45,12 @@ def _documented(plugin: type, setting: str) -> str:
     return ""
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the schema."""
+    outside.use_environment()
     json.dump(schema(), sys.stdout, indent=2, sort_keys=True)
     print()
+
+
+if __name__ == "__main__":
+    errors.run(main)

@@ -13,6 +13,8 @@ from ensemble_search.runtime.errors import UserError
 
 #: Sections in which a study adds to the study that it extends; it replaces all others.
 ADDED = ("searches", "ensembles")
+#: The key with folders of plugins, to which a study adds, too.
+FOLDERS = "plugins"
 #: Limits of a study: bytes of its file; values, including those repeated by aliases; levels.
 BYTES, VALUES, LEVELS = 1_000_000, 100_000, 20
 #: Maximum length of a number; Python refuses to print integers of more than 4300 digits.
@@ -47,7 +49,8 @@ def read(
     UserError
         If a file cannot be read, or the extended study extends another one itself.
     """
-    content, overrides = read_yaml(path), overrides or {}
+    path = Path(path)
+    content, overrides = _located(read_yaml(path), path), _located(overrides or {}, path)
     try:
         _check_extent(overrides)
     except UserError as error:
@@ -57,7 +60,7 @@ def read(
         return merged(content, overrides), None
     if not isinstance(extends, str):
         raise UserError(f"{path}: extends: must be text, the path of a study file")
-    file = Path(path).parent / extends
+    file = path.parent / extends
     if not os.path.isfile(file):  # also False for an invalid path
         raise UserError(
             f"{path}: extends: there is no file '{file}'; "
@@ -65,7 +68,7 @@ def read(
         )
     if os.path.samefile(file, path):
         raise UserError(f"{path}: extends: a study cannot extend itself")
-    base = read_yaml(file)
+    base = _located(read_yaml(file), file)
     if base.get("extends") is not None:
         again = file.parent / str(base["extends"])
         if os.path.exists(again) and os.path.samefile(again, path):
@@ -86,7 +89,21 @@ def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
         parts = base.get(section), content.get(section)
         if all(isinstance(part, dict) for part in parts):
             result[section] = {**parts[0], **parts[1]}
+    folders = base.get(FOLDERS), content.get(FOLDERS)
+    if all(isinstance(part, list) for part in folders):
+        result[FOLDERS] = [*folders[0], *(f for f in folders[1] if f not in folders[0])]
     return result
+
+
+def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Write folders of plugins, which start at the study file's folder, from the work folder."""
+    folders = content.get(FOLDERS)
+    if not isinstance(folders, list):  # the model says what is wrong
+        return content
+    located = [
+        os.path.normpath(path.parent / f) if isinstance(f, str) and f else f for f in folders
+    ]
+    return {**content, FOLDERS: located}
 
 
 def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,230 @@
+"""Parts from outside: found, refused in one line, and versioned like built-in ones."""
+
+import os
+import sys
+
+import pytest
+import yaml
+
+from ensemble_search.jobs import Jobs, check_plugins
+from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime.code_version import Guard, files_outside, libraries
+from ensemble_search.runtime.errors import UserError
+from support.checkout import STUDY
+
+MINE = """
+from ensemble_search.optimizers._help import HALF
+from ensemble_search.optimizers.random import RandomSearch as _Random
+
+class Mine(_Random):
+    rate: float = HALF
+"""
+PAGE = "TITLE, ORDER = 'Mine', 900\ndef build(results, publish):\n    return 'nothing'\n"
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """A folder of parts in use, and a function that writes further files."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(outside.VARIABLE, raising=False)
+
+    def write(name, text):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        outside.use([])  # what is cached is of the files before
+        return file
+
+    write("parts/optimizers/_help.py", "HALF = 0.5\n")
+    write("parts/optimizers/mine.py", MINE)
+    yield write
+    monkeypatch.undo()
+    outside.use([])
+
+
+def study(plugins, **more):
+    searches = {**STUDY["searches"], "mine": {"optimizer": "mine"}}
+    methods = {**STUDY["methods"], "Mine": {"search": "mine", "ensemble": "best"}}
+    return yaml.safe_dump(
+        {**STUDY, "searches": searches, "methods": methods, "plugins": plugins, **more}
+    )
+
+
+def test_a_file_in_a_folder_is_a_plugin_as_any_other(parts, tmp_path):
+    outside.use(["parts"])
+    assert "mine" in plugins.available("optimizers") and "bo" in plugins.available("optimizers")
+    assert plugins.module_name("optimizers", "mine") == "ensemble_search.optimizers.mine"
+    made = plugins.make("optimizers", {"optimizer": "mine"}, "optimizer", "s")
+    assert made.rate == 0.5
+    assert os.environ[outside.VARIABLE] == str(tmp_path / "parts")
+    outside.use([])
+    assert "mine" not in plugins.available("optimizers")
+    assert outside.VARIABLE not in os.environ
+    with pytest.raises(ModuleNotFoundError):
+        __import__(type(made).__module__)
+
+
+def test_versions_follow_the_file_and_its_helper_but_not_the_place(parts, tmp_path):
+    parts("study.yaml", study(["parts"]))
+
+    def versions(file="study.yaml"):
+        jobs = Jobs.load(file)
+        return [jobs.search_code(name) for name in ("mine", "bo", "random")]
+
+    mine, *others = versions()
+    assert files_outside("ensemble_search.optimizers.mine") == [
+        "ensemble_search/optimizers/_help.py",
+        "ensemble_search/optimizers/mine.py",
+    ]
+    guard = Guard("ensemble_search.optimizers.mine")
+    parts("parts/optimizers/_help.py", "# a comment\nHALF = 0.5\n")
+    assert versions() == [mine, *others]
+    guard.check()
+    parts("parts/optimizers/_help.py", "HALF = 0.25\n")
+    changed, *same = versions()
+    assert changed != mine and same == others
+    with pytest.raises(UserError, match=r"'parts/optimizers/_help\.py' was changed while"):
+        guard.check()
+    parts("parts/optimizers/unused.py", MINE.replace("Mine", "Unused"))
+    assert versions() == [changed, *others]
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "parts").rename(tmp_path / "elsewhere/other")
+    parts("elsewhere/study.yaml", study(["other/"]))
+    assert versions("elsewhere/study.yaml") == [changed, *others]
+
+
+def test_libraries_of_a_part_are_recorded(parts):
+    parts("parts/optimizers/_help.py", "import psutil, optuna.samplers\nHALF = 0.5\n")
+    outside.use(["parts"])
+    assert "optuna" in libraries("ensemble_search.optimizers.mine")
+
+
+def test_folders_start_at_the_file_that_names_them_and_are_inherited(parts):
+    parts("main/study.yaml", study(["../parts"]))
+    parts("more/parts/metrics/half.py", "from ensemble_search.metrics.error import Error as _E\n"
+          "class Half(_E):\n    title = 'half'\n")  # fmt: skip
+    own = {"study": "own", "extends": "../main/study.yaml", "plugins": ["parts"], "metric": "half"}
+    parts("more/study.yaml", yaml.safe_dump(own))
+    jobs = Jobs.load("more/study.yaml")
+    assert jobs.study.plugins == ["parts", "more/parts"]
+    assert jobs.study.metric == "half"
+    jobs = Jobs.load("more/study.yaml", {"plugins": ["../parts"], "metric": "error"})
+    assert jobs.study.plugins == ["parts"]
+    assert "plugins" not in jobs.report() + jobs.search("wine", "mine", 0)
+
+
+@pytest.mark.parametrize(
+    ("files", "folders", "says"),
+    [
+        ({}, ["no"], "there is no folder 'no'"),
+        ({"a/x.py": ""}, ["a"], "'a' has none of the folders optimizers/, ensembles/, spaces/"),
+        ({"a/optimizers/bo.py": ""}, ["a"], "'a/optimizers/bo.py' has the name of the built-in "
+         "ensemble_search/optimizers/bo.py; rename it"),
+        ({"a/optimizers/hyperband.py": ""}, ["a"], "the built-in ensemble_search/optimizers/_bra"),
+        ({"a/optimizers/_designs.py": ""}, ["a"], "the built-in ensemble_search/optimizers/_desi"),
+        ({"a/pages/overview.py": "", "b/pages/overview.py": ""}, ["a", "b"],
+         "'b/pages/overview.py' has the name of 'a/pages/overview.py'; rename it"),
+        ({"a/spaces/my-own.py": ""}, ["a"], "'a/spaces/my-own.py': rename it to my_own.py"),
+        ({"a:b/spaces/x.py": ""}, ["a:b"], "may not have ':' in its path"),
+        ({}, ["a\0b"], "may not have ':' in its path"),
+        ({}, "parts", "plugins: "),
+        ({}, [5], "plugins.0: must be text"),
+        ({}, [""], "plugins.0: "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_gets_a_line(parts, files, folders, says):
+    for name, text in files.items():
+        parts(name, text)
+    parts("study.yaml", study(folders))
+    with pytest.raises(UserError) as caught:
+        Jobs.load("study.yaml")
+    (line,) = [line for line in caught.value.problems if says in line]
+    assert line.startswith("study.yaml: plugins")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("optimizers/bad.py", "x = 1\nclass A(:", "line 2: cannot be imported: SyntaxError"),
+        ("ensembles/bad.py", "import no_such", "line 1: cannot be imported: ModuleNotFoundError"),
+        ("metrics/bad.py", "class A: ...", "class A must be a subclass of MeanLoss or Metric"),
+        ("pages/bad.py", "1 / 0", "line 1: cannot be imported: ZeroDivisionError"),
+        ("pages/bad.py", "TITLE = 'x'", "must define ORDER"),
+    ],
+)
+def test_all_files_are_imported_before_a_study_runs(parts, name, text, says):
+    parts(f"parts/{name}", text)
+    outside.use(["parts"])
+    with pytest.raises(UserError) as caught:
+        check_plugins("study.yaml: plugins")
+    assert str(caught.value).startswith(f"study.yaml: plugins: parts/{name}: ")
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["../mine", "/etc/passwd", "a/b", ".", "mine.py", "_help", "a\0"])
+def test_names_do_not_leave_the_folders(parts, name):
+    parts("study.yaml", study(["parts"], searches={"mine": {"optimizer": name}}))
+    with pytest.raises(UserError) as caught:
+        Jobs.load("study.yaml")
+    assert "searches.mine.optimizer: there is no '" in str(caught.value)
+
+
+@pytest.fixture
+def package(parts, tmp_path, monkeypatch):
+    """An installed package with entry points; returns a function that installs another."""
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+
+    def install(name, points, group="optimizers"):
+        folder = f"installed/{name}-1.5.dist-info"
+        parts(f"{folder}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n")
+        parts(f"{folder}/RECORD", f"{name}/__init__.py,,\n")
+        parts(f"{folder}/entry_points.txt", f"[ensemble_search.{group}]\n{points}\n")
+        outside._entry_points.cache_clear()
+        outside.roots.cache_clear()
+
+    parts("installed/kit/__init__.py", "")
+    parts("installed/kit/help.py", "HALF = 0.5\n")
+    parts("installed/kit/mine.py", MINE.replace("ensemble_search.optimizers._help", "kit.help"))
+    install("kit", "packed = kit.mine")
+    yield install
+    for name in [n for n in sys.modules if n.partition(".")[0] == "kit"]:
+        del sys.modules[name]
+    monkeypatch.undo()
+    for cache in outside._caches:
+        cache.cache_clear()
+
+
+def test_entry_points_of_installed_packages_are_plugins(package):
+    outside.use([])
+    assert plugins.make("optimizers", {"optimizer": "packed"}, "optimizer", "s").rate == 0.5
+    module = plugins.module_name("optimizers", "packed")
+    assert module == "kit.mine"
+    assert files_outside(module) == ["kit/__init__.py", "kit/help.py", "kit/mine.py"]
+    assert "kit" in libraries(module)
+
+
+@pytest.mark.parametrize(
+    ("points", "says"),
+    [
+        ("bo = kit.mine", r"'bo' of other .* has the name of the built-in ensemble_search/opt.*bo"),
+        ("packed = kit.mine", "has the name of entry point 'packed' of kit"),
+        ("mine = kit.mine", r"has the name of 'parts/optimizers/mine\.py'; remove one"),
+        ("x = kit.mine:Mine", "its value must be a module; found 'kit.mine:Mine'"),
+        ("x.y = kit.mine", "a name has letters, digits and hyphens only"),
+        ("x = search", "its module has the name of 'search' in workflow_scripts"),
+    ],
+)
+def test_entry_points_that_cannot_be_used(package, points, says):
+    package("other", points)
+    with pytest.raises(UserError, match=says):
+        outside.use(["parts"])
+
+
+def test_pages_are_found(parts):
+    from ensemble_search.report import pages
+
+    parts("parts/pages/mine_too.py", PAGE)
+    outside.use(["parts"])
+    assert "ensemble_search.report.pages.mine_too" in pages.modules()
+    pages.check_outside()
