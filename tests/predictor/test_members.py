@@ -107,7 +107,12 @@ def test_boosters_that_stopped_early_keep_the_best_trees(name, task, tmp_path):
     near = 2e-7 if name == "xgboost" else 1e-12
     np.testing.assert_allclose(predictions(found, X), predictions(fitted, X), 0, near)
     if name == "lightgbm":
-        np.testing.assert_array_equal(predictions(found, X), predictions(fitted, X))
+        scores = made.booster.predict(X, raw_score=True)
+        np.testing.assert_array_equal(found.learner(X), scores.reshape(len(X), -1))
+        # Of more than two classes the exponentials are numpy's, not the C library's: on some
+        # processors (AVX-512) the last bit differs, twice in a ratio, and in its rounding.
+        near = 4 * np.finfo(float).eps if task == "classification" else 0
+        np.testing.assert_allclose(predictions(found, X), predictions(fitted, X), near, 0)
 
 
 def on_thresholds(trees, rng):
