@@ -273,3 +273,23 @@ def test_sizes_that_are_no_numbers_are_one_line(size):
 def test_strata_are_below_the_number_of_items():
     with pytest.raises(UserError, match="numbered from 0, below the number of items, 2"):
         sample_strata(np.array([0, 2**62]), 1, 0.5, np.random.default_rng(0))
+
+
+def test_points_whose_similarity_rounds_to_1_are_duplicates():
+    """As for greedy and swap: the matrix has the determinant 0, though its rows differ by 1e-9."""
+    x = np.random.default_rng(0).random((8, 1))
+    x[5] = x[0] + 1e-9
+    similarity, quality = rbf(x, x, 0.4), np.full(8, 1e-10)
+    quality[[0, 5]] = 1e10
+    assert similarity[0, 5] == 1
+    for scale in (1.0, 3.0):
+        scales = np.where(np.arange(8) == 5, scale, 1.0)
+        ensemble = LEnsemble.from_similarity(similarity * scales[:, None] * scales, quality)
+        for seed in range(50):
+            assert not {0, 5} <= set(ensemble.sample(np.random.default_rng(seed), 3).tolist())
+
+
+@pytest.mark.parametrize("wrong", [np.ones(3), np.ones((3, 2, 1)), 1.0])
+def test_a_kernel_of_another_shape_is_refused(wrong):
+    with pytest.raises(UserError, match=r"must have the shape \(5, 5\)"):
+        sample_by_variance(np.eye(5), 2, lambda a, b: wrong, np.random.default_rng(0))

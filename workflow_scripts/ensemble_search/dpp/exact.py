@@ -66,7 +66,9 @@ class LEnsemble:
 
         Eigenvalues of S that are not above rounding (N times the machine precision times the
         largest one) or above the size of the most negative one count as 0: the rank is a numerical
-        one. Items of quality 0 are left out; other qualities do not change the rank, however small.
+        one. Two items whose similarity is the root of the product of their variances, up to
+        rounding, are duplicates: no set has both. Items of quality 0 are left out; other qualities
+        do not change the rank, however small.
 
         Parameters
         ----------
@@ -86,7 +88,8 @@ class LEnsemble:
         items = np.flatnonzero(quality)
         if not len(items):
             return cls(np.empty(0), np.empty((len(quality), 0)))
-        similarity, logs = similarity[np.ix_(items, items)], np.log(quality[items])
+        similarity = _with_equal_duplicates(similarity[np.ix_(items, items)])
+        logs = np.log(quality[items])
         scales = _scales(np.sqrt(similarity.diagonal()), logs)
         values, vectors = np.linalg.eigh(similarity / scales[:, None] / scales)
         values, vectors = values[::-1], vectors[:, ::-1]
@@ -212,6 +215,22 @@ class LEnsemble:
             items.append(residuals.draw(rng))
             residuals.choose(items[-1])
         return np.array(items, dtype=int)
+
+
+def _with_equal_duplicates(similarity: np.ndarray) -> np.ndarray:
+    """Give duplicates proportional rows: those of near points may differ by 1e-8 elsewhere."""
+    roots = np.sqrt(similarity.diagonal())
+    roots[roots == 0] = np.inf
+    alike = np.abs(similarity / roots[:, None] / roots) >= 1 - 4 * np.finfo(float).eps
+    first = alike.argmax(axis=1)
+    later = np.flatnonzero(alike.any(axis=1) & (first < np.arange(len(first))))
+    if len(later):
+        similarity = similarity.copy()
+        for item, other in zip(later, first[later], strict=True):
+            ratio = similarity[other, item] / similarity[other, other]
+            similarity[item] = ratio * similarity[other]
+            similarity[:, item] = ratio * similarity[:, other]
+    return similarity
 
 
 def _scales(sizes: np.ndarray, log_quality: np.ndarray) -> np.ndarray:

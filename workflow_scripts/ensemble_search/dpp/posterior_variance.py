@@ -43,8 +43,8 @@ def sample_by_variance(
     ------
     UserError
         If k is out of range, no variance above rounding is left before k points are drawn,
-        candidates or kernel are not finite or complex, or the kernel is seen not to be positive
-        semidefinite.
+        candidates or kernel are not finite or complex, the kernel has another shape, or it is seen
+        not to be positive semidefinite.
     """
     candidates = real(candidates, "candidates")
     if candidates.ndim != 2 or not np.isfinite(candidates).all():
@@ -53,6 +53,11 @@ def sample_by_variance(
 
     def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         result = real(kernel(a, b), "the kernel of two candidates")
+        if result.shape != (len(a), len(b)):
+            raise UserError(
+                f"the kernel of {len(a)} and {len(b)} candidates must have the shape "
+                f"{(len(a), len(b))}, has {result.shape}"
+            )
         if not np.isfinite(result).all():
             raise UserError("the kernel of two candidates is not finite")
         return result
