@@ -94,6 +94,10 @@ class Column:
         kind, values = self._by_type()
         if kind is None:
             return f"{values} are not features"
+        if kind == "categorical":
+            blank = values.map(_invisible, na_action="ignore").eq(True)
+            self.missing.update(values[blank].value_counts().to_dict())
+            values = values.where(~blank)
         if kind == "categorical" and self.role != kind:
             return self._read(values)
         match self.role:
@@ -160,11 +164,26 @@ class Column:
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
         if prepare.too_distinct(distinct, len(present)):
             like = "UUIDs" if present.str.fullmatch(UUID).all() else "as names and identifiers have"
-            self._note(f"is dropped by the base preparation: {among} ({like})")
+            self._note(
+                f"is dropped by the base preparation: {among} ({like}){self._unread(present)}"
+            )
         elif distinct > prepare.MAX_CODES:
             code = self.role is None and prepare.is_code(present)
             becomes = "codes, taken as one number" if code else "each makes a column"
-            self._note(f"has {among}: {becomes}")
+            self._note(f"has {among}: {becomes}{'' if code else self._unread(present)}")
+        elif distinct > FEW and (unread := self._unread(present)):
+            self._note(f"has {among}: each makes a column{unread}")
+
+    def _unread(self, present: "pd.Series") -> str:
+        """Say how to write numbers or dates, if nearly all texts look like them."""
+        said = any(note.startswith(f"column '{self.name}' stays") for note in self.notes)
+        if self.role is not None or said or prepare.is_code(present):
+            return ""
+        digits, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
+        name = present.str.fullmatch(r"[^\W\d_]+\d+")  # such as A12
+        if ((digits > 0) & (digits >= letters) & ~name).mean() < NEARLY:
+            return ""
+        return f"; it looks like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
 
     def _note(self, said: str) -> None:
         self.notes.append(f"column '{self.name}' {said}")
@@ -343,6 +362,11 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
     return f"{nearly} values read as {style}, but not {_listed([*odd])}"
 
 
+def _invisible(word: str) -> bool:
+    """Whether a word is blank, but not of spaces: of these, the source's reader decides."""
+    return bool(word.strip(" ")) and preparation.is_blank(word)
+
+
 def _placeholder(word: str) -> bool:
     word = word.strip().casefold()
     return word in PLACEHOLDERS or not any(map(str.isalnum, word))
@@ -418,7 +442,7 @@ def inexact(values: "pd.Series") -> list[int]:
                 continue
             whole = int(digits)
         elif isinstance(value, numbers.Integral) or (
-            isinstance(value, decimal.Decimal) and value.is_finite() and value % 1 == 0
+            isinstance(value, decimal.Decimal) and value.is_finite() and value == int(value)
         ):
             whole = int(value)
         else:

@@ -23,9 +23,14 @@ EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
 READ = {
     "numeric": (DAYS, FROM_BOOLEANS),
-    "date": (readings.ISO, readings.DAY_FIRST, readings.MONTH_FIRST, EIGHT_DIGITS),
+    "date": (
+        *(readings.ISO, readings.DAY_FIRST, readings.MONTH_FIRST, readings.NAMED),
+        EIGHT_DIGITS,
+    ),
     "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
 }
+#: Characters without width: zero-width space, joiners, word joiner, byte order mark.
+INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Examples of a kind in a note.
 EXAMPLES = 3
 #: Larger numbers are treated as missing: scikit-learn's trees, which work in single precision,
@@ -460,7 +465,14 @@ def is_missing(cell: Any) -> bool:
     """Whether a value, or a word, is a missing one."""
     if cell is None or type(cell).__name__ == "NAType":
         return True
-    return cell.lstrip(" ") in MISSING if isinstance(cell, str) else bool(cell != cell)  # noqa: PLR0124
+    if not isinstance(cell, str):
+        return bool(cell != cell)  # noqa: PLR0124
+    return cell.lstrip(" ") in MISSING or is_blank(cell)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has nothing but white space and characters without width."""
+    return not text.translate(INVISIBLE).strip()
 
 
 def short(text: str) -> str:

@@ -39,19 +39,35 @@ _ASCII = re.compile(rf"(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+){_EXPONENT})?", re.ASCII)
 #: Between a style of numbers and their unit: ``numbers in %``.
 UNIT = " in "
 #: A currency may stand on either side of a number, or be left out; any other unit follows each.
-CURRENCIES = "$€£¥₹"
-_UNIT = rf"[{CURRENCIES}%‰]|°?[A-Za-zµ]{{1,4}}[²³]?"
+CURRENCIES = (
+    *("$", "€", "£", "¥", "₹", "R$", "US$", "A$", "C$", "kr", "kr.", "zł", "Kč", "Ft", "Rs", "Rs."),
+    *("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF"),
+    *("CAD", "AUD", "BRL"),
+)
+_CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
+_UNIT = rf"{_CURRENCY}|[%‰]|°?[A-Za-zµ]{{1,4}}[²³]?"
 _WITH_UNIT = re.compile(
-    rf"[+\-−]?(?:([{CURRENCIES}]) ?[+\-−]?[\d.,'’{_SPACES}]*\d|[\d.,'’{_SPACES}]*[\d.] ?({_UNIT}))"
+    rf"[+\-−]?(?:({_CURRENCY}) ?[+\-−]?[\d.,'’{_SPACES}]*\d|[\d.,'’{_SPACES}]*[\d.] ?({_UNIT}))"
 )
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
+_TWELVE = re.compile(r"(.*[T ])(\d{1,2})(:\d{2}(?::\d{2})?) ?([AaPp])\.?[Mm]\.?", re.ASCII)
 _TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
 _OFFSET = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)
+_NAMED = re.compile(
+    rf"(?:(?P<day>\d{{1,2}})[ -](?P<month>[A-Za-z]{{3,9}})\.?|(?P<name>[A-Za-z]{{3,9}})\.? "
+    rf"(?P<number>\d{{1,2}}),?)[ -](?P<year>\d{{4}})(?P<time>{_TIME})",
+    re.ASCII,
+)
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
 #: Years of two digits from this one on are of the 20th century, as for ``strptime``.
 CENTURY = 69
+NAMED = "dates with names of months"
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
 #: Pattern, and the groups of year, month and day, by style.
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
@@ -133,9 +149,9 @@ def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _without_currency(text: str, unit: str) -> str:
-    sign = text[:1] if text[:1] in "+-−" and text[1:2] == unit else ""
+    sign = text[:1] if text[:1] in "+-−" and text.startswith(unit, 1) else ""
     if text.startswith(sign + unit):
-        return sign + text[len(sign) + 1 :].lstrip()
+        return sign + text.removeprefix(sign + unit).lstrip()
     return text.removesuffix(unit).rstrip()
 
 
@@ -156,8 +172,11 @@ def unit(words: Sequence[str], weights: np.ndarray) -> str | None:
 
 def date(text: str, style: str) -> np.datetime64:
     """Parse a text as a date of a style, datetime64[us]; NaT if it does not fit."""
-    pattern, order = _DATES[style.partition(",")[0]]
-    match = pattern.fullmatch(text.strip())
+    style, text = style.partition(",")[0], _of_24_hours(text.strip())
+    if style == NAMED:
+        style, text = ISO, _with_numbered_month(text)
+    pattern, order = _DATES[style]
+    match = pattern.fullmatch(text)
     if not match or (style.startswith(MONTH_FIRST) and match[2] == "."):
         return _NAT
     year, month, day = (match[group].zfill(2) for group in order)
@@ -177,6 +196,26 @@ def date(text: str, style: str) -> np.datetime64:
             return _NAT
     offset = np.timedelta64(60 * hours + minutes, "m")
     return made + offset if zone and zone[0] == "-" else made - offset
+
+
+def _of_24_hours(text: str) -> str:
+    """Write the time of a date with AM or PM as others are."""
+    match = _TWELVE.fullmatch(text)
+    if not match or not 1 <= int(match[2]) <= 12:
+        return text
+    hour = int(match[2]) % 12 + 12 * (match[4] in "Pp")
+    return f"{match[1]}{hour:02d}{match[3]}"
+
+
+def _with_numbered_month(text: str) -> str:
+    """Write a date with the English name of its month, whole or cut, as an ISO date; else ''."""
+    match = _NAMED.fullmatch(text)
+    name = (match["month"] or match["name"]).lower() if match else ""
+    months = [i + 1 for i, month in enumerate(MONTHS) if name in (month, month[:3], month[:4])]
+    if not match or not months:
+        return ""
+    day = match["day"] or match["number"]
+    return f"{match['year']}-{months[0]:02d}-{day.zfill(2)}{match['time']}"
 
 
 def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
@@ -213,12 +252,13 @@ def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as dates or dates with times, in every order that fits the largest share.
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
-    years of two digits (69 is 1969, 68 is 2068); times after a space or T, such as 13:45 or
-    13:45:10.5, with or without Z or +01:00. Times with an offset become UTC.
+    years of two digits (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or
+    T, such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. Times with an offset
+    become UTC.
 
     Parameters and result are as those of :func:`numbers`.
     """
-    return _best([_dates(style, words, weights) for style in _DATES])
+    return _best([_dates(style, words, weights) for style in (*_DATES, NAMED)])
 
 
 def booleans(words: Sequence[str], weights: np.ndarray) -> list[Reading]:

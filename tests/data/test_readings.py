@@ -1,0 +1,88 @@
+"""Numbers with currencies, dates with names of months, and blanks: read, or said to be unread."""
+
+import decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.data import kinds, readings
+from ensemble_search.data.preparation import Preparation, is_missing
+
+
+def read(words, role=None):
+    """Kind, values, notes and how the values are read, of a column of text."""
+    notes = []
+    column = kinds.Column("x", pd.Series(words), role, "x", notes)
+    kind, values = column.typed()
+    column.look_at(kind, values)
+    return kind, values, " ".join(notes), column.read
+
+
+@pytest.mark.parametrize(
+    "form", ["EUR {}", "CHF {}", "R$ {}", "{} kr.", "{} zł", "-R$ {}", "{} USD", "US${}"]
+)
+def test_currencies_stand_on_either_side(form):
+    words = [form.format(f"{i}.25") for i in range(1, 60)]
+    kind, values, notes, style = read([*words, "on request"])
+    sign = -1 if form[0] == "-" else 1
+    assert kind == "numeric" and values[:59].tolist() == [sign * (i + 0.25) for i in range(1, 60)]
+    assert np.isnan(values[59]) and "'on request'" in notes
+    assert readings.is_style(style) and readings.number(words[6], style) == sign * 7.25
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("13 Jan 2020", "2020-01-13"),
+        ("3-September-2020", "2020-09-03"),
+        ("Jan 13, 2020", "2020-01-13"),
+        ("Sept. 3 2020 13:45", "2020-09-03T13:45"),
+        ("January 13, 2020 1:45 PM", "2020-01-13T13:45"),
+        ("13 Jan 2020 12:05 a.m.", "2020-01-13T00:05"),
+        ("31 Feb 2020", "NaT"),
+        ("13 Janx 2020", "NaT"),
+        ("13 Jan 2020 13:45 PM", "NaT"),
+    ],
+)
+def test_dates_with_names_of_months(text, date):
+    assert np.array_equal(
+        [readings.date(text, readings.NAMED)], [np.datetime64(date, "us")], equal_nan=True
+    )
+
+
+def test_columns_of_such_dates_are_dates_here_and_in_a_delivered_folder():
+    days = pd.date_range("2020-01-13", periods=60)
+    kind, values, _, style = read([*days.strftime("%d %b %Y"), "soon"])
+    assert kind == "date" and (values[:60] == days).all() and pd.isna(values[60])
+    column = {"name": "x", "kind": "date", "fills": {"x.days": 0.0}, "read": style}
+    Preparation.from_json({"columns": [column], "names": ["x"]})
+    kind, values, _, _ = read(days.strftime("%m/%d/%Y 01:30 PM"))
+    assert kind == "date" and (values == days + pd.Timedelta("13:30:00")).all()
+
+
+@pytest.mark.parametrize("form", ['="{}"', "'{}", "{}D+03", "ABC {}", "{}:30"])
+def test_what_looks_like_numbers_and_is_not_read_is_said(form):
+    kind, _, notes, _ = read([form.format(f"{i}.25") for i in range(10, 60)])
+    assert kind == "categorical" and "it looks like numbers or dates" in notes
+
+
+def test_names_and_codes_do_not_look_like_numbers():
+    for words in (["Anna", "Bo"] * 30, [f"street {chr(65 + i)}" for i in range(26)]):
+        assert "looks like" not in read(words)[2]
+    assert "looks like" not in read([f"w{i}" for i in range(60)])[2]
+    assert "looks like" not in read([f"{i:05d}" for i in range(1000, 1060)])[2]
+
+
+@pytest.mark.parametrize("blank", ["\t", "\u200b", "\ufeff", "\u200b \t"])
+def test_blanks_are_missing_in_categories_and_noted(blank):
+    kind, values, notes, _ = read(["a", "b", blank] * 20)
+    assert kind == "categorical" and set(values.dropna()) == {"a", "b"}
+    assert values.isna().sum() == 20 and "20 values treated as missing" in notes
+    assert is_missing(blank)
+
+
+def test_long_decimals_are_looked_at():
+    values = pd.Series([decimal.Decimal(10) ** 50 + i for i in range(20)])
+    assert kinds.inexact(values) == []
+    assert kinds.inexact(pd.Series([decimal.Decimal(2**60 + 1)])) == [2**60 + 1]
