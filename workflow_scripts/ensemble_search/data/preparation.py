@@ -337,7 +337,9 @@ def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
         words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
         if not words or len({*words, *rare}) < len(words) + len(rare):
             raise ValueError(f"the categories of '{name}' are none, or one is there twice")
-        return Categories(name, words, rare, _text(described["fill"]), read)
+        if described["fill"] not in (*words, *rare):
+            raise ValueError(f"the imputed value of '{name}' is none of its categories")
+        return Categories(name, words, rare, described["fill"], read)
     if kind not in ("numeric", "boolean", "date"):
         raise ValueError(f"'{name}' is of kind {kind!r}")
     fills = {_text(feature): fill for feature, fill in described["fills"].items()}
@@ -345,6 +347,8 @@ def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
     fine = all(type(fill) in (int, float) and math.isfinite(fill) for fill in fills.values())
     if not fills or not fine or not set(fills) <= set(known):
         raise ValueError(f"the imputed values of '{name}' are not numbers of its features")
+    if kind == "boolean" and not set(fills.values()) <= {0, 1}:
+        raise ValueError(f"the imputed value of '{name}' is not 0 or 1")
     return Numbers(name, kind, {f: float(fill) for f, fill in fills.items()}, read)
 
 

@@ -92,6 +92,8 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
         raise ValueError("the weights of the members are not positive with sum 1")
     if len({member["folder"] for member in listed}) < len(listed):
         raise ValueError("two members have the same folder")
+    if len({member["evaluation"] for member in listed}) < len(listed):
+        raise ValueError("two members are of the same evaluation")
     if manifest["combination"] not in COMBINATIONS:
         raise ValueError(f"the combination is none of {', '.join(COMBINATIONS)}")
     if manifest["combination"] == "votes" and kind is DeliveredRegressor:
@@ -101,6 +103,8 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
     _check_files(folder, manifest["files"], needed)
     _check_versions(manifest["versions"])
     preparation = Preparation.from_json(_json(folder / PREPARATION))
+    if manifest["target"] in preparation.names:
+        raise ValueError("the target is one of the columns to predict from")
     classes = manifest["classes"] if kind is DeliveredClassifier else None
     size = None if classes is None else len(classes)
     n_features = len(preparation.features)

@@ -238,7 +238,7 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
 
 
 def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
-    """Read a mapping from JSON, without ``format``; NaN and infinity are rejected.
+    """Read a mapping from JSON, without ``format``; NaN, infinity and repeated keys are rejected.
 
     Raises
     ------
@@ -247,12 +247,21 @@ def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
     """
     with reading(Path(path), remedy):
         text = Path(path).read_text(encoding="utf-8")
-        content = json.loads(text, parse_constant=_refuse)
+        content = json.loads(text, parse_constant=_refuse, object_pairs_hook=_mapping)
         if not isinstance(content, dict):
             raise ValueError("it holds no mapping")
         if (found := content.pop("format", FORMAT)) != FORMAT:
             raise ValueError(f"it has the format {found!r}, this version reads {FORMAT}")
     return content
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"it has the key {twice!r} twice")
+    return found
 
 
 def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
