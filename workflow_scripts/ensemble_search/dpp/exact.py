@@ -221,7 +221,9 @@ def _with_equal_duplicates(similarity: np.ndarray) -> np.ndarray:
     """Give duplicates proportional rows: those of near points may differ by 1e-8 elsewhere."""
     roots = np.sqrt(similarity.diagonal())
     roots[roots == 0] = np.inf
-    alike = np.abs(similarity / roots[:, None] / roots) >= 1 - 4 * np.finfo(float).eps
+    # Above 1 the matrix is not positive semidefinite, which its decomposition tells.
+    correlations = np.abs(similarity / roots[:, None] / roots)
+    alike = np.abs(correlations - 1) <= 4 * np.finfo(float).eps
     first = alike.argmax(axis=1)
     later = np.flatnonzero(alike.any(axis=1) & (first < np.arange(len(first))))
     if len(later):
