@@ -59,7 +59,7 @@ def test_the_detectable_difference_is_found_in_four_of_five_cases():
     assert np.mean(np.abs(t) > 2.4469) == pytest.approx(0.8, abs=0.01)  # t(6) at 97.5 %
 
 
-def test_one_split_per_data_set_has_no_deviation_between_runs():
+def test_one_run_per_data_set_has_no_deviation_between_runs():
     table = pd.DataFrame(rows({key: value for key, value in TESTS.items() if key[1] == 0}))
     table["test"] = table["test"].astype(float)
     assert np.isnan(evidence_page.between_runs(table, "RS", "DivBO"))
