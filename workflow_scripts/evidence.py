@@ -35,7 +35,8 @@ def main() -> None:
     jobs = Jobs.load(arguments.study)
     if jobs.study.evaluation.replay:
         raise UserError(f"{arguments.study}: evaluation.replay: evidence is of live searches")
-    from ensemble_search.analysis import evidence, evidence_page
+    from ensemble_search.evidence import page
+    from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
     results, folder = Path("results") / study["study"], Path("evidence") / study["study"]
@@ -51,7 +52,7 @@ def main() -> None:
         evidence.write(folder, known)
         files.write_json(folder / "study.json", study)
         with files.atomic(folder / "README.md") as temporary:
-            temporary.write_text(evidence_page.page(study, known), encoding="utf-8")
+            temporary.write_text(page.page(study, known), encoding="utf-8")
     lacking = evidence.missing(study, known)
     stale = sum(bool(row["stale"]) for row in known)
     total = study["repeats"] * len(study["datasets"])

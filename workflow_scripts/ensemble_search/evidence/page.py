@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, evidence, losses
+from ensemble_search.analysis import effects, losses
+from ensemble_search.evidence import rows as evidence
 
 #: Power at which the smallest difference is given.
 POWER = 0.8

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import evidence, evidence_page
+from ensemble_search.evidence import page as evidence_page
+from ensemble_search.evidence import rows as evidence
 from support import ROOT
 from support import made_results as made
 
