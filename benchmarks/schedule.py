@@ -79,7 +79,9 @@ def main() -> None:
         whole, longest = sum(j.seconds for j in jobs), max(j.seconds for j in jobs)
         # By the true times: a priority, which comes before the size.
         known_times = [Job(j.seconds, j.input, j.seconds) for j in jobs]
-        plain, sized = (SchedulerSettings(omit_prioritize_by_temp_and_input=o) for o in (True, False))
+        plain, sized = (
+            SchedulerSettings(omit_prioritize_by_temp_and_input=o) for o in (True, False)
+        )
         orders = {
             "order of the study": (jobs, plain),
             "largest input first": (jobs, sized),
