@@ -21,7 +21,7 @@ FEW_ROWS, FOLDS = 2000, 5
 #: An evaluation may take this share of the time of the search, and at least so many seconds.
 SHARE, SECONDS = 1 / 20, 10
 #: A pipeline is fitted on so many cells (rows x columns) per second that it may take: most
-#: algorithms then take less than two thirds of it. Of larger tables, a part is used (docs/deliver.md).
+#: algorithms then take less than two thirds of it. Of larger tables, a part is used.
 CELLS = 33_000
 #: Rows that validate, and that test, at least where only a part is used.
 HELD_OUT = 10_000
