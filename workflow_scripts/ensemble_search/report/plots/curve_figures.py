@@ -275,9 +275,9 @@ def _within(x: np.ndarray, y: np.ndarray, top: float) -> Path:
 
 def _joined(lines: list[list[tuple[float, float]]]) -> Path:
     """Make one path of several open lines."""
-    codes = [[Path.MOVETO] + [Path.LINETO] * (len(points) - 1) for points in lines]
+    codes = [Path.MOVETO if i == 0 else Path.LINETO for points in lines for i in range(len(points))]
     vertices = [point for points in lines for point in points]
-    return Path(np.reshape(vertices, (-1, 2)), sum(codes, []))
+    return Path(np.reshape(vertices, (-1, 2)), codes)
 
 
 def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:
