@@ -252,6 +252,20 @@ def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
     assert (other.again, "train_rows" in other.study["split"]) == (False, False)
 
 
+def test_the_end_warns_of_a_search_that_mostly_failed(tmp_path, monkeypatch, capsys):
+    search = object.__new__(automl.Search)
+    search.folder, search.study = tmp_path, {"study": "mine"}
+    search.metric = plugins.load("metrics", "error")
+    scores = {"members": 1, "validation_error": 0.1, "test_error": 0.2}
+    monkeypatch.setattr(search, "_scores", lambda name: scores)
+    for failed, warned in ((1, False), (5, True)):
+        counts = {"status": {"ok": 1, "timeout": failed}}
+        monkeypatch.setattr(automl.readers, "search", lambda folder, counts=counts: counts)
+        search.tell()
+        said = capsys.readouterr().out
+        assert said.startswith("warning: 5 of 6 pipelines failed, 5 by timeout: raise") == warned
+
+
 def test_changes_of_the_study_file_are_kept(tmp_path):
     search = object.__new__(automl.Search)
     search.folder, search.searched, search.again, search.data = tmp_path, 3.0, False, ""
