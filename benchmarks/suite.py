@@ -182,6 +182,24 @@ def start(pool: Path) -> Callable:
     return run
 
 
+def dry_run(pool: Path) -> Callable:
+    """Start a dry run of the paper's study in an empty folder."""
+    snakefile = Path(sys.path[0]).parent / "Snakefile"
+    command = [sys.executable, "-m", "snakemake", "-n", "--quiet", "--cores", "2"]
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(
+                [*command, "--snakefile", str(snakefile)],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    return run
+
+
 FIRST_SUGGESTION = """
 import os, sys
 from pathlib import Path
@@ -261,7 +279,7 @@ WORK = {
     f.__name__: f
     for f in (
         *(suggestion, surrogate, selection, temporary_ensemble, diversities, prefixes),
-        *(autogluon, start, storage),
+        *(autogluon, start, dry_run, storage),
     )
 }
 
@@ -416,6 +434,8 @@ def compare_others(pool: Path, checkouts: dict[str, Path]) -> None:
     )
     (first,) = medians(5, ("start",))
     show("start to first suggestion, CPU s", first)
+    (dry,) = medians(3, ("dry_run",))
+    show("dry run of the paper's study, CPU s", dry)
     stored = [Worker(root, pool, "storage") for root in checkouts.values()]
     show("what a search stores, MB", [worker.result / 1e6 for worker in stored])
     for worker in stored:

@@ -26,7 +26,7 @@ from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError, one_line, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
-from ensemble_search.search.progress import duration
+from ensemble_search.search.progress import duration, most_failed
 from ensemble_search.study import model, short
 from ensemble_search.study.yaml_file import read_yaml
 
@@ -121,7 +121,7 @@ class Search:
         table = short.look_at(options.data, options.target, options.metric or None)
         self.notes, rows, metric = table.notes, table.rows, table.metric
         self.study = short.content(
-            name, options.data, options.target, rows=rows, metric=metric,
+            name, options.data, options.target, rows=rows, columns=table.columns, metric=metric,
             minutes=options.minutes, cores=options.cores, classes=table.classes,
         )  # fmt: skip
         model.check(self.study)
@@ -129,13 +129,27 @@ class Search:
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
         void = self._continue()
-        validated = "validation by folds" if "folds" in self.study["split"] else "60/20/20 % split"
-        self.summary = f"{rows} rows, {table.summary}, {validated}"
+        self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
         if (test := rows // 5) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:
             self.summary += "; table or settings have changed, so the search starts over"
         self.metric = plugins.load("metrics", metric)
+
+    def _parts(self, rows: int) -> str:
+        """Say what the rows are for."""
+        split = self.study["split"]
+        if "folds" in split:
+            return "validation by folds"
+        if "train_rows" not in split:
+            return "60/20/20 % split"
+        share = split["train_rows"]["share"]
+        return (
+            f"large: pipelines are fitted on {100 * share:g} % of the training rows, about "
+            f"{share * split['train'] * rows:.0f}, so that most take less than "
+            f"{self.study['limits']['seconds']} s (split in study.yaml), and tested on "
+            f"{split['test'] * rows:.0f}"
+        )
 
     def _continue(self) -> bool:
         """Take over what an earlier call has found for the same table, or say that it is void."""
@@ -156,8 +170,11 @@ class Search:
                 f"'{self.folder}' is of another study, table or target; choose another name "
                 "(ENSEMBLE= of make, --name), or move that folder"
             )
-        # The limit of an evaluation stays as it was: with another, the search would start again.
+        # The limit of an evaluation stays as it was, and of the same table the rows, which depend
+        # on it: with others, the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}
+        if self.data == earlier["data"]:
+            again["split"] = earlier["study"].get("split")
         self.again = again == earlier["study"]
         if self.again:
             self.study = again
@@ -272,6 +289,10 @@ class Search:
         name = self.study["study"]
         delivered = self.folder / "delivered" / name / short.METHOD
         scores = self._scores(name)
+        run = {"dataset": name, "search": "divbo", "repeat": 0}
+        search = readers.search(layout.path(self.folder, layout.SEARCH, **run))
+        if warning := most_failed(search["status"]):
+            print(f"warning: {warning}")
         print(
             f"ensemble: {self._pipelines(scores['members'])}, {self.metric.title} "
             f"{self._loss(scores['validation_error'])} on validation rows, "

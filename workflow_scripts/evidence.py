@@ -1,5 +1,7 @@
 """Run what a study lacks, and keep one row per run and method in evidence/<study>/runs.csv.
 
+README.md beside it shows them.
+
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
 
 Runs are a data set and a repeat with all methods, one after another: all data sets of repeat 0
@@ -33,7 +35,8 @@ def main() -> None:
     jobs = Jobs.load(arguments.study)
     if jobs.study.evaluation.replay:
         raise UserError(f"{arguments.study}: evaluation.replay: evidence is of live searches")
-    from ensemble_search.analysis import evidence
+    from ensemble_search.evidence import page
+    from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
     results, folder = Path("results") / study["study"], Path("evidence") / study["study"]
@@ -48,6 +51,8 @@ def main() -> None:
         known = evidence.merge(known, new, current)
         evidence.write(folder, known)
         files.write_json(folder / "study.json", study)
+        with files.atomic(folder / "README.md") as temporary:
+            temporary.write_text(page.page(study, known), encoding="utf-8")
     lacking = evidence.missing(study, known)
     stale = sum(bool(row["stale"]) for row in known)
     total = study["repeats"] * len(study["datasets"])

@@ -51,6 +51,11 @@ def test_a_search_stores_little_more_than_its_predictions(pool, monkeypatch):
     assert suite.storage(pool)() < 1.3 * 4 * evaluated * rows * classes
 
 
+def test_the_dry_run_is_one(pool, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "workflow_scripts")
+    suite.dry_run(pool)()
+
+
 def test_a_search_starts_until_its_first_suggestion(pool):
     worker = suite.Worker(ROOT, pool, "start")
     worker.turn()

@@ -499,6 +499,13 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
         assert f"<h2>{title}</h2>" in page
 
 
+def test_the_card_warns_of_a_search_that_mostly_failed(root, tmp_path, monkeypatch, delivered):
+    assert "Warning:" not in (delivered / "card.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(build, "most_failed", lambda counts: f"{counts['ok']} were ok")
+    text = (deliver(root, tmp_path / "out") / "card.md").read_text(encoding="utf-8")
+    assert re.search(r"^Warning: \d+ were ok\.$", text, re.M)
+
+
 def test_the_card_says_what_the_data_lost():
     columns = [Numbers("x", "numeric", {"x": 1.0}), Categories("c", ["a"], ["b"], "a")]
     preparation = Preparation(columns, ["x", "c"])

@@ -158,8 +158,11 @@ def test_limits():
         ({"steps": 2.5}, "steps is 2.5"),
         ({"k": 2.5}, "k is 2.5, must be an integer"),
         ({"features": FEATURES[0]}, "features must be a matrix"),
-        ({"groups": np.zeros(6, dtype=int)}, "groups must be 7 integers from 0 on"),
-        ({"groups": np.full(7, -1)}, "groups must be 7 integers from 0 on"),
+        ({"groups": np.zeros(6, dtype=int)}, "groups must be 7 integers"),
+        (
+            {"groups": np.full(7, -1)},
+            "groups must be numbered from 0, below the number of items, 7",
+        ),
         ({"given": np.array([7])}, "given items must be different integers from 0 to 6"),
         ({"given": np.array([-1])}, "given items must be different integers from 0 to 6"),
         ({"given": [1.0]}, "given items must be different integers"),
@@ -177,8 +180,8 @@ def test_bad_arguments_of_the_chain(changes, message):
     ("strata", "quality", "message"),
     [
         ([0, 0, 2], None, "strata must be without gaps; none is 1"),
-        ([0, -1, 1], None, "strata must be 3 integers from 0 on"),
-        ([0, 0.5, 1], None, "strata must be 3 integers from 0 on"),
+        ([0, -1, 1], None, "strata must be numbered from 0, below the number of items, 3"),
+        ([0, 0.5, 1], None, "strata must be 3 integers"),
         ([0, 0, 1], [0.0, 1.0], "qualities must be positive"),
     ],
 )

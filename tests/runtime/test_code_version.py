@@ -18,7 +18,12 @@ def tree(tmp_path, monkeypatch):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(textwrap.dedent(text), encoding="utf-8")
-        for function in (code_version, module._known, module._files_of):
+        for function in (
+            code_version,
+            module._known,
+            module._files_of,
+            module._imported_by,
+        ):
             function.cache_clear()
 
     write("lib/__init__.py", "")

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from ensemble_search.search.budget import Budget
-from ensemble_search.search.progress import amount, summary
+from ensemble_search.search.progress import amount, most_failed, summary
 from support.made_journal import record
 
 
@@ -44,3 +44,13 @@ def test_given_evaluations_do_not_count():
     state = summary(made, Budget(fits=3))
     assert amount(state) == "4 in 2/3 fits"
     assert (state["failed"], state["seconds"]) == (1, 4 * 1.6)
+
+
+def test_a_search_in_which_most_evaluations_fail_says_what_to_do():
+    assert most_failed({}) == most_failed({"ok": 5, "timeout": 5}) == ""
+    assert most_failed({"ok": 1, "timeout": 12, "crash": 1}) == (
+        "13 of 14 pipelines failed, 12 by timeout: raise limits.seconds of the study, or set or "
+        "lower split.train_rows.share"
+    )
+    assert "2 by memory: raise limits.memory_mb" in most_failed({"memory": 2, "timeout": 1})
+    assert "by crash: the column message" in most_failed({"crash": 1})

@@ -1,10 +1,11 @@
 import pytest
 
 import automl
+from ensemble_search.data import rows as split_rows
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model, short
 
-ARGUMENTS = {"rows": 5000, "metric": "error", "minutes": 10, "cores": 2}
+ARGUMENTS = {"rows": 5000, "columns": 20, "metric": "error", "minutes": 10, "cores": 2}
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,25 @@ def test_it_is_a_study(tmp_path, metric, rows):
     assert study.searches["divbo"]["design"] == "defaults"
     assert study.searches["divbo"]["initial"] == (10 if metric == "squared-error" else 11)
     assert study.searches["divbo"]["initial"] < automl.LEAST
+
+
+def test_a_large_table_is_searched_on_a_part_of_its_training_rows():
+    def split(**changed):
+        return short.content("a", "a.csv", "y", **{**ARGUMENTS, "columns": 50, **changed})["split"]
+
+    whole = {"train": 0.6, "validation": 0.2}
+    assert split(rows=33_000) == whole  # 19,800 x 50 cells, 30 seconds
+    part = split(rows=33_001)
+    assert (part["train"], part["validation"], part["test"]) == (0.6, 0.2, 0.2)
+    assert part["train_rows"]["share"] == 0.999
+    large = split(rows=1_000_000, minutes=3)
+    assert large == {
+        "train": 0.98, "validation": 0.01, "test": 0.01, "train_rows": {"share": 0.007}
+    }  # fmt: skip
+    assert split(rows=1_000_000, minutes=6100) == whole
+    for rows in (100_000, 10**9):
+        made = short.content("a", "a.csv", "y", **{**ARGUMENTS, "columns": 100, "rows": rows})
+        split_rows.check_settings({**made["split"], "seed": 1})
 
 
 def test_an_evaluation_may_take_a_part_of_the_time():

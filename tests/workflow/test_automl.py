@@ -17,6 +17,7 @@ import yaml
 import automl
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.study import short
 from support import forks
 from support.checkout import Checkout
 
@@ -233,6 +234,38 @@ def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, 
         automl.Search(SimpleNamespace(**options, target="wrong"))
 
 
+def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(short, "CELLS", 100)
+    rows = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(2400))
+    (tmp_path / "mine.csv").write_text(f"x,y\n{rows}")
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", "cores": 1}
+    first = automl.Search(SimpleNamespace(**options, minutes=1))
+    assert "fitted on 69.4 % of the training rows, about 999, so that most take less than 10 s" in (
+        first.summary
+    )
+    first._write(1000)
+    more = automl.Search(SimpleNamespace(**options, minutes=100))
+    assert (more.again, more.study) == (True, first.study)
+    (tmp_path / "mine.csv").write_text(f"x,y\n{rows}1,a\n")
+    other = automl.Search(SimpleNamespace(**options, minutes=100))
+    assert (other.again, "train_rows" in other.study["split"]) == (False, False)
+
+
+def test_the_end_warns_of_a_search_that_mostly_failed(tmp_path, monkeypatch, capsys):
+    search = object.__new__(automl.Search)
+    search.folder, search.study = tmp_path, {"study": "mine"}
+    search.metric = plugins.load("metrics", "error")
+    scores = {"members": 1, "validation_error": 0.1, "test_error": 0.2}
+    monkeypatch.setattr(search, "_scores", lambda name: scores)
+    for failed, warned in ((1, False), (5, True)):
+        counts = {"status": {"ok": 1, "timeout": failed}}
+        monkeypatch.setattr(automl.readers, "search", lambda folder, counts=counts: counts)
+        search.tell()
+        said = capsys.readouterr().out
+        assert said.startswith("warning: 5 of 6 pipelines failed, 5 by timeout: raise") == warned
+
+
 def test_changes_of_the_study_file_are_kept(tmp_path):
     search = object.__new__(automl.Search)
     search.folder, search.searched, search.again, search.data = tmp_path, 3.0, False, ""
@@ -266,8 +299,13 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
         show = automl.Line(stream)
         show("50 s of the search left")
         show("word " * 30)
-        said = os.read(leader, 1000).decode().split("\r\x1b[K")
+        expected = "".join(
+            f"\r\x1b[K{text}" for text in ("50 s of the search left", ("word " * 30)[:79])
+        )
+        said = ""
+        while len(said) < len(expected):  # a terminal hands over what it has so far
+            said += os.read(leader, 1000).decode()
     os.close(leader)
-    assert said == ["", "50 s of the search left", ("word " * 30)[:79]]
+    assert said == expected
     assert automl.refit_progress(["member 3 of 5", "checksum 1f"]) == "writing the report"
     assert automl.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")

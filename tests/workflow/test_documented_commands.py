@@ -47,6 +47,7 @@ SCRIPTS = [
 #: The test file that really runs a script or target, and names it.
 RUN_BY = {
     "make contract": "workflow/test_parts_from_outside.py",
+    "make evidence": "workflow/test_kept_evidence.py",
     "make ensemble": "workflow/test_automl.py",
     "make status": "workflow/test_documented_commands.py",
     "make why": "workflow/test_documented_commands.py",
@@ -58,6 +59,9 @@ RUN_BY = {
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp_ensembles.py": "workflow/test_documented_commands.py",
+    "benchmarks/large_table.py": "benchmarks/test_small_benchmarks.py",
+    "benchmarks/memory.py": "benchmarks/test_small_benchmarks.py",
+    "benchmarks/schedule.py": "benchmarks/test_small_benchmarks.py",
     "benchmarks/random_configurations.py": "workflow/test_documented_commands.py",
     "benchmarks/search_quality.py": "benchmarks/test_search_quality.py",
     "benchmarks/selection.py": "workflow/test_documented_commands.py",
@@ -73,6 +77,7 @@ RUN_BY = {
     "workflow_scripts/predict.py": "delivery/test_delivery.py",
     "workflow_scripts/automl.py": "workflow/test_automl.py",
     "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",
+    "workflow_scripts/evidence.py": "workflow/test_kept_evidence.py",
     "workflow_scripts/fetch.py": "data/test_split.py",
     "workflow_scripts/manifest.py": "workflow/test_workflow.py",
     "workflow_scripts/partial_report.py": "workflow/test_workflow.py",

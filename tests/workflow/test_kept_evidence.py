@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from ensemble_search.analysis import evidence
+from ensemble_search.evidence import rows as evidence
 from support import ROOT
 from support.finished_study import STUDY
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import platform
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from ensemble_search.runtime.files import checksums, read_json, sha256, temporar
 from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
 from ensemble_search.runtime.status import OK
 from ensemble_search.scoring import ensemble_scores
+from ensemble_search.search.progress import most_failed
 
 #: A refit may take this many times the study's limit of seconds, for each row that the search had:
 #: it also writes the pipeline.
@@ -141,7 +143,8 @@ class Delivery:
         self.source, self.settings, self.folder = source, settings, folder
         self.pool, self.inputs = pool, inputs
         self.test_predictions, self.test_labels = test_predictions, test_labels
-        table = readers.observations(source.search, [], others=CONFIGURATION)
+        table = readers.observations(source.search, ["status"], others=CONFIGURATION)
+        self.warning = most_failed(Counter(table["status"].to_pylist()[: len(pool.errors)]))
         self.configurations = tables.configurations(table)
         self.notes: list[str] = []
         self.refitted: dict[int, np.ndarray] = {}

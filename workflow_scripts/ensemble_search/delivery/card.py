@@ -69,7 +69,7 @@ def parts(
     unseen = manifest["rows"] != "all"
     test = own if unseen else then
     sizes, folds = described["sizes"], described["settings"].get("folds")
-    part = "train_rows" in described["settings"]
+    part = described["settings"].get("train_rows")
     scale = manifest["std"] ** metric.power if metric.power else 1.0
 
     yield Part(
@@ -81,7 +81,7 @@ def parts(
             + (f", validation by {folds} folds." if folds else
                f", {sizes['validation']} validation rows.")
             + (" The study trains on a part of the training rows (train_rows); those left out are "
-               "in none of these." if part else ""),
+               f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
         ],
         ("class", "training", "validation", "test"),
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
@@ -109,6 +109,7 @@ def parts(
             "interval (95 %) is that of the choice of the test rows."
             + ("" if unseen else " No test rows are left to test the delivered members, which have "
                "seen more rows than those that were tested."),
+            *([f"Warning: {delivery.warning}."] if delivery.warning else []),
             *delivery.notes,
         ],
         ("rows", metric.title, "from", "to"),

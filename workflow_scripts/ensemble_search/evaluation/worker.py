@@ -130,9 +130,9 @@ class _Worker:
             importlib.import_module(module)
         with np.load(inputs, allow_pickle=False) as arrays:
             names = ["X_train", "y_train", "X_test", "categorical", "folds"]
-            names += [name for name in ("weights",) if name in arrays]
             names += [] if arrays["folds"].size else ["X_validation"]
             self.data = {name: arrays[name] for name in names}
+            self.weights = arrays["weights"] if "weights" in arrays else np.empty(0)
             self.data.setdefault("X_validation", self.data["X_train"])
             classes = len(arrays["classes"])
         self.problem = tasks.PROBLEMS[CLASSIFICATION if classes else REGRESSION]
@@ -235,7 +235,7 @@ class _Worker:
         # Copies, because some learners change their input in place.
         X_test, categorical = self.data["X_test"].copy(), self.data["categorical"].copy()
         self.estimator = estimator = self.space.pipeline(values, categorical, self.threads)
-        own = [self.data[name][rows] for name in ("weights",) if name in self.data]
+        own = [self.weights[rows]] if self.weights.size else []
         estimator.fit(self.data["X_train"][rows], self.data["y_train"][rows], *own)
         start = time.perf_counter()
         predictions = [

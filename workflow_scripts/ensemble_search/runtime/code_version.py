@@ -146,9 +146,15 @@ def _closure(modules, neutral: bool = False) -> set[Path]:
         path = open_.pop()
         if path not in found and (neutral or path.as_posix() not in NEUTRAL):
             found.add(path)
-            open_.extend(p for name in _known(path)[1] for p in _files_of(name))
+            open_.extend(_imported_by(path))
     _kept(ROOT / KEPT).keep()
     return found
+
+
+@outside.cached
+def _imported_by(path: Path) -> tuple[Path, ...]:
+    """Files that importing a file executes, beside itself and what those import."""
+    return tuple({p: None for name in _known(path)[1] for p in _files_of(name)})
 
 
 @outside.cached

@@ -361,7 +361,8 @@ def read_parquet(
             if not any(fits(schema.field(name).type) for fits in kinds[kind]):
                 raise ValueError(f"column '{name}' is {schema.field(name).type}, not {kind}")
         more = [n for n in schema.names if others and n.startswith(others) and n not in columns]
-        table = file.read(columns=[*columns, *more])
+        # Threads would take longer to start than a file takes to read.
+        table = file.read(columns=[*columns, *more], use_threads=False)
         for name, value in absent.items():
             table = table.append_column(name, pa.repeat(value, table.num_rows))
         types = {name: pa.type_for_alias(kind) for name, kind in columns.items()}

@@ -3,17 +3,20 @@
 import math
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import write_json
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.status import OK, STATUSES
 from ensemble_search.search.budget import Budget, made
 from ensemble_search.search.journal import Record
 
 #: Seconds between two reports.
 INTERVAL = 1
+#: The limits of an evaluation, by the status of those that reach them.
+LIMITS = {"timeout": "seconds", "memory": "memory_mb"}
 
 
 class Progress:
@@ -118,6 +121,25 @@ def amount(state: dict[str, Any]) -> str:
     if state["unit"] == "fits":
         return f"{state['evaluations']} in {round(state['done'], 2):.10g}/{state['budget']} fits"
     return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
+
+
+def most_failed(counts: Mapping[str, int]) -> str:
+    """Say that most evaluations of a search failed, and what to do; empty if they did not.
+
+    Parameters
+    ----------
+    counts
+        Evaluations by status.
+    """
+    whole, ok = sum(counts.values()), counts.get(OK, 0)
+    if whole <= 2 * ok:
+        return ""
+    worst = max((s for s in STATUSES if s != OK), key=lambda status: counts.get(status, 0))
+    if worst in LIMITS:
+        then = f"raise limits.{LIMITS[worst]} of the study, or set or lower split.train_rows.share"
+    else:
+        then = "the column message of the search's observations.parquet says why"
+    return f"{whole - ok} of {whole} pipelines failed, {counts[worst]} by {worst}: {then}"
 
 
 def duration(seconds: float) -> str:

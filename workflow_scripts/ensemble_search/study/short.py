@@ -20,6 +20,11 @@ SPACE = "divbo"
 FEW_ROWS, FOLDS = 2000, 5
 #: An evaluation may take this share of the time of the search, and at least so many seconds.
 SHARE, SECONDS = 1 / 20, 10
+#: A pipeline is fitted on so many cells (rows x columns) per second that it may take: most
+#: algorithms then take less than two thirds of it. Of larger tables, a part is used.
+CELLS = 33_000
+#: Rows that validate, and that test, at least where only a part is used.
+HELD_OUT = 10_000
 #: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
 EVALUATIONS = 1000
 #: With this share of numbers, a target of many values is taken for one with odd numbers.
@@ -55,6 +60,8 @@ class Table:
     ----------
     rows
         Those that are used.
+    columns
+        Those that are used, without the target.
     metric
         Loss to minimise.
     summary
@@ -66,6 +73,7 @@ class Table:
     """
 
     rows: int
+    columns: int
     metric: str
     summary: str
     classes: list[str] | None
@@ -155,7 +163,42 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
             )
     _, described = normalise.normalise(raw, None, task, classes)
     summary = f"'{target}': {what}, minimising the {metric}"
-    return Table(described["rows"], metric, summary, classes, described["notes"])
+    columns = len(described["columns"])
+    return Table(described["rows"], columns, metric, summary, classes, described["notes"])
+
+
+def seconds_of(minutes: float) -> int:
+    """Seconds that an evaluation may take in a search of so many minutes."""
+    return max(SECONDS, round(60 * minutes * SHARE))
+
+
+def split_of(rows: int, columns: int, seconds: float) -> dict[str, Any]:
+    """Choose the section `split` of a study.
+
+    Parameters
+    ----------
+    rows, columns
+        Of the table.
+    seconds
+        That an evaluation may take.
+
+    Returns
+    -------
+    split
+        Folds of a table with few rows, else 60/20/20 %. If the training rows have more than
+        ``CELLS * seconds`` cells, these of a part of them, in thousandths, and a third as many rows
+        each, but at least ``HELD_OUT``, to validate and to test.
+    """
+    if rows < FEW_ROWS:
+        return {"folds": FOLDS}
+    if 0.6 * rows * columns <= CELLS * seconds:
+        return {"train": 0.6, "validation": 0.2}
+    most = CELLS * seconds / columns / rows
+    held_out = max(0.001, round(max(most / 3, min(0.2, HELD_OUT / rows)), 3))
+    train = round(1 - 2 * held_out, 3)
+    share = min(0.999, max(0.001, round(most / train, 3)))
+    parts = {"train": train, "validation": held_out, "test": held_out}
+    return {**parts, "train_rows": {"share": share}}
 
 
 def content(
@@ -164,6 +207,7 @@ def content(
     target: str,
     *,
     rows: int,
+    columns: int,
     metric: str,
     minutes: float,
     cores: int,
@@ -180,8 +224,8 @@ def content(
         Of the study and its data set.
     file, target
         The table, and its column to predict.
-    rows
-        Rows of the table.
+    rows, columns
+        Of the table.
     metric
         Loss to minimise, a file in metrics/.
     minutes
@@ -205,16 +249,17 @@ def content(
     ensemble: dict[str, Any] = {"type": "selection", "size": 25}
     if metric == "error":
         ensemble["metric"] = "brier"
+    seconds = seconds_of(minutes)
     source = {"file": file, "target": target} | ({"classes": [*classes]} if classes else {})
     return {
         "study": name,
         "datasets": {name: source},
-        "split": {"folds": FOLDS} if rows < FEW_ROWS else {"train": 0.6, "validation": 0.2},
+        "split": split_of(rows, columns, seconds),
         "repeats": 1,
         "metric": metric,
         "space": SPACE,
         "budget": {"evaluations": EVALUATIONS},
-        "limits": {"seconds": max(SECONDS, round(60 * minutes * SHARE))},
+        "limits": {"seconds": seconds},
         "workers": cores,
         "searches": {"divbo": search | ({"batch": 2 * cores} if cores > 1 else {})},
         "ensembles": {"best": {"type": "best"}, "selection": ensemble},

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ensemble_search.analysis import evidence
+from ensemble_search.evidence import rows as evidence
 from ensemble_search.runtime.errors import UserError
 from support import made_results as made
 from support.recorded_numbers import FILE

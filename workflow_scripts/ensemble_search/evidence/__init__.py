@@ -1,0 +1,1 @@
+"""What a study leaves in the repository: one row per run and method, and a page."""
