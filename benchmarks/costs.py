@@ -123,55 +123,42 @@ def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
     suggest = peers.Peer(name, ROOT, EVALUATIONS).suggester(problem, 0).__enter__()
     history = History(problem.space, problem.labels)
 
-    def turn() -> dict[str, float]:
+    def turn() -> float:
         nonlocal history
         configuration, seconds = suggest(history)
         outcome = problem.evaluate(configuration)
         new = observation(configuration, outcome.status, outcome.error, outcome.validation)
         history = replace(history, observations=(*history.observations, new))
-        return {"asked": seconds}
+        return seconds
 
-    for _ in range(size - TURNS):
-        turn()
-
-    def turns() -> dict[str, float]:  # SMAC3 fits its forest at every eighth ask
-        return {"asked": float(np.mean([turn()["asked"] for _ in range(TURNS)]))}
-
-    return turns
+    seconds = [turn() for _ in range(size)]
+    # SMAC3 fits its forest at every eighth ask.
+    return lambda: {"asked": float(np.mean(seconds[-TURNS:]))}
 
 
 # Selection
 
 
-def make_pool(n: int, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make predictions of models that share most of their mistakes, so that errors tie.
+def read_pool(folder: Path, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the predictions of models, of shape (n, rows, classes), and the labels; made once.
 
-    Returns float32 of shape (n, rows, classes), or (n, rows, 1) for two classes, and the labels.
+    The models share most of their mistakes, so that errors tie.
     """
-    rng = np.random.default_rng([rows, classes])
-    labels = rng.integers(0, classes, rows)
-    common = rng.normal(size=(rows, classes)) + 1.2 * np.eye(classes)[labels]
-    common = common.astype(np.float32)
-    predictions = np.empty((n, rows, classes - (classes == 2)), dtype=np.float32)
-    for i in range(n):
-        noise = rng.standard_normal(common.shape, np.float32)
-        scale, sharpness = rng.choice([0.3, 1, 2]), rng.choice([0.5, 2, 4])
-        odds = np.exp((common + np.float32(scale) * noise) * np.float32(sharpness))
-        predictions[i] = (odds / odds.sum(axis=1, keepdims=True))[:, -predictions.shape[2] :]
-    return predictions, labels
-
-
-def read_pool(folder: Path, rows: int, classes: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the predictions as a history has them, and the labels; made once."""
     from ensemble_search.problems.classification import CLASSIFICATION
 
     file = folder / f"pool-{rows}-{classes}.npy"
+    rng = np.random.default_rng([rows, classes])
+    labels = rng.integers(0, classes, rows)
     if not file.exists():
-        predictions, labels = make_pool(EVALUATIONS, rows, classes)
+        common = rng.standard_normal((rows, classes), np.float32)
+        common[np.arange(rows), labels] += 1.2
+        predictions = np.empty((EVALUATIONS, rows, classes - (classes == 2)), np.float32)
+        for model in predictions:
+            noise = rng.choice(np.float32([0.3, 1, 2])) * rng.standard_normal(common.shape, "f4")
+            odds = np.exp((common + noise) * rng.choice(np.float32([0.5, 2, 4])))
+            model[:] = (odds / odds.sum(axis=1, keepdims=True))[:, -model.shape[1] :]
         np.save(file, predictions)
-        np.save(file.with_suffix(".labels.npy"), labels)
-    expanded = CLASSIFICATION.expand(np.load(file))
-    return list(expanded), np.load(file.with_suffix(".labels.npy"))
+    return CLASSIFICATION.expand(np.load(file)), labels
 
 
 def selection(root: Path, folder: Path, rows: int, classes: int, metric: str) -> Callable:
@@ -186,11 +173,8 @@ def selection(root: Path, folder: Path, rows: int, classes: int, metric: str) ->
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
         before = memory("VmRSS")
         chosen = select(predictions, labels, MEMBERS, metric=loss)
-        size = sum(p.nbytes for p in predictions)
-        return {
-            "members": chosen.indices.tolist(),
-            "memory": 1 + (memory("VmHWM") - before) / size,
-        }
+        peak = 1 + (memory("VmHWM") - before) / predictions.nbytes
+        return {"members": chosen.indices.tolist(), "memory": peak}
 
     return turn
 
@@ -206,7 +190,7 @@ def plain(root: Path, folder: Path, rows: int, metric: str) -> Callable:
     from ensemble_search.problems.combination import rounded
 
     predictions, labels = read_pool(folder, rows, 2)
-    ones = np.stack([rounded(p)[:, 1].astype(float) for p in predictions])
+    ones = rounded(predictions)[:, :, 1].astype(float)
     truths = np.where(labels, ones, 1 - ones)
     losses = {
         "error": lambda p: ((p > 0.5) != labels).mean(axis=1),
@@ -233,7 +217,7 @@ def autogluon(root: Path, folder: Path, rows: int) -> Callable:
     from autogluon.core.models.greedy_ensemble.ensemble_selection import EnsembleSelection
 
     predictions = np.load(folder / f"pool-{rows}-2.npy")
-    labels = np.load(folder / f"pool-{rows}-2.labels.npy")
+    labels = np.random.default_rng([rows, 2]).integers(0, 2, rows)  # as read_pool has them
 
     def turn() -> None:
         made = EnsembleSelection(MEMBERS, "binary", accuracy, random_state=np.random)
@@ -245,12 +229,14 @@ def autogluon(root: Path, folder: Path, rows: int) -> Callable:
 # Searches
 
 
+@dataclass
 class MadeUp:
-    """An evaluator whose predictions are right half of the time; it fits nothing."""
+    """An evaluator whose predictions are better than chance; it fits nothing."""
 
-    def __init__(self, labels: Sequence[np.ndarray], classes: int, failing: int):
-        self.labels, self.classes, self.failing = labels, classes, failing
-        self.rng, self.made = np.random.default_rng(0), 0
+    labels: Sequence[np.ndarray]
+    classes: int
+    failing: int
+    made = 0
 
     def __enter__(self):
         return self
@@ -265,9 +251,9 @@ class MadeUp:
         self.made += 1
         if self.failing and self.made % self.failing == 0:
             return Evaluation("crash", None, None, 1.0, 1.0, None, 1.0, "ValueError", "")
-        parts = []
+        parts, rng = [], np.random.default_rng(self.made)
         for own in self.labels:
-            p = self.rng.random((len(own), self.classes), dtype=np.float32)
+            p = rng.random((len(own), self.classes), dtype=np.float32)
             p[np.arange(len(own)), own] += 0.5
             parts.append(p / p.sum(axis=1, keepdims=True))
         return Evaluation("ok", *parts, 1.0, 1.0, 0.1, 1.0, None, None)
@@ -295,7 +281,7 @@ def made_split(folder: Path, rows: int, classes: int) -> Path:
     return split
 
 
-def made_search(split: Path, output: Path, evaluations: int, failing: int = 0, **job: Any) -> None:
+def made_search(split: Path, output: Path, evaluations: int, failing: int = 0) -> None:
     """Write a search of made-up evaluations to ``output/search``, with its journals."""
     from ensemble_search.data.split import load_inputs
     from ensemble_search.search.run import run_job
@@ -303,12 +289,10 @@ def made_search(split: Path, output: Path, evaluations: int, failing: int = 0, *
     inputs = load_inputs(split / "inputs.npz")
     labels = inputs.y_validation, np.load(split / "test_labels.npy")
     evaluator = MadeUp(labels, len(inputs.classes), failing)
-    whole = {**JOB, "budget": {"evaluations": evaluations}, **job}
+    job = {**JOB, "budget": {"evaluations": evaluations}}
+    places = split, output / "journals", output / "search"
     with redirect_stderr(StringIO()):
-        run_job(
-            whole, split, output / "journals", output / "search",
-            make_evaluator=lambda *arguments: evaluator,
-        )  # fmt: skip
+        run_job(job, *places, make_evaluator=lambda *arguments: evaluator)
 
 
 def storage(root: Path, folder: Path) -> Callable:
@@ -441,62 +425,37 @@ def report(root: Path, folder: Path) -> Callable:
 
 def large_table(file: Path, rows: int, columns: int = 50) -> None:
     """Write a made-up table with two classes."""
-    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import csv
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, columns)).astype(np.float32)
+    X = rng.standard_normal((rows, columns), np.float32).round(4)
     signal = X[:, :8] @ rng.normal(size=8) + 2 * X[:, 8] * X[:, 9] + 2 * np.sin(3 * X[:, 10])
-    table = pd.DataFrame(X, columns=[f"x{i}" for i in range(columns)])
-    table["y"] = np.where(signal + rng.normal(size=rows) > 0, "yes", "no")
-    table.round(4).to_csv(file, index=False)
+    y = np.where(signal + rng.normal(size=rows) > 0, "yes", "no")
+    csv.write_csv(pa.table({**{f"x{i}": x for i, x in enumerate(X.T)}, "y": y}), file)
 
 
 def predict(root: Path, folder: Path, rows: int) -> Callable:
-    """Predict a CSV file with a delivered ensemble of one discriminant analysis."""
+    """Predict a CSV file with a delivered ensemble of one logistic regression."""
     from random_configurations import make_inputs
 
     from ensemble_search.delivery import build
-    from ensemble_search.evaluation.live import make
     from ensemble_search.search.run import run_job
 
     large_table(folder / "small.csv", 2000)
     large_table(folder / "large.csv", rows)
     split = folder / "delivered-split"
     make_inputs(f"file={folder / 'small.csv'},target=y", split)
-
-    class OnlyLda:
-        """Evaluates what predicts fast."""
-
-        def __init__(self, *arguments: Any):
-            self.real = make(*arguments)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.real, name)
-
-        def __enter__(self):
-            self.real.__enter__()
-            return self
-
-        def __exit__(self, *exception):
-            return self.real.__exit__(*exception)
-
-        def evaluate(self, values, fidelity=1.0):
-            found = self.real.evaluate(values, fidelity)
-            if values["algorithm"] == "lda" and values["preprocessor"] == "none":
-                return found
-            return replace(found, status="crash", validation=None, test=None, predict_seconds=None)
-
-    job = {**JOB, "space": "divbo-small", "budget": {"evaluations": 40}}
+    job = {**JOB, "space": "logistic-regression-hpo", "budget": {"evaluations": 3}}
+    settings = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}}
+    settings |= {"calibrate": False, "joblib": False, "onnx": False}
+    about = {"study": "made", "dataset": "made", "method": "RS", "metric": "error"}
     with redirect_stderr(StringIO()):
-        run_job(job, split, folder / "j", folder / "searched", make_evaluator=OnlyLda)
+        run_job(job, split, folder / "journals", folder / "searched")
+        of = {"dataset": "made", "search": "random", "repeat": 0}
         source = build.Source(
-            search=folder / "searched", split=split, of={"dataset": "made", "search": "random",
-            "repeat": 0}, ensemble={"type": "best"}, seed=0, space="divbo-small",
-            limits=JOB["limits"], threads=1,
-        )  # fmt: skip
-        settings = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}}
-        settings |= {"calibrate": False, "joblib": False, "onnx": False}
-        about = {"study": "made", "dataset": "made", "method": "RS", "metric": "error"}
+            folder / "searched", split, of, {"type": "best"}, 0, job["space"], job["limits"], 1
+        )
         build.deliver(source, settings, {**about, "command": "make bench"}, folder / "delivered")
 
     def turn() -> None:
@@ -563,9 +522,7 @@ class Job:
 class File(str):
     """A file that is no temporary one."""
 
-    def is_flagged(self, flag: str) -> bool:
-        """Say no."""
-        return False
+    is_flagged = staticmethod(lambda flag: False)
 
 
 def end(jobs: list[Job], cores: int, settings, sizes: dict[str, int]) -> float:
@@ -590,8 +547,8 @@ def schedule(root: Path, folder: Path) -> Callable:
 
     An evaluation takes 0.1 s and time in proportion to rows x columns; searches vary around that
     (log-normal, sigma 0.5). Figures are ratios of the time to the end of the last search to the
-    least possible one, means of three draws: in the order of the study (``file``), and with the
-    largest input first, as profiles/default has it (``size``).
+    least possible one, means of three draws: in the order of the study (``file``), with the largest
+    input first (``size``, profiles/default), and by the true times, which nobody knows (``known``).
     """
     from snakemake.scheduling.greedy import SchedulerSettings
 
@@ -599,7 +556,7 @@ def schedule(root: Path, folder: Path) -> Callable:
     from ensemble_search.jobs import Jobs
 
     study = Jobs.load(str(root / "config.yaml")).study
-    plain = SchedulerSettings(omit_prioritize_by_temp_and_input=True)
+    sized, plain = (SchedulerSettings(omit_prioritize_by_temp_and_input=o) for o in (False, True))
 
     def turn() -> dict[str, float]:
         ratios: dict[str, list[float]] = {}
@@ -614,10 +571,12 @@ def schedule(root: Path, folder: Path) -> Callable:
                     seconds = EVALUATIONS * (0.1 + 2e-6 * cells * rng.lognormal(0, 0.5))
                     jobs.append(Job(seconds, [file]))
             whole = [j.seconds for j in jobs]
+            known = [Job(j.seconds, j.input, j.seconds) for j in jobs]  # priority before size
+            orders = (jobs, "file", plain), (jobs, "size", sized), (known, "known", sized)
             for cores in (64, 256):
-                for order, settings in (("file", plain), ("size", SchedulerSettings())):
+                for given, order, settings in orders:
                     least = max(*whole, sum(whole) / cores)
-                    found = end(jobs, cores, settings, sizes) / least
+                    found = end(given, cores, settings, sizes) / least
                     ratios.setdefault(f"{order} {cores}", []).append(found)
         return {name: float(np.mean(values)) for name, values in ratios.items()}
 

@@ -16,11 +16,10 @@ import argparse
 import cProfile
 import csv
 import datetime
-import importlib.metadata
 import json
 import os
-import platform
 import pstats
+import re
 import resource
 import subprocess
 import sys
@@ -36,8 +35,7 @@ COLUMNS = (
     *("group", "figure", "unit", "now", "before", "peer", "goal"),
     *("commit", "against", "date", "machine"),
 )
-PEERS = "peer", "autogluon"
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "lightgbm", "pandas", "snakemake")
+PEERS = "peer", "autogluon", "plain", "pandas_reads"
 
 #: Of a second or a byte.
 SCALES = {"CPU ms": 1000, "MB": 1e-6, "minutes": 1 / 60}
@@ -52,7 +50,7 @@ LOSSES = "error", "log-loss", "brier"
 #: Turns of a group; by default three. A single one has no other before it to warm up.
 TURNS = {
     **dict.fromkeys(("memory", "storage", "report", "predict", "large-table", "demo"), 1),
-    **{"schedule": 1, "large-divbo": 2, "large-selection": 2, "esmbo-1000": 2, "start": 5},
+    **{"schedule": 1, "large-divbo": 2, "large-selection": 2, "esmbo-1000": 2, "dry-run": 2},
 }
 
 #: Pieces of work that take turns, by group: a function of costs.py and its arguments.
@@ -67,6 +65,12 @@ WORKS: dict[str, dict[str, tuple]] = {
         }
         for n in (50, 150, 250)
     },
+    "optimizers": {
+        **{name: ("suggestion", name, 250, {"budget": 250}) for name in ("rising-bandit", "boasf")},
+        **{
+            name: ("suggestion", name, 250, {}) for name in ("tpe", "k-bo", "ensemble-optimization")
+        },
+    },
     **{f"esmbo-{n}": {"it": ("suggestion", "esmbo", n, ESMBO, "svm")} for n in (250, 1000)},
     "large-divbo": {"it": LARGE, "all": (*LARGE, True)},
     "selection": {
@@ -79,15 +83,10 @@ WORKS: dict[str, dict[str, tuple]] = {
         **{f"{name}-10": ("selection", 100_000, 10, name) for name in LOSSES},
     },
     "memory": {"it": ("ensemble_job", 100_000, 10)},
-    "replay": {"it": ("replay",)},
-    "start": {"it": ("start",)},
-    "dry-run": {"it": ("dry_run",)},
-    "storage": {"it": ("storage",)},
-    "report": {"it": ("report",)},
+    **{name: {"it": (name,)} for name in ("replay", "start", "dry-run", "storage", "report")},
     "predict": {"it": ("predict", 1_000_000), "pandas": ("pandas_reads",)},
     "large-table": {"it": ("large_data", 1_000_000, 3)},
-    "demo": {"it": ("demo",)},
-    "schedule": {"it": ("schedule",)},
+    **{name: {"it": (name,)} for name in ("demo", "schedule")},
 }
 
 # fmt: off
@@ -105,6 +104,7 @@ FIGURES: list[tuple[str, ...]] = [
             ("Optuna's `ask`", "× BO", "optuna.asked/bo", ""),
         )
     ),
+    *(("optimizers", f"`{o}`, 250 observations", "CPU ms", o, "", "") for o in WORKS["optimizers"]),
     ("esmbo-250", "ESMBO, Gaussian process, 250 observations", "CPU ms", "it", "", "<= 100"),
     ("esmbo-1000", "ESMBO, Gaussian process, 1000", "CPU ms", "it", "", "<= 1000"),
     ("large-divbo", "DivBO, 100 models, 100,000 rows × 10 classes", "CPU s", "it", "", "<= 0.5"),
@@ -139,11 +139,10 @@ FIGURES: list[tuple[str, ...]] = [
     ("large-table", "of all, which fitted", "pipelines", "it.all", "", ""),
     ("demo", "`make demo` after the installation", "minutes", "it.wall", "", "<= 3"),
     ("demo", "the same without waiting", "CPU s", "it", "", ""),
-    *(
-        ("schedule", f"the paper's study on {cores} cores", "× least", f"it.size {cores}",
-         f"it.file {cores}", goal)
-        for cores, goal in ((64, "<= 1.00"), (256, "<= 1.07"))
-    ),
+    ("schedule", "the paper's study on 64 cores", "× least", "it.size 64", "it.file 64", "<= 1.00"),
+    ("schedule", "if times were known", "× least", "it.known 64", "", ""),
+    ("schedule", "on 256 cores", "× least", "it.size 256", "it.file 256", "<= 1.07"),
+    ("schedule", "on 256, if times were known", "× least", "it.known 256", "", ""),
 ]
 # fmt: on
 
@@ -159,6 +158,7 @@ class Worker:
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=None if root == ROOT else subprocess.DEVNULL,  # older code lacks some works
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
             text=True,
         )
@@ -205,7 +205,7 @@ def prepared(root: Path, folder: Path, name: str, *arguments: Any) -> Callable:
 
     import ensemble_search  # noqa: F401 - of this checkout, whatever else comes into sys.path
 
-    return getattr(costs, name)(root, folder, *arguments)
+    return getattr(costs, name.replace("-", "_"))(root, folder, *arguments)
 
 
 def cpu_seconds() -> float:
@@ -215,15 +215,14 @@ def cpu_seconds() -> float:
 
 
 def python_of(work: tuple) -> str | None:
-    """The Python that runs a piece of work; None if it is that of a peer without environment."""
-    if work[0] == "autogluon":
-        python = ROOT / ".venv-autogluon/bin/python"
-        return str(python) if python.exists() else None
-    if work[0] == "peer":
-        from peers import NAMES
+    """The Python that runs a piece of work; None if a peer is not installed."""
+    from peers import NAMES
 
-        return sys.executable if (ROOT / f".venv-{NAMES[work[1]]}").exists() else None
-    return sys.executable
+    own = NAMES[work[1]] if work[0] == "peer" else work[0]
+    python = ROOT / f".venv-{own}/bin/python"
+    if work[0] not in ("autogluon", "peer"):
+        return sys.executable
+    return (str(python) if own == "autogluon" else sys.executable) if python.exists() else None
 
 
 def measure(group: str, checkouts: Mapping[str, Path]) -> dict[str, dict[str, float]]:
@@ -235,8 +234,7 @@ def measure(group: str, checkouts: Mapping[str, Path]) -> dict[str, dict[str, fl
             folder = Path(name, when)
             folder.mkdir()
             for title, work in WORKS[group].items():
-                other = work[0] in PEERS
-                if not (python := python_of(work)) or (other and when == "before"):
+                if not (python := python_of(work)) or (work[0] in PEERS and when == "before"):
                     continue
                 with suppress(RuntimeError) if when == "before" else nullcontext():
                     workers.append((when, title, Worker(root, folder, work, python)))
@@ -340,19 +338,19 @@ def describe(root: Path) -> str:
     return commit + "+" * bool(changed)
 
 
-def processor() -> str:
-    """The name of the processor."""
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return " ".join(line.partition(":")[2].split())
-    return platform.processor() or platform.machine()
+def machine() -> str:
+    """The processor and the versions of what figures depend on."""
+    from ensemble_search.runtime import provenance
+
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    lines = dict(re.findall(r"^(\S.*?)\s*: (.*)$", text, re.M))
+    name = " ".join(lines.get(key, "?") for key in ("model name", "cpu family", "model"))
+    return ", ".join([name, *(f"{k} {v}" for k, v in provenance.versions().items())])
 
 
 def profile(group: str) -> None:
     """Run every work of a group once more under the profiler."""
     for title, work in WORKS[group].items():
-        if work[0] in PEERS:
-            continue
         with tempfile.TemporaryDirectory() as folder:
             turn = prepared(ROOT, Path(folder), *work)
             import costs
@@ -370,7 +368,11 @@ def profile(group: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("groups", nargs="*", help=f"{', '.join(WORKS)} (default: all)")
-    parser.add_argument("--against", type=Path, help="another checkout, to be measured too")
+    parser.add_argument(
+        "--against",
+        type=lambda text: Path(text).resolve(),
+        help="another checkout, to be measured too",
+    )
     parser.add_argument("--profile", action="store_true", help="show where the time goes")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -385,16 +387,12 @@ def main() -> None:
         for group in chosen:
             profile(group)
         return
-    checkouts = {"now": ROOT}
-    if options.against:
-        checkouts["before"] = options.against.resolve()
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES]
-    python = f"Python {platform.python_version()}"
+    checkouts = {"now": ROOT} | ({"before": options.against} if options.against else {})
     about = {
         "commit": describe(ROOT),
         "against": describe(checkouts["before"]) if options.against else "",
         "date": datetime.date.today().isoformat(),
-        "machine": "; ".join([f"{processor()}, {os.cpu_count()} cores", python, *versions]),
+        "machine": machine(),
     }
     for group in chosen:
         rows = rows_of(group, measure(group, checkouts), about)
