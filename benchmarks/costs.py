@@ -29,10 +29,9 @@ EVALUATIONS, MEMBERS, TURNS = 250, 25, 16
 PROFILED: list[str] = []
 
 
-def started(root: Path, *words: Any, cwd: Path | None = None, **variables: str) -> str:
+def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
     """Run Python in a process of its own; return what it prints."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    environment |= {"PYTHONPATH": f"{root}/workflow_scripts", **variables}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{root}/workflow_scripts"}
     command = [sys.executable, *PROFILED, *map(str, words)]
     done = subprocess.run(
         command, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE,
@@ -352,14 +351,14 @@ def replay(root: Path, folder: Path) -> Callable:
 
 
 FIRST_SUGGESTION = """
-import os, sys, json
+import json, sys
 from pathlib import Path
 from search import run_job
 
 class Evaluator:
     __init__ = __exit__ = lambda *arguments: None
     __enter__ = lambda self: self
-    evaluate = lambda *arguments: os._exit(0)
+    evaluate = lambda *arguments: sys.exit()
 
 job, *folders = sys.argv[1:]
 run_job(json.loads(job), *map(Path, folders), make_evaluator=Evaluator)
@@ -369,11 +368,12 @@ run_job(json.loads(job), *map(Path, folders), make_evaluator=Evaluator)
 def start(root: Path, folder: Path) -> Callable:
     """Start a search in a new process, which ends at its first suggestion."""
     split = made_split(folder, 300, 3)
-    job = {**JOB, "budget": {"evaluations": 10}, "optimizer": {"optimizer": "divbo"}}
+    job = json.dumps({**JOB, "budget": {"evaluations": 9}, "optimizer": {"optimizer": "divbo"}})
+    (folder / "first.py").write_text(FIRST_SUGGESTION, encoding="utf-8")
 
     def turn() -> None:
         with tempfile.TemporaryDirectory() as name:
-            started(root, "-c", FIRST_SUGGESTION, json.dumps(job), split, name, name)
+            started(root, folder / "first.py", job, split, name, name)
 
     return turn
 

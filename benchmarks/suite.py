@@ -178,12 +178,9 @@ class Worker:
         seconds, self.result = self.answer()
         self.seconds.append(seconds)
 
-    def stop(self) -> None:
-        """End the process."""
+    def end(self, name: str) -> dict[str, float]:
+        """End the process; return the median of its CPU seconds and what a turn has returned."""
         self.process.communicate()
-
-    def results(self, name: str) -> dict[str, float]:
-        """Return the median of its CPU seconds, and what the last turn returned."""
         middle = sorted(self.seconds)[len(self.seconds) // 2]
         return {name: middle, **{f"{name}.{k}": v for k, v in (self.result or {}).items()}}
 
@@ -252,8 +249,7 @@ def measure(group: str, checkouts: Mapping[str, Path]) -> dict[str, dict[str, fl
                 if number < 0:
                     worker.seconds.clear()
         for when, title, worker in workers:
-            worker.stop()
-            found.setdefault(when, {}).update(worker.results(title))
+            found.setdefault(when, {}).update(worker.end(title))
     return found
 
 
@@ -351,6 +347,8 @@ def machine() -> str:
 def profile(group: str) -> None:
     """Run every work of a group once more under the profiler."""
     for title, work in WORKS[group].items():
+        if work[0] in PEERS:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             turn = prepared(ROOT, Path(folder), *work)
             import costs
@@ -368,11 +366,7 @@ def profile(group: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("groups", nargs="*", help=f"{', '.join(WORKS)} (default: all)")
-    parser.add_argument(
-        "--against",
-        type=lambda text: Path(text).resolve(),
-        help="another checkout, to be measured too",
-    )
+    parser.add_argument("--against", type=Path, help="another checkout, to be measured too")
     parser.add_argument("--profile", action="store_true", help="show where the time goes")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -387,10 +381,11 @@ def main() -> None:
         for group in chosen:
             profile(group)
         return
-    checkouts = {"now": ROOT} | ({"before": options.against} if options.against else {})
+    before = {"before": options.against.resolve()} if options.against else {}
+    checkouts = {"now": ROOT, **before}
     about = {
         "commit": describe(ROOT),
-        "against": describe(checkouts["before"]) if options.against else "",
+        "against": "".join(map(describe, before.values())),
         "date": datetime.date.today().isoformat(),
         "machine": machine(),
     }
