@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from io import StringIO
-from itertools import cycle
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -85,7 +84,7 @@ def suggestion(
     classes: int = 2,
     resumed: bool = False,
 ) -> Callable:
-    """Suggest when the results of one evaluation more are known, or of all, as after a resume."""
+    """Suggest when the last evaluation is new, or all are, as after a resume."""
     from ensemble_search.optimizers.base import History
     from ensemble_search.runtime import plugins
 
@@ -94,18 +93,15 @@ def suggestion(
         settings = {**settings, "surrogate": settings["diversity_surrogate"]}  # an older name
         del settings["diversity_surrogate"]
     optimizer = made(**settings)
-    longest = made_history(plugins.load("spaces", space)(), size, rows, classes)
-    lengths = cycle([size] if resumed else range(size - TURNS, size + 1))
+    history = made_history(plugins.load("spaces", space)(), size, rows, classes)
 
     def turn() -> None:
-        observations = longest.observations[: next(lengths)]
-        if resumed:  # nothing is known of new arrays
-            observations = tuple(
-                o if o.prediction is None else replace(o, prediction=o.prediction.view())
-                for o in observations
-            )
-        history = History(longest.space, longest.labels, observations)
-        optimizer.suggest(history, np.random.default_rng(len(history)))
+        observations = list(history.observations)
+        for i in history.ok if resumed else history.ok[-1:]:  # nothing is known of new arrays
+            old = observations[i]
+            observations[i] = replace(old, prediction=old.prediction.view())
+        found = History(history.space, history.labels, tuple(observations))
+        optimizer.suggest(found, np.random.default_rng(size))
 
     return turn
 

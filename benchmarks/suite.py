@@ -350,10 +350,10 @@ def profile(group: str) -> None:
     for title, work in WORKS[group].items():
         if work[0] in PEERS:
             continue
+        import costs
+
         with tempfile.TemporaryDirectory() as folder:
             turn = prepared(ROOT, Path(folder), *work)
-            import costs
-
             if TURNS.get(group) != 1:
                 turn()
             costs.PROFILED[:] = ["-m", "cProfile", "-s", "tottime"]
@@ -372,8 +372,7 @@ def main() -> None:
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        be_worker(*options.work)
-        return
+        return be_worker(*options.work)
     if unknown := set(options.groups) - set(WORKS):
         parser.error(f"there is no group '{min(unknown)}'; known: {', '.join(WORKS)}")
     sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
