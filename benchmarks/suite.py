@@ -266,7 +266,9 @@ def rows_of(group: str, found: Mapping[str, Mapping[str, float]], about: dict) -
         ):
             parts = [results.get(name) for name in text.split("/")]
             ratio = parts[0] / (parts[1] if parts[1:] else 1) if None not in parts else None
-            row[column] = "" if ratio is None else f"{ratio * SCALES.get(unit, 1):.3g}"
+            row[column] = (
+                "" if ratio is None else f"{float(f'{ratio * SCALES.get(unit, 1):.3g}'):g}"
+            )
         if own == group and row["now"]:
             rows.append({**row, **about, "against": about["against"] if row["before"] else ""})
     return rows
@@ -320,10 +322,11 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
         cells += [row["goal"].replace("<=", "≤").replace(">=", "≥"), met(row), f"`{row['commit']}`"]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "Where and when:", ""]
-    seen = {(row["commit"], row["date"], row["against"], row["machine"]) for row in rows}
-    for commit, date, against, machine in sorted(seen, key=lambda s: (s[1], s)):
-        before = f", before: `{against}`" if against else ""
-        lines.append(f"- `{commit}`, {date}{before}; {machine}")
+    for where in sorted({(row["date"], row["commit"], row["machine"]) for row in rows}):
+        own = [row for row in rows if (row["date"], row["commit"], row["machine"]) == where]
+        before = sorted({f"`{row['against']}`" for row in own if row["against"]})
+        lines.append(f"- `{where[1]}`, {where[0]}: {where[2]}")
+        lines[-1] += f"; before: {', '.join(before)}" * bool(before)
     return "\n".join([*lines, ""])
 
 
