@@ -44,8 +44,8 @@ class AskTell(BatchOptimizer):
         """Check that the library is installed; see :meth:`Optimizer.planned`."""
         if not self._python.exists():
             raise UserError(
-                f"library: '{self.library}' needs {_short(self._python.parents[1])}, which is not "
-                "there; run: make peers"
+                f"library: '{self.library}' needs the environment '{self._python.parents[1].name}' "
+                "beside the Snakefile, which is not there; for built-in drivers, run: make peers"
             )
         return super().planned(evaluations, seconds)
 
@@ -90,10 +90,6 @@ class AskTell(BatchOptimizer):
         if environment is None:
             return Path(sys.executable)
         return SCRIPTS.parent / f".venv-{environment}" / "bin" / "python"
-
-
-def _short(path: Path) -> str:
-    return str(path.relative_to(SCRIPTS.parent))
 
 
 class _Process:
