@@ -133,7 +133,8 @@ def test_unknown_and_missing_libraries(nudge, monkeypatch):
     with pytest.raises(ValidationError, match="no driver is called 'optunna'; did you mean"):
         made("optunna")
     monkeypatch.setattr(plugins.load("drivers", "optuna"), "environment", "nowhere")
-    with pytest.raises(UserError, match=r"^library: 'optuna' needs the environment '.venv-nowhere'.*make peers"):
+    says = r"^library: 'optuna' needs the environment '.venv-nowhere'.*make peers"
+    with pytest.raises(UserError, match=says):
         made("optuna").planned(20)
     assert made().planned(20) == made()
 
