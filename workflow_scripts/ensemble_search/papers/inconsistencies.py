@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import RootModel
+from pydantic import Field, RootModel
 
 from ensemble_search.papers.printed import Part, read
 
@@ -37,7 +37,7 @@ class Inconsistency(Part):
     kind: Literal["contradicts", "qualifies"]
     printed: Any = None
     by: str
-    of: dict[str, Any] = {}
+    of: dict[str, Any] = Field(default_factory=dict)
     computed: Any
 
 

@@ -12,7 +12,7 @@ def gain() -> float:
 
 
 def draws_until_all_labels() -> int:
-    """Expected number of uniform draws until each of ImageNet's labels has come: M (1 + ... + 1/M)."""
+    """Expected uniform draws until each of ImageNet's M labels has come: M (1 + ... + 1/M)."""
     labels = printed.values("dodge", "labels")["labels"]
     return round(labels * float((1 / np.arange(1, labels + 1)).sum()))
 
