@@ -1,10 +1,12 @@
 """The papers' claims: what they name exists, and evidence decides them."""
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from ensemble_search.evidence import claims as decided
 from ensemble_search.evidence import rows as evidence
+from ensemble_search.evidence.page import detectable
 from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
 from ensemble_search.papers.claims import Decide
@@ -74,6 +76,7 @@ def test_a_claim_is_decided_by_its_interval(differences, verdict):
         assert [*line[["difference", "low", "high"]]] == pytest.approx(
             [0.04, 0.04 - half, 0.04 + half]
         )
+        assert line["detectable"] == pytest.approx(detectable(np.array([0.03, 0.04, 0.05])))
 
 
 def test_ranks_need_six_data_sets():

@@ -5,7 +5,8 @@ from itertools import product
 
 import pandas as pd
 
-from ensemble_search.analysis import effects
+from ensemble_search.analysis import effects, ranks
+from ensemble_search.evidence.page import detectable
 from ensemble_search.papers.claims import Decide
 
 AGREES, DIFFERS, OPEN, MISSING = "agrees", "differs", "could not be seen", "not attempted"
@@ -33,11 +34,13 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         :data:`FEWEST` data sets, :data:`OPEN`; :data:`MISSING` with fewer than two data sets.
     pairs
         Columns ``lower``, ``higher`` (methods), ``datasets``, ``difference`` (mean over data sets
-        of the second minus the first), ``low`` and ``high`` (its interval, by Student's t).
+        of the second minus the first), ``low`` and ``high`` (its interval, by Student's t),
+        ``detectable`` (the smallest difference that as many data sets would find, see
+        ``evidence.page.detectable``).
     """
     methods = [*rule.lower, *rule.higher]
     table = pd.DataFrame([row for row in rows if not row["stale"]])
-    columns = ["lower", "higher", "datasets", "difference", "low", "high"]
+    columns = ["lower", "higher", "datasets", "difference", "low", "high", "detectable"]
     if table.empty or not set(methods) <= set(table["method"]):
         return MISSING, pd.DataFrame(columns=columns)
     table[rule.column] = pd.to_numeric(table[rule.column])
@@ -45,12 +48,14 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     means = runs[methods].dropna().groupby(level="dataset").mean()
     if len(means) < 2:
         return MISSING, pd.DataFrame(columns=columns)
-    name = {"mean": "error", "rank": "rank"}[rule.by]
+    if rule.by == "rank":
+        means = pd.DataFrame(ranks.rank(means.to_numpy()), means.index, means.columns)
     pairs = []
     for lower, higher in product(rule.lower, rule.higher):
-        line = effects.intervals(means, lower).loc[higher]
-        values = (line[name], line[f"{name}_low"], line[f"{name}_high"])
-        pairs.append([lower, higher, len(means), *map(float, values)])
+        line = effects.intervals(means[[lower, higher]], lower).loc[higher]
+        values = (line["error"], line["error_low"], line["error_high"])
+        least = detectable((means[higher] - means[lower]).to_numpy())
+        pairs.append([lower, higher, len(means), *map(float, values), least])
     found = pd.DataFrame(pairs, columns=columns)
     if rule.by == "rank" and len(means) < FEWEST:
         return OPEN, found

@@ -30,6 +30,19 @@ def outcomes_of_tuning(other: str) -> dict[str, dict[int, dict[str, int]]]:
     return {t: {h: outcomes(t, h, other) for h in HOURS} for t in TABLES[1:]}
 
 
+def sign_tests_of_tuning(other: str) -> dict[str, dict[int, float]]:
+    """One-sided p-values over the data sets that BOASF tunes better than another, without ties."""
+    from scipy.stats import binom
+
+    return {
+        table: {
+            hours: round(float(binom.sf(n["better"] - 1, n["better"] + n["worse"], 0.5)), 3)
+            for hours, n in halves.items()
+        }
+        for table, halves in outcomes_of_tuning(other).items()
+    }
+
+
 def lower_with_more_time() -> dict[str, dict[str, int]]:
     """Count the data sets on which a method's accuracy is lower after 4 hours than after 2."""
     found = {}
