@@ -39,10 +39,11 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def space_of(study: dict[str, Any]) -> str:
-    """Name the paper's space that a study has; one that it lacks if it has none."""
-    regression = study.get("metric") == "squared-error"
-    space = str(study.get("space"))
-    return f"{space}-regression" if regression and space != "svr" else space
+    """Name the space in the paper's tables; another name if they have none like the study's."""
+    space, metric = study.get("space"), study.get("metric", "error")
+    if metric == "squared-error" and space != "svr":
+        return f"{space}-regression"
+    return f"{space}" if metric in ("error", "squared-error") else f"{space} by {metric}"
 
 
 def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
