@@ -182,6 +182,19 @@ def test_tables_of_thirty_data_sets():
     assert sum(name.startswith("openml_") for name in names[0]) == sets["OpenML"]
 
 
+@pytest.mark.parametrize(
+    ("table", "sums"),
+    [
+        ("models", [21.837, 22.353, 23.199, 23.601, 21.837, 22.384, 23.372, 23.793]),
+        ("logistic-regression", [19.226, 18.923, 20.207, 19.157, 19.505, 19.267]),
+        ("random-forest", [20.222, 20.267, 20.498, 20.372, 19.725, 21.705]),
+    ],
+)
+def test_sums_of_columns(table, sums):
+    """Of the printed tables, added up without this file; no count sees each of 600 cells."""
+    assert printed.table("boasf", table).sum().tolist() == pytest.approx(sums, abs=1e-9)
+
+
 def test_printed_counts_of_wins_over_auto_sklearn():
     for hours, (better, equal) in printed.values("boasf", "wins").items():
         found = boasf.outcomes("models", hours, "AutoSklearn")
