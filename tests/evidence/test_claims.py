@@ -10,6 +10,7 @@ from ensemble_search.evidence.page import detectable
 from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
 from ensemble_search.papers.claims import Decide
+from ensemble_search.papers.divbo import checks as divbo
 from support import ROOT
 
 CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
@@ -36,6 +37,20 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
     for claim in CLAIMS.values():
         if claim.study == study and claim.decide:
             assert {*claim.decide.lower, *claim.decide.higher} <= methods
+
+
+@pytest.mark.parametrize("other", ["RS-ES", "BO-ES", "RB-ES"])
+def test_sizes_are_those_of_table_1(other):
+    rule = claims.load("divbo")[f"better-than-{other.lower()}"].decide
+    assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
+
+
+def test_an_interval_below_the_claimed_size_differs():
+    rule = Decide(column="test", lower=["DivBO"], higher=["RS"], size=0.05)
+    small = rows([-0.01, 0.01, 0.02])  # mean 0.0067, up to 0.045
+    assert decided.decide(rule, small)[0] == decided.DIFFERS
+    assert decided.decide(RULE, small)[0] == decided.OPEN
+    assert decided.decide(rule, rows([0.01, 0.012, 0.014]))[0] == decided.AGREES
 
 
 def test_an_unknown_column_raises():

@@ -30,8 +30,9 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     -------
     verdict
         :data:`AGREES` if the 95 % interval of each pair of methods lies on the claimed side of 0,
-        :data:`DIFFERS` if that of some pair lies on the other side, else, or by ranks of fewer than
-        :data:`FEWEST` data sets, :data:`OPEN`; :data:`MISSING` with fewer than two data sets.
+        :data:`DIFFERS` if that of some pair lies on the other side, or below the claimed size,
+        else, or by ranks of fewer than :data:`FEWEST` data sets, :data:`OPEN`; :data:`MISSING` with
+        fewer than two data sets.
     pairs
         Columns ``lower``, ``higher`` (methods), ``datasets``, ``difference`` (mean over data sets
         of the second minus the first), ``low`` and ``high`` (its interval, by Student's t),
@@ -61,4 +62,4 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         return OPEN, found
     if (found["low"] > 0).all():
         return AGREES, found
-    return (DIFFERS if (found["high"] < 0).any() else OPEN), found
+    return (DIFFERS if (found["high"] < (rule.size or 0)).any() else OPEN), found

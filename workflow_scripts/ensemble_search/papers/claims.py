@@ -20,12 +20,15 @@ class Decide(Part):
         the methods named here.
     lower, higher
         Methods: each of the first is claimed to be lower than each of the second.
+    size
+        The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
     """
 
     column: Literal["test", "validation", "minimum_diversity"]
     by: Literal["mean", "rank"] = "mean"
     lower: list[str]
     higher: list[str]
+    size: float | None = None
 
 
 class Claim(Part):
