@@ -204,7 +204,7 @@ def test_nothing_left_is_said():
         make(frame.drop(columns="x"))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**16), st.sampled_from(["validation", "test"]))
 def test_the_preparation_learns_from_the_training_part_only(seed, part):
     frame, described = normalise.normalise(Raw(mixed(seed=seed), "y", "set", {"sklearn": "set"}))

@@ -66,7 +66,7 @@ def cases(draw):
     return features, 10.0 ** (exponent * np.array(powers))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(cases(), st.integers(0, 2**32))
 def test_laws_in_exact_rationals(case, seed):
     features, quality = case

@@ -466,7 +466,7 @@ def test_a_data_set_has_its_own_part_of_the_training_rows():
     assert "train_rows" not in json.loads(Jobs(model.check(GOOD)).report())
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(splits=st.integers(1, 30), repeats=st.integers(1, 60), more=st.integers(0, 60))
 def test_repeats_go_round_over_splits(splits, repeats, more):
     """Each split has its share of the repeats, and its rows whatever the number of splits."""
