@@ -485,7 +485,7 @@ def test_weights_are_stored_and_read(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"weight": ["number"]}, r"column 'number': has no value in row \d+; the weight of each"),
+        ({"weight": ["number"]}, r"column 'number': has no value in \d+ rows; each"),
         ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
         ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
     ],

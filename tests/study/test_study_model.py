@@ -625,6 +625,11 @@ def test_the_metric_decides_the_task():
         ({"group": "ash", "time": "hue"}, {}, r"columns: 'group' and 'time' both divide the rows"),
         ({"time": "hue"}, {"split": {"folds": 3}}, r"columns.time: folds are in no order"),
         ({"time": "hue"}, {"split": {"resample": 2}}, r"columns.time: the split is the same for"),
+        (
+            {"group": "hue"},
+            {"split": {"folds": 3}, "autogluon": {"seconds": 9}},
+            r"columns.group: AutoGluon's folds divide groups",
+        ),
         ({"group": "hue"}, {"ensembles/es/type": "stacking"}, r"columns.group: ensembles.es fits"),
         ({"weight": "hue"}, {"tables": {"random": 9}}, r"columns.weight: 'tables' does not regard"),
     ],
