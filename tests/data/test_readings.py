@@ -20,7 +20,7 @@ def read(words, role=None):
 
 
 @pytest.mark.parametrize(
-    "form", ["EUR {}", "CHF {}", "R$ {}", "{} kr.", "{} zł", "-R$ {}", "{} USD", "US${}"]
+    "form", ["EUR {}", "Rs. {}", "R$ {}", "{} kr.", "{} zł", "-R$ {}", "{} USD", "US${}"]
 )
 def test_currencies_stand_on_either_side(form):
     words = [form.format(f"{i}.25") for i in range(1, 60)]
