@@ -38,7 +38,6 @@ import unseen_algorithms
 SPACE = plugins.load("spaces", "divbo")()
 SMALL = plugins.load("spaces", "divbo-small")()
 FAST = {
-    "divbo": {"diversity_surrogate": "forest-kernel"},
     "rising-bandit": {"budget": 40},
     "neural-ensemble-search": {"population": 8},
 }
@@ -313,9 +312,7 @@ def test_combined_climbs_end_where_diversity_is_high_too():
     past = history(space, 30)
     found = {}
     for text in ("divbo", "divbo climbs=combined"):
-        search = quality.make_search(
-            f"{text} diversity_surrogate=forest-kernel interleave=0 weight=50 candidates=1", 100
-        )
+        search = quality.make_search(f"{text} interleave=0 weight=50 candidates=1", 100)
         suggestions = [
             search.optimizer.suggest(past, np.random.default_rng(seed)) for seed in range(12)
         ]

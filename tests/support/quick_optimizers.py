@@ -5,7 +5,6 @@ import json
 from ensemble_search.optimizers.base import Optimizer, Suggestion
 from ensemble_search.runtime import plugins
 
-FAST = {"divbo": {"diversity_surrogate": "forest-kernel"}}  # where many suggestions are asked for
 SETTINGS = {  # so that a few evaluations are enough to get beyond the initial design
     "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
     "k-bo": {"initial": 2},
