@@ -478,8 +478,20 @@ def test_weights_are_stored_and_read(tmp_path):
     split.write(*prepare.make_split(frame, described, PAPER), tmp_path)
     inputs = split.checked_inputs(tmp_path)
     assert len(inputs.weights) == len(inputs.y_train)
-    with pytest.raises(ValueError, match="weights has no number above 0"):
-        split._check(replace(inputs, weights=-inputs.weights))
+    for wrong in (-inputs.weights, inputs.weights[1:], inputs.weights.astype(int)):
+        with pytest.raises(ValueError, match="weights has no number above 0"):
+            split._check(replace(inputs, weights=wrong))
+
+
+def test_rows_are_divided_by_dates():
+    days = pd.date_range("2020-01-01", periods=100).strftime("%d.%m.%Y")
+    frame, described = normalise.normalise(
+        Raw(mixed().assign(day=days, weight=np.arange(100) + 0.5), "y", "set", {}),
+        {"time": ["day"], "weight": ["weight"]},
+    )
+    inputs, *_ = prepare.make_split(frame, described, PAPER)
+    assert inputs.weights.max() < inputs.validation_weights.min()
+    assert inputs.validation_weights.max() < inputs.test_weights.min()
 
 
 @pytest.mark.parametrize(

@@ -237,9 +237,6 @@ class _Finder:
         """Forget the modules that were imported."""
         below = tuple(f"{name}." for name in self._found)
         for name in [n for n in sys.modules if f"{n}.".startswith(below)]:
-            above, _, last = name.rpartition(".")
-            if hasattr(sys.modules.get(above), last):
-                delattr(sys.modules[above], last)
             del sys.modules[name]
         self._found.clear()
 
