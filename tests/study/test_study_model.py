@@ -258,6 +258,9 @@ def test_columns_of_a_file(tmp_path):
         "study: datasets.x.columns.drop: there is no column 'secnd'; did you mean 'second'?",
         "error: study: datasets.x.columns.numeric: 'label' is the target; remove it here",
     ]
+    columns = {"group": "first", "weight": "second"}
+    with pytest.raises(UserError, match=r"x\.columns: no column beside the target 'label' is left"):
+        model.check(changed("datasets/x", {**source, "columns": columns}))
 
 
 def test_columns_are_part_of_what_a_data_set_is():
@@ -632,6 +635,7 @@ def test_the_metric_decides_the_task():
         ),
         ({"group": "hue"}, {"ensembles/es/type": "stacking"}, r"columns.group: ensembles.es fits"),
         ({"weight": "hue"}, {"tables": {"random": 9}}, r"columns.weight: 'tables' does not regard"),
+        ({"weight": "hue"}, {"evaluation": {"replay": "x"}}, r"weight: 'evaluation.replay' does"),
     ],
 )
 def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):

@@ -284,7 +284,7 @@ def check_folder(folder: Path, name: str) -> None:
     UserError
         If a part of the path is a link.
     """
-    for part in ("study.yaml", PLUGINS, ".snakemake", "results", "results/data", f"results/{name}"):
+    for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
         if (folder / part).is_symlink():
             raise UserError(f"'{folder / part}' is a link; remove it, results are written there")
 
