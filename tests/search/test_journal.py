@@ -253,7 +253,7 @@ def test_a_full_disk_leaves_shared_predictions_and_no_others(folder, output, mon
     share(folder, output)
     with Journal(folder, FINGERPRINT, SHAPES) as journal, monkeypatch.context() as patch:
         patch.setattr(os, "fsync", refuse)
-        with pytest.raises(UserError, match="cannot write .*: no space"):
+        with pytest.raises(UserError, match=r"cannot write .*: no space"):
             journal.append(record(6))
     assert (folder / "predictions.f32").stat().st_size == 0
     assert went_on(folder)
