@@ -26,6 +26,7 @@ from ensemble_search.search import results
 from ensemble_search.search.journal import Record
 from support import ROOT, made_results
 from support.hostile_space import write_inputs
+from support.quick_optimizers import runnable
 from support.toy_space import ToySpace, history
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -199,7 +200,7 @@ def test_a_table_of_another_split(stored, tmp_path):
         objectives.Table(study / "tables/made/fixed")
 
 
-@pytest.mark.parametrize("name", plugins.available("optimizers"))
+@pytest.mark.parametrize("name", runnable())
 def test_searches_of_a_table_suggest_its_rows_once_each(name, stored):
     folder, _ = stored
     settings = [f"{k}={v}" for k, v in FAST.get(name, {}).items()]

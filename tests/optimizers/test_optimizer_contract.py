@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from ensemble_search.optimizers.base import History, Suggestion
-from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime import outside
 from support import PYTHONPATH
-from support.quick_optimizers import make, plain
+from support.quick_optimizers import make, plain, runnable
 from support.toy_space import TinySpace, ToySpace, from_json, history, regression, search
 
-NAMES = outside.names("optimizers") or plugins.available("optimizers")  # make contract, or all
+NAMES = outside.names("optimizers") or runnable()  # make contract, or all
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
@@ -108,7 +108,7 @@ print(json.dumps(results))
 def test_another_process_and_hash_seed_give_the_same(name):
     here = [plain(s) for s in search(make(name), ToySpace(), 7)[1]]
     there = in_another_process("""
-from support.quick_optimizers import make, plain
+from support.quick_optimizers import make, plain, runnable
 from support.toy_space import ToySpace, search
 def function(name):
     return [plain(suggestion) for suggestion in search(make(name), ToySpace(), 7)[1]]

@@ -40,6 +40,8 @@ def searches() -> dict:
     ensembles = {name: kind() for name, kind in kinds.items() if not kind.refits}
     found = {}
     for optimizer in plugins.available("optimizers"):
+        if optimizer == "ask-tell":
+            continue  # its numbers are another library's
         settings = SETTINGS.get(optimizer, {})
         past, _ = search(plugins.load("optimizers", optimizer)(**settings), ToySpace(), EVALUATIONS)
         predictions = np.stack([CLASSIFICATION.compress(o.prediction) for o in past.observations])
