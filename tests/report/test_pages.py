@@ -475,6 +475,17 @@ def test_the_names_of_many_lines_stay_apart_and_inside(methods):
         assert np.diff(labels).max() <= -0.99 * (high - low) / 26
 
 
+def test_small_frames_have_their_lines_inside():
+    """Also those of ranks, whose axis descends."""
+    names = [f"method {i}" for i in range(12)]
+    rows = [(t, m, i + 1.0) for i, m in enumerate(names) for t in range(1, 21)]
+    curves = pd.DataFrame(rows, columns=["iteration", "method", "rank"])
+    figure = curve_figures.rank_lines(curves, names, figures.styles(names, names[0]), ERROR)
+    for axes in figure.axes:
+        line = axes.lines[0].get_window_extent()
+        assert Bbox.union([axes.bbox, line]).bounds == axes.bbox.bounds
+
+
 def test_whatever_the_report_is_made_from_reruns_it():
     rules = (ROOT / "rules/report.smk").read_text()
     code = set(code_version.files("report", *pages.modules()))
