@@ -337,6 +337,11 @@ def test_code_of_a_manifest_runs_only_if_it_is_trusted(call, monkeypatch):
         call(CODE)
 
 
+def test_another_version_of_a_package_with_parts_is_named(call, capsys):
+    call(put("plugins", {"files": {}, "packages": {"yaml": "0.1"}}))
+    assert "plugins: yaml: 0.1 there, " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("part", ["plugins", "plugins/optimizers", "plugins/optimizers/mine.py"])
 def test_code_of_a_manifest_is_not_written_through_links(call, tmp_path, part):
     with pytest.raises(UserError):
