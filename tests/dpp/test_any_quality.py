@@ -289,6 +289,9 @@ def test_points_whose_similarity_rounds_to_1_are_duplicates():
         assert all((0 in chosen) != (5 in chosen) for chosen in drawn)
         # In proportion to their variances.
         assert sum(5 in chosen for chosen in drawn) > 35 or scale == 1
+    x[5] = x[0] + 1e-5  # near only: 1 - 3e-10
+    ensemble = LEnsemble.from_similarity(rbf(x, x, 0.4), quality)
+    assert {0, 5} <= set(ensemble.sample(np.random.default_rng(0), 3).tolist())
 
 
 @pytest.mark.parametrize("wrong", [np.ones(3), np.ones((3, 2, 1)), 1.0])
