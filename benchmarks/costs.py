@@ -43,9 +43,6 @@ def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-# Suggestions
-
-
 def made_history(space, size: int, rows: int, classes: int):
     """Make a history of random configurations, one in ten of which has failed.
 
@@ -129,9 +126,6 @@ def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
     seconds = [turn() for _ in range(size)]
     # SMAC3 fits its forest at every eighth ask.
     return lambda: {"asked": float(np.mean(seconds[-TURNS:]))}
-
-
-# Selection
 
 
 def read_pool(folder: Path, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -219,9 +213,6 @@ def autogluon(root: Path, folder: Path, rows: int) -> Callable:
         made.fit(list(predictions[:, :, 0]), labels)
 
     return turn
-
-
-# Searches
 
 
 @dataclass
@@ -374,9 +365,6 @@ def start(root: Path, folder: Path) -> Callable:
     return turn
 
 
-# Workflows, reports and deliveries
-
-
 def dry_run(root: Path, folder: Path) -> Callable:
     """Start a dry run of the paper's study in an empty folder."""
 
@@ -500,9 +488,6 @@ def demo(root: Path, folder: Path) -> Callable:
         return {"wall": time.monotonic() - begun}
 
     return turn
-
-
-# The order of searches
 
 
 @dataclass(frozen=True, eq=False)
