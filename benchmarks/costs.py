@@ -112,7 +112,6 @@ def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
     from ensemble_search.search.observe import observation
 
     problem = Synthetic("ordinary", 0)
-    suggest = peers.Peer(name, ROOT, EVALUATIONS).suggester(problem, 0).__enter__()
     history = History(problem.space, problem.labels)
 
     def turn() -> float:
@@ -123,7 +122,8 @@ def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
         history = replace(history, observations=(*history.observations, new))
         return seconds
 
-    seconds = [turn() for _ in range(size)]
+    with peers.Peer(name, ROOT, EVALUATIONS).suggester(problem, 0) as suggest:
+        seconds = [turn() for _ in range(size)]
     # SMAC3 fits its forest at every eighth ask.
     return lambda: {"asked": float(np.mean(seconds[-TURNS:]))}
 
