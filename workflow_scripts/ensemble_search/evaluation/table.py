@@ -116,9 +116,7 @@ class Table:
         about = manifest(folder)
         check(folder)
         path = folder / OBSERVATIONS
-        found = files.read_parquet(path, COLUMNS, CONFIGURATION)
-        if found.num_rows != about["entries"]:
-            raise Unusable(path, f"it has {found.num_rows} rows, {MANIFEST} {about['entries']}")
+        found = files.read_parquet(path, COLUMNS, CONFIGURATION, rows=about["entries"])
         columns = {name: found[name].to_pylist() for name in COLUMNS}
         table_checks.check_columns(path, columns)
         arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
@@ -135,6 +133,7 @@ class Table:
             table_checks.check_predictions(folder / name, array, columns["status"], task)
         table = cls(folder, about, configurations(found), columns, *arrays)
         table_checks.check_unique(path, table.keys)
+        table_checks.check_counts(folder / MANIFEST, about, columns)
         return table
 
     @property
@@ -284,7 +283,8 @@ def glance(folder: Path) -> dict[str, Any]:
     about = manifest(folder)
     try:
         names = ("fidelity", "status")
-        found = files.read_parquet(folder / OBSERVATIONS, {n: COLUMNS[n] for n in names})
+        own = {name: COLUMNS[name] for name in names}
+        found = files.read_parquet(folder / OBSERVATIONS, own, rows=about["entries"])
         for part in PARTS:
             mapped(folder, part, about["entries"])
     except Unusable as error:

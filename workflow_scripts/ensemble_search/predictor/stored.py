@@ -71,6 +71,8 @@ class StoredPipeline:
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities, of shape (n_samples, n_classes); rows sum to 1."""
         found = self._outputs(X)
+        if found.min(initial=0) < 0:
+            raise ValueError("probabilities below 0")
         return found / found.sum(axis=1, keepdims=True)
 
     def predict(self, X: np.ndarray) -> np.ndarray:

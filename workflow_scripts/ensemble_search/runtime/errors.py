@@ -27,6 +27,10 @@ AND = "\nerror: "
 LONGEST = 1000
 
 
+#: Exit status of a program that prints to a closed pipe, as shells have it.
+PIPE = 128 + signal.SIGPIPE
+
+
 class UserError(Exception):
     """A mistake in the input: one line that names the key or file and the fix.
 
@@ -102,7 +106,8 @@ def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
     So does a system error: a full disk, no permission, a file system that is gone, too little
-    memory. Signals end the script as described in ``runtime.signals``. If
+    memory. If nobody reads the output any more, as after ``| head``, the script ends silently with
+    status 141. Signals end the script as described in ``runtime.signals``. If
     ``ENSEMBLE_SEARCH_PARENT`` is the id of the parent process, the script ends with it.
     """
     signals.on_signals()
@@ -111,9 +116,18 @@ def run(main: Callable[[], None]) -> None:
     try:
         if parent := os.environ.pop("ENSEMBLE_SEARCH_PARENT", ""):
             _end_with(int(parent))
-        main()
+        try:
+            main()
+        except SystemExit:  # of argparse, after --help
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()
     except UserError as error:
         _end(error)
+    except BrokenPipeError:
+        if not _unread():
+            raise
+        sys.exit(PIPE)
     except (OSError, MemoryError) as error:
         if not of_machine(error):
             raise
@@ -123,6 +137,20 @@ def run(main: Callable[[], None]) -> None:
         _end(one_line(f"{name}{reason}; fix that, and run the same command again"))
     finally:
         signals.no_more()
+
+
+def _unread() -> bool:
+    """Whether nobody reads the output any more, as after ``| head``; it then goes nowhere."""
+    found = False
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()  # what could not be written is still there
+        except OSError:
+            found = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+    return found
 
 
 def _end_with(parent: int) -> None:
