@@ -13,8 +13,11 @@ ROUNDING = 1e-6
 def real(values: np.ndarray, what: str) -> np.ndarray:
     """Return ``values``, called ``what``, as float64; UserError unless they are real numbers.
 
-    NumPy would drop the imaginary parts of complex numbers, and read text and dates as numbers.
+    NumPy would drop the imaginary parts of complex numbers, read text and dates as numbers, and use
+    what is behind a mask.
     """
+    if np.ma.is_masked(values):
+        raise UserError(f"{what} must be real numbers, found masked ones")
     if np.iscomplexobj(values):
         raise UserError(f"{what} must be real numbers, found complex ones")
     if np.asarray(values).dtype.kind in "USmM":
