@@ -23,7 +23,7 @@ def script(body: str) -> subprocess.Popen:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": PYTHONPATH},
+        env=os.environ | {"PYTHONPATH": PYTHONPATH, "PYTHONUNBUFFERED": ""},
     )
 
 

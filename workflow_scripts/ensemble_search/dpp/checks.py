@@ -18,12 +18,14 @@ def real(values: np.ndarray, what: str) -> np.ndarray:
     """
     if np.ma.is_masked(values):
         raise UserError(f"{what} must be real numbers, found masked ones")
-    if np.iscomplexobj(values):
-        raise UserError(f"{what} must be real numbers, found complex ones")
-    if np.asarray(values).dtype.kind in "USmM":
-        raise UserError(f"{what} must be real numbers, found text or dates")
     try:
-        return np.asarray(values, float)
+        array = np.asarray(values)
+        if np.iscomplexobj(array):
+            raise UserError(f"{what} must be real numbers, found complex ones")
+        text = array.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in array.flat)
+        if text or array.dtype.kind in "USmM":
+            raise UserError(f"{what} must be real numbers, found text or dates")
+        return np.asarray(array, float)
     except (TypeError, ValueError, OverflowError) as error:
         raise UserError(f"{what} must be real numbers: {error}") from None
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -141,16 +142,18 @@ def run(main: Callable[[], None]) -> None:
 
 def _unread() -> bool:
     """Whether nobody reads the output any more, as after ``| head``; it then goes nowhere."""
-    found = False
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()  # what could not be written is still there
-        except OSError:
-            found = True
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
-    return found
+    unread = [stream for stream in (sys.stdout, sys.stderr) if _closed(stream.fileno())]
+    for stream in unread:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    return bool(unread)
+
+
+def _closed(pipe: int) -> bool:
+    poll = select.poll()
+    poll.register(pipe, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _end_with(parent: int) -> None:
