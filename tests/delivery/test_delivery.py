@@ -469,7 +469,8 @@ def test_a_huge_manifest_is_not_read(copied):
         ("a=b", "a=b"), ("<=50K", "<=50K"), ("ä, \"ö\"", "ä, \"ö\""), ("-inf", "-inf"),
         ("=1+1", "'=1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"),
         ("-2+3", "'-2+3"), (" =1+1", "' =1+1"), ("\t=1", "\\t=1"), ("\x1b[31m", "\\x1b[31m"),
-        ("a\r\nb", "a\\r\\nb"), ("\x00", "\\x00"),
+        ("a\r\nb", "a\\r\\nb"), ("\x00", "\\x00"), ("＝1+1", "'＝1+1"), ("a; =1+1", "a;' =1+1"),
+        ("a;b", "a;b"), ("1_000", "1_000"),
     ],
 )  # fmt: skip
 def test_text_that_a_spreadsheet_or_a_terminal_would_run_is_written_safely(text, written):

@@ -180,7 +180,7 @@ class Column:
         if distinct <= MOST_ALIKE and (alike := twins(present)):
             one, other, how = alike
             self._note(f"has '{one}' and '{other}', which {how}; if they are one, write them alike")
-        elif odd := _beside_two(present):
+        elif not prepare.is_code(present) and (odd := _beside_two(present)):
             self._note(f"has {odd}, which makes a column of its own; correct or empty mistakes")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
         if prepare.too_distinct(distinct, len(present)):
