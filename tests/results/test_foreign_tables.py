@@ -211,7 +211,9 @@ def test_rounded_predictions_may_have_another_loss(table):
 def test_a_configuration_that_is_there_twice(table):
     found = pq.read_table(table / OBSERVATIONS)
     order = pa.array([*range(found.num_rows), 4])
-    write_parquet(table / OBSERVATIONS, found.take(order))
+    numbers = pa.array(range(1, len(order) + 1))
+    place = found.schema.get_field_index("iteration")
+    write_parquet(table / OBSERVATIONS, found.take(order).set_column(place, "iteration", numbers))
     for part in ("validation", "test"):
         path = table / f"predictions-{part}.npy"
         write_npy(path, np.load(path)[order.to_numpy()])
@@ -373,3 +375,29 @@ def test_predictions_are_no_longer_than_their_header_says(table):
     seal(table)
     with pytest.raises(UserError, match="it goes on after the"):
         Table.read(table)
+
+
+def test_predictions_of_more_classes_than_there_are(table):
+    for part in ("validation", "test"):
+        path = table / f"predictions-{part}.npy"
+        stored = np.load(path)
+        more = np.where(np.isnan(stored[:, :, :1]), np.float32(np.nan), np.float32(0))
+        write_npy(path, np.concatenate([stored, more], axis=2))
+    seal(table)
+    with pytest.raises(UserError, match="it has 4 columns, the classes need 3; copy the table"):
+        list(tables.describe(table))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.append_column("error", t["error"]), "it has the column 'error' twice"),
+        (lambda t: t.drop_columns(["error"]), "it has no column 'error'"),
+        (lambda t: t.drop_columns(["iteration"]), "it has no column 'iteration'"),
+        (lambda t: t.take(pa.array([0, 0, *range(2, len(t))])), "row 1: 'iteration' is 1; must be"),
+    ],
+)
+def test_columns_that_are_missing_or_twice_there(table, change, said):
+    pq.write_table(change(pq.read_table(table / OBSERVATIONS)), table / OBSERVATIONS)
+    seal(table)
+    rejected(table, said)

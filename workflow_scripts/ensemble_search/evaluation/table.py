@@ -116,10 +116,15 @@ class Table:
         about = manifest(folder)
         check(folder)
         path = folder / OBSERVATIONS
-        found = files.read_parquet(path, COLUMNS, CONFIGURATION, rows=about["entries"])
+        try:
+            needed = {"iteration": "int64", **COLUMNS}
+            found = files.read_parquet(path, needed, CONFIGURATION, rows=about["entries"])
+            arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
+        except Unusable as error:  # what helps is another than for results
+            raise Unusable(error.path, error.reason, REMEDY) from None
         columns = {name: found[name].to_pylist() for name in COLUMNS}
+        table_checks.check_numbers(path, found["iteration"].to_pylist())
         table_checks.check_columns(path, columns)
-        arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
         if arrays[0].dtype != arrays[1].dtype:
             said = (
                 f"it holds {arrays[1].dtype}, '{PREDICTIONS[0]}' {arrays[0].dtype}; must be alike"
@@ -242,6 +247,19 @@ class Table:
         )
         table_checks.check_losses(path, self.columns, self.validation, labels, problem)
         self._compared.add(labels.tobytes())
+
+    def check_classes(self, number: int) -> None:
+        """Check that predictions are of so many classes (0: of a regression).
+
+        Raises
+        ------
+        Unusable
+            If they have other columns.
+        """
+        columns = tasks.problem(self.manifest.get("metric", "error")).columns(number)
+        if self.validation.shape[2] != columns:
+            said = f"it has {self.validation.shape[2]} columns, the classes need {columns}"
+            raise Unusable(self.folder / PREDICTIONS[0], said, REMEDY)
 
     def row(self, values: Mapping[str, Any], fidelity: float) -> int:
         """Return the position of an evaluation.

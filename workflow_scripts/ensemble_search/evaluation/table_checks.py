@@ -26,6 +26,13 @@ CHUNK = 2**22
 TOLERANCE = {"float32": 1e-6, "float16": 0.05}
 
 
+def check_numbers(path: Path, iterations: Sequence[int | None]) -> None:
+    """Check that rows are numbered from 1."""
+    for row, number in enumerate(iterations):
+        if number != row + 1:
+            _reject(path, row, f"'iteration' is {number}", f"must be {row + 1}")
+
+
 def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
     """Check statuses, errors, times, memory and fidelities; columns as ``table.COLUMNS``."""
     ok = _ok(columns)

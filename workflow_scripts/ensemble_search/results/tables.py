@@ -151,6 +151,7 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     if inputs.checksum() != table.manifest["data"]:
         return table, False
     table.check_losses(inputs.y_validation)
+    table.check_classes(len(inputs.classes))
     if table.test.shape[1] != len(inputs.X_test):
         said = f"it has {table.test.shape[1]} test rows, the split {len(inputs.X_test)}"
         raise files.Unusable(folder / PREDICTIONS[1], said, REMEDY)

@@ -379,6 +379,8 @@ def read_parquet(
                 continue
             if name not in schema.names:
                 raise ValueError(f"it has no column '{name}'")
+            if schema.names.count(name) > 1:
+                raise ValueError(f"it has the column '{name}' twice")
             if not any(fits(schema.field(name).type) for fits in kinds[kind]):
                 raise ValueError(f"column '{name}' is {schema.field(name).type}, not {kind}")
         more = [n for n in schema.names if others and n.startswith(others) and n not in columns]
