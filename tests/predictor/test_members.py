@@ -349,6 +349,14 @@ def test_an_array_is_no_longer_than_its_header_says(tree):
         stored.load(tree[0], X.shape[1], 3)
 
 
+def test_a_huge_description_is_not_read(tree):
+    load(tree)
+    with (tree[0] / stored.MEMBER).open("ab") as file:
+        file.truncate(2**40)
+    with pytest.raises(UserError, match="it has more than 1 MiB"):
+        stored.load(tree[0], X.shape[1], 3)
+
+
 def test_probabilities_are_not_negative(tree):
     tree[2]["learner.value"] *= -1  # with sum 1 after the division by their sum
     with pytest.raises(ValueError, match="below 0"):
