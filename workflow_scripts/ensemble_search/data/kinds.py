@@ -179,7 +179,8 @@ class Column:
             self._note(f"{one}, with the values that are missing")
         if distinct <= MOST_ALIKE and (alike := twins(present)):
             one, other, how = alike
-            self._note(f"has '{one}' and '{other}', which {how}; if they are one, write them alike")
+            both = f"{short(one)} and {short(other)}"
+            self._note(f"has {both}, which {how}; if they are one, write them alike")
         elif not prepare.is_code(present) and (odd := _beside_two(present)):
             self._note(f"has {odd}, which makes a column of its own; correct or empty mistakes")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
