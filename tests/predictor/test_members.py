@@ -321,6 +321,7 @@ def _at_start(offset, form, value):
         _in_directory(8, "<H", 8),  # flags
         _in_directory(42, "<I", 4),  # where the entry is
         _at_start(14, "<I", 7),  # the checksum beside the entry itself
+        _at_start(18, "<I", 7),  # and its size
         _at_start(8, "<H", 8),  # compressed
         _at_start(30, "<B", 65),  # its name
         lambda content: b"#!/bin/sh\n" + content,

@@ -448,13 +448,20 @@ def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
     end = directory = 0
     for entry in sorted(archive.infolist(), key=lambda entry: entry.header_offset):
         stream.seek(end)
-        mark, flags, method, crc, name, extra = struct.unpack("<4s2xHH4xI8xHH", stream.read(30))
+        mark, flags, method, crc, *sizes, name, extra = struct.unpack(
+            "<4s2xHH4xIIIHH", stream.read(30)
+        )
         own = stream.read(name) == entry.orig_filename.encode("utf-8" if flags & 0x800 else "cp437")
         same = (flags, method, crc) == (entry.flag_bits, entry.compress_type, entry.CRC)
+        size, more = entry.file_size, stream.read(extra)
+        if more:  # numpy has room for sizes beyond 4 GiB
+            same &= sizes == [2**32 - 1] * 2 and more == struct.pack("<HHQQ", 1, 16, size, size)
+        else:
+            same &= sizes == [size] * 2
         alone = mark == b"PK\3\4" and entry.header_offset == end and own and same
-        if not alone or flags & ~0x800 or entry.compress_size != entry.file_size:
+        if not alone or flags & ~0x800 or entry.compress_size != size:
             raise ValueError(f"its directory is wrong about '{entry.filename}'")
-        end += 30 + name + extra + entry.file_size
+        end += 30 + name + extra + size
         directory += 46 + name + len(entry.extra) + len(entry.comment)
     rest = os.fstat(stream.fileno()).st_size - end - directory
     # The end of the directory, also that of archives beyond 4 GiB.
