@@ -204,7 +204,8 @@ class Column:
         if prepare.is_code(present):
             few = present.nunique() <= prepare.MAX_CODES
             return "" if few else f"; {self._remedy('numeric')} takes these integers as numbers"
-        if present.str.fullmatch(readings.DURATION).mean() >= NEARLY:
+        begun = present.str.startswith("P").mean() >= NEARLY
+        if begun and present.str.fullmatch(readings.DURATION).mean() >= NEARLY:
             return "; it looks like durations: write them as numbers in one unit"
         if present.nunique() <= FEW:
             return ""
