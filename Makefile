@@ -111,7 +111,7 @@ evidence: env
 		$(if $(GIVEN_MINUTES),--minutes "$$MINUTES")
 
 reproduce: env
-	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" $(if $(TRUST),--trust) \
+	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" $(if $(filter yes,$(TRUST)),--trust) \
 		-- "$$MANIFEST"
 
 record: env

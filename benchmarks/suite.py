@@ -16,9 +16,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, redirect_stderr
+from contextlib import ExitStack
 from dataclasses import replace
-from io import StringIO
 from itertools import chain
 from pathlib import Path
 
@@ -223,46 +222,16 @@ run_job(
 
 def storage(pool: Path) -> Callable:
     """Run a search with made-up predictions, one in ten fails; return the bytes that it stores."""
+    import made_search
     from random_configurations import make_inputs
-
-    from ensemble_search.data.split import load_inputs
-    from ensemble_search.evaluation.base import Evaluation
-    from ensemble_search.search.run import run_job
 
     split = pool.parent / "digits"
     if not split.exists():
         make_inputs("sklearn=digits", split)
-    inputs = load_inputs(split / "inputs.npz")
-    rng = np.random.default_rng(0)
-
-    class Evaluator:
-        def __init__(self, *arguments):
-            self.made = 0
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *exception):
-            pass
-
-        def evaluate(self, values, fidelity=1.0) -> Evaluation:
-            self.made += 1
-            if self.made % 10 == 0:
-                return Evaluation("crash", None, None, 1.0, 1.0, None, 1.0, "ValueError", "")
-            sizes = len(inputs.y_validation), len(inputs.X_test)
-            parts = (rng.dirichlet(np.ones(10), size).astype(np.float32) for size in sizes)
-            return Evaluation("ok", *parts, 1.0, 1.0, 0.1, 1.0, None, None)
 
     def run() -> int:
-        job = {
-            **{"dataset": "digits", "search": "random", "repeat": 0, "seed": 0, "space": "divbo"},
-            **{"metric": "error", "limits": {"seconds": 60, "memory_mb": 4096}},
-            "budget": {"evaluations": OBSERVATIONS},
-            "optimizer": {"optimizer": "random"},
-        }
-        with tempfile.TemporaryDirectory() as folder, redirect_stderr(StringIO()):
-            output = Path(folder, "output")
-            run_job(job, split, Path(folder, "journals"), output, make_evaluator=Evaluator)
+        with tempfile.TemporaryDirectory() as folder:
+            made_search.run(split, Path(folder), OBSERVATIONS, failing=10)
             found = {f.stat().st_ino: f.stat().st_blocks for f in Path(folder).rglob("*")}
             return 512 * sum(found.values())
 
