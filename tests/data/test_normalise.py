@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.data import normalise
+from ensemble_search.data import normalise, prepare
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 
@@ -269,7 +269,7 @@ def test_infinity_is_no_class():
 
 @pytest.mark.parametrize("words", [["01", "02"], ["1.2.3", "1.2.4"], ["1,2,3", "4"], ["a", "1"]])
 def test_codes_stay_categories(words):
-    _, described = run(x=pd.Series(words * 6, dtype="str"), y=["a", "b"] * 6)
+    _, described = run(x=pd.Series(words * 6, dtype="str"), y=["a", "b", "b"] * 4)
     assert (described["columns"], described["notes"]) == ({"x": "categorical"}, [])
 
 
@@ -593,3 +593,98 @@ def test_classes_that_are_the_same_number_are_noted(one, other, how):
     found = [note for note in described["notes"] if note.startswith("classes ")]
     said = f"classes '{one}' and '{other}' of the target {how}; if they are one, write them alike"
     assert found == ([said] if how else [])
+
+
+N = 200
+TWO = ["a", "b"] * (N // 2)
+
+
+def notes_of(words, **columns):
+    """What is said about a column."""
+    _, described = run(x=words, **{"y": TWO, **columns})
+    return [note for note in described["notes"] if note.startswith("column 'x' ")]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.arange(N) % 7 * 1e-5, pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(N) % 7, "s")],
+)
+def test_a_column_that_hardly_varies_is_said_to_be_dropped(values):
+    """The base preparation drops it: a unit may be too large."""
+    (note,) = notes_of(values)
+    assert "is dropped by the base preparation: its variance is 1e-07 or less" in note
+
+
+@pytest.mark.parametrize("two", [("yes", "no"), ("male", "female"), ("true", "false")])
+def test_a_word_beside_two_categories_is_said(two):
+    words = [*two] * (N // 2)
+    assert not [note for note in notes_of(words) if "makes a column" in note]
+    words[7] = "maybe"
+    assert f"'{min(two)}', '{max(two)}' and 'maybe' (1), which makes" in notes_of(words)[-1]
+    assert "makes a column" not in str(notes_of([*two, "third"] * 66 + [*two]))
+
+
+@pytest.mark.parametrize(
+    ("words", "how"),
+    [
+        (["Yes", "No", "yes", "Yes"], "'Yes' and 'yes', which differ in blanks, case"),
+        (["a", "b", "a ", "b"], "'a' and 'a ', which differ in blanks, case"),
+        (["TRUE", "F", "T", "0"], "'0' and 'F', which both say no"),
+        (["1x", "1.0", "x", "1"], "'1' and '1.0', which are the same number"),
+    ],
+)
+def test_categories_that_are_probably_one_are_said(words, how):
+    assert how in notes_of(words * (N // 4))[0]
+
+
+@pytest.mark.parametrize("words", ["P{}D", "PT{}M", "P1DT{}H30M"])
+def test_durations_are_said_to_look_like_these(words):
+    for distinct in (5, 40):
+        (note,) = notes_of([words.format(i % distinct) for i in range(N)])
+        assert note.endswith("it looks like durations: write them as numbers in one unit")
+
+
+@pytest.mark.parametrize("words", ["{} years", "{}.5 km/h", "No. {}", "Dec-{}", "{}. Januar 2020"])
+def test_numbers_in_the_same_words_are_said_to_look_like_these(words):
+    (note,) = notes_of([words.format(i % 30) for i in range(N)])
+    assert "it looks like numbers or dates" in note
+
+
+@pytest.mark.parametrize("words", ["Room {}", "A{}", "ward_{}"])
+def test_names_with_numbers_are_names(words):
+    assert "looks like" not in str(notes_of([words.format(i % 30) for i in range(N)]))
+
+
+def test_digits_of_other_scripts_are_no_codes():
+    """They would be taken as one number, which is missing in all rows."""
+    words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
+    frame, described = run(x=words, y=TWO)
+    _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
+    assert "each makes a column; it looks like numbers" in described["notes"][0]
+    assert "x" not in dropped
+
+
+def test_declared_categories_that_look_like_numbers_are_said():
+    words = pd.Series([f"{i / 4}" for i in range(N)])
+    words[3] = "maybe"
+    assert "stays categories, as it is declared" in notes_of(words.astype("category"))[0]
+
+
+def test_a_column_that_says_what_the_target_says():
+    (note,) = notes_of([5, 7] * (N // 2))
+    assert note.startswith("column 'x' has one value for each class of the target 'y'")
+    assert not notes_of([5, 7] * (N // 2 - 1) + [5, 5])
+
+
+@pytest.mark.parametrize("word", ["\u00a0", "unknown"])
+def test_a_class_that_may_be_a_missing_label_is_said(word):
+    _, described = run(x=range(12), y=["a", "b", word] * 4)
+    assert any(note.startswith(f"'{word}' is a class of the target") for note in described["notes"])
+
+
+def test_a_date_of_eight_digits_that_there_is_not_is_missing():
+    frame, described = asked(
+        {"date": ["x"]}, x=[20200101, 20200102, 20201345, 20200104, 7, 20200106]
+    )
+    assert frame["x"].isna().sum() == 2
+    assert "2 values treated as missing: '20201345' (1), '7' (1)" in described["notes"][0]

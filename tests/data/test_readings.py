@@ -61,6 +61,15 @@ def test_columns_of_such_dates_are_dates_here_and_in_a_delivered_folder():
     assert kind == "date" and (values == days + pd.Timedelta("13:30:00")).all()
 
 
+def test_hours_of_one_digit():
+    """Spreadsheets write 1/31/2020 9:05."""
+    times = pd.date_range("2020-01-20 00:05", periods=60, freq="h")
+    for day in ("%m/%d/%Y", "%Y-%m-%d"):
+        words = [f"{time.strftime(day)} {time.hour}:{time.minute:02d}" for time in times]
+        kind, values, _, _ = read(words)
+        assert kind == "date" and (values == times).all()
+
+
 @pytest.mark.parametrize("form", ['="{}"', "'{}", "{}D+03", "ABC {}", "{}:30"])
 def test_what_looks_like_numbers_and_is_not_read_is_said(form):
     kind, _, notes, _ = read([form.format(f"{i}.25") for i in range(10, 60)])

@@ -30,9 +30,14 @@ from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.predictor import rows
-from ensemble_search.predictor.ensemble import MANIFEST, calibrated, load_ensemble
+from ensemble_search.predictor.ensemble import (
+    MANIFEST,
+    PREPARATION,
+    calibrated,
+    load_ensemble,
+)
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.files import sha256
+from ensemble_search.runtime.files import checksums, sha256
 from support import SCRIPTS, finished_study
 
 SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
@@ -467,7 +472,8 @@ def test_a_huge_manifest_is_not_read(copied):
         ("a=b", "a=b"), ("<=50K", "<=50K"), ("ä, \"ö\"", "ä, \"ö\""), ("-inf", "-inf"),
         ("=1+1", "'=1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"),
         ("-2+3", "'-2+3"), (" =1+1", "' =1+1"), ("\t=1", "\\t=1"), ("\x1b[31m", "\\x1b[31m"),
-        ("a\r\nb", "a\\r\\nb"), ("\x00", "\\x00"),
+        ("a\r\nb", "a\\r\\nb"), ("\x00", "\\x00"), ("＝1+1", "'＝1+1"), ("a; =1+1", "a;' =1+1"),
+        ("a;b", "a;b"), ("1_000", "1_000"),
     ],
 )  # fmt: skip
 def test_text_that_a_spreadsheet_or_a_terminal_would_run_is_written_safely(text, written):
@@ -477,6 +483,10 @@ def test_text_that_a_spreadsheet_or_a_terminal_would_run_is_written_safely(text,
 def test_names_of_classes_reach_the_file_safely(copied, tmp_path):
     manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
     manifest |= {"target": "\x1b]0;t", "classes": ["=1+1", "-1", "c"]}
+    prepared = json.loads((copied / PREPARATION).read_text(encoding="utf-8"))
+    prepared["target"] = manifest["target"]
+    (copied / PREPARATION).write_text(json.dumps(prepared), encoding="utf-8")
+    manifest["files"] |= checksums(copied, [PREPARATION])
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     FRAME.to_csv(tmp_path / "new.csv", index=False)
     arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", "/dev/stdout")

@@ -211,6 +211,21 @@ def test_complex_numbers_are_rejected(call):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ma.array(np.eye(2), mask=[[0, 1], [1, 0]]),  # what is behind a mask is no value
+        np.array([["1", 0], [0, 1]], dtype=object),
+        [[1, 0], [0]],
+        [[1, None], [None, 1j]],
+    ],
+)
+def test_what_is_no_matrix_of_numbers_is_rejected(values):
+    for call in (LEnsemble.from_similarity, LEnsemble.from_features, greedy_map):
+        with pytest.raises(UserError, match="must be real numbers"):
+            call(values)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
 def test_variances_that_are_none(bad):
     with pytest.raises(UserError, match=r"not finite|semidefinite"):

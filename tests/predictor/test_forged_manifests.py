@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from ensemble_search.predictor import ensemble
 from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
 from ensemble_search.runtime.errors import UserError
 from support import delivered_folder
@@ -13,6 +15,13 @@ from support import delivered_folder
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("delivered")
     delivered_folder.make(made, "regression")
+    return made
+
+
+@pytest.fixture(scope="module")
+def three_classes(tmp_path_factory):
+    made = tmp_path_factory.mktemp("classes")
+    delivered_folder.make(made, "classification")
     return made
 
 
@@ -30,18 +39,31 @@ def forged(folder, change):
     preparation = json.loads((folder / PREPARATION).read_text())
     change(manifest, preparation)
     (folder / PREPARATION).write_text(json.dumps(preparation))
-    for key in ("files", "format"):
-        manifest.pop(key, None)
+    known = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    more = {name: own for name, own in manifest.pop("files").items() if name not in known}
+    manifest.pop("format")
     delivered_folder.write_manifest(folder, manifest)
+    if more:
+        made = json.loads((folder / MANIFEST).read_text())
+        (folder / MANIFEST).write_text(json.dumps(made | {"files": made["files"] | more}))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda m, p: m["members"][1].update(evaluation=1), "of the same evaluation"),
-        (lambda m, p: m.update(target="a"), "target is one of the columns"),
+        (lambda m, p: [own.update(target="a") for own in (m, p)], "target is one of the columns"),
         (lambda m, p: p["columns"][3].update(fill="nope"), "none of its categories"),
         (lambda m, p: p["columns"][0].update(kind="boolean", fills={"a": 0.5}), "not 0 or 1"),
+        (lambda m, p: p["columns"][0].update(kind="boolean", fills={"a": 1}), "columns are not"),
+        (lambda m, p: p["columns"][2].update(kind="date", fills={"c.year": 1}), "columns are not"),
+        (lambda m, p: p["columns"][0].update(read="numbers in kg"), "columns are not"),
+        (lambda m, p: p["columns"].reverse(), "columns are not"),
+        (lambda m, p: p.update(target="other"), "target or columns are not"),
+        (lambda m, p: m.pop("columns"), "KeyError: 'columns'"),
+        (lambda m, p: p["columns"][0].update(fills={"a": 1e39}), "imputed values of 'a'"),
+        (lambda m, p: p["columns"][3].update(words="rb", fill="r"), "are no list"),
+        (lambda m, p: m["files"].update({"a/" * 3000 + "a": "0"}), "no name is so long"),
     ],
 )
 def test_contradictions_are_refused(restored, change, message):
@@ -56,3 +78,33 @@ def test_keys_are_there_once(restored):
     (restored / MANIFEST).write_text(text.replace('"weight":', '"weight": 0.3, "weight":', 1))
     with pytest.raises(UserError, match="has the key 'weight' twice"):
         load_ensemble(restored)
+
+
+def test_numbers_are_finite_whatever_their_digits(restored):
+    text = (restored / MANIFEST).read_text()
+    (restored / MANIFEST).write_text(text.replace('"std":', '"more": 1e999, "std":', 1))
+    with pytest.raises(UserError, match="it holds 1e999"):
+        load_ensemble(restored)
+
+
+def test_predictions_beyond_double_precision_are_an_error(restored):
+    forged(restored, lambda m, p: m.update(mean=1e300, std=1e300))
+    model = load_ensemble(restored)
+    model.combine = lambda found: np.full((1, 1), 1e9)
+    with pytest.raises(UserError, match="numbers beyond double precision"):
+        model.predict({name: column[:1] for name, column in delivered_folder.columns().items()})
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (["x", "y", "z\0"], "not those of the members"),
+        ("xyz", "no list of text"),
+        (["x", "y", "z" * 40], "too many letters"),
+    ],
+)
+def test_classes_are_what_predictions_say(classes, message, three_classes, monkeypatch):
+    monkeypatch.setattr(ensemble, "MOST_LETTERS", 100)
+    forged(three_classes, lambda m, p: m.update(classes=classes))
+    with pytest.raises(UserError, match=message):
+        load_ensemble(three_classes)

@@ -1,7 +1,9 @@
 """Fitted pipelines as files: what is read back predicts the same."""
 
 import importlib
+import io
 import json
+import struct
 import warnings
 import zipfile
 from pathlib import Path
@@ -291,6 +293,75 @@ def test_a_file_holds_its_arrays_only(tree):
     np.savez(folder / stored.ARRAYS, **arrays | {"more": np.array([print])})
     with pytest.raises(UserError, match="cannot read"):
         stored.load(folder, X.shape[1], 3)
+
+
+def _in_directory(offset, form, value):
+    def change(content):
+        content = bytearray(content)
+        struct.pack_into(form, content, content.index(b"PK\1\2") + offset, value)
+        return bytes(content)
+
+    return change
+
+
+def _at_start(offset, form, value):
+    def change(content):
+        content = bytearray(content)
+        struct.pack_into(form, content, offset, value)
+        return bytes(content)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _in_directory(20, "<I", 10**6),  # the compressed size
+        _in_directory(20, "<I", 1),
+        _in_directory(8, "<H", 8),  # flags
+        _in_directory(42, "<I", 4),  # where the entry is
+        _at_start(14, "<I", 7),  # the checksum beside the entry itself
+        _at_start(18, "<I", 7),  # and its size
+        _at_start(8, "<H", 8),  # compressed
+        _at_start(30, "<B", 65),  # its name
+        lambda content: b"#!/bin/sh\n" + content,
+        lambda content: content + b"more",
+        lambda content: content[:-2] + b"\4\0more",  # a comment
+        lambda content: b"",
+    ],
+)
+def test_an_archive_is_what_its_directory_says(tree, change):
+    """Of entries that are not compressed, readers ignore most of what the directory says."""
+    load(tree)
+    file = tree[0] / stored.ARRAYS
+    file.write_bytes(change(file.read_bytes()))
+    with pytest.raises(UserError, match="cannot read"):
+        stored.load(tree[0], X.shape[1], 3)
+
+
+def test_an_array_is_no_longer_than_its_header_says(tree):
+    load(tree)
+    with zipfile.ZipFile(tree[0] / stored.ARRAYS, "w") as archive:
+        for name, array in tree[2].items():
+            content = io.BytesIO()
+            np.save(content, array)
+            archive.writestr(f"{name}.npy", content.getvalue() + b"more")
+    with pytest.raises(UserError, match="goes on after the"):
+        stored.load(tree[0], X.shape[1], 3)
+
+
+def test_a_huge_description_is_not_read(tree):
+    load(tree)
+    with (tree[0] / stored.MEMBER).open("ab") as file:
+        file.truncate(2**40)
+    with pytest.raises(UserError, match="it has more than 1 MiB"):
+        stored.load(tree[0], X.shape[1], 3)
+
+
+def test_probabilities_are_not_negative(tree):
+    tree[2]["learner.value"] *= -1  # with sum 1 after the division by their sum
+    with pytest.raises(ValueError, match="below 0"):
+        load(tree).predict_proba(X)
 
 
 def test_deep_trees_are_rejected(tree):

@@ -15,7 +15,7 @@ from ensemble_search.evaluation.table import Table
 from ensemble_search.problems.combination import rounded
 from ensemble_search.problems.tasks import problem
 from ensemble_search.results import tables
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy, write_parquet
 from ensemble_search.runtime.names import PREDICTIONS
@@ -211,7 +211,9 @@ def test_rounded_predictions_may_have_another_loss(table):
 def test_a_configuration_that_is_there_twice(table):
     found = pq.read_table(table / OBSERVATIONS)
     order = pa.array([*range(found.num_rows), 4])
-    write_parquet(table / OBSERVATIONS, found.take(order))
+    numbers = pa.array(range(1, len(order) + 1))
+    place = found.schema.get_field_index("iteration")
+    write_parquet(table / OBSERVATIONS, found.take(order).set_column(place, "iteration", numbers))
     for part in ("validation", "test"):
         path = table / f"predictions-{part}.npy"
         write_npy(path, np.load(path)[order.to_numpy()])
@@ -338,3 +340,72 @@ def test_both_parts_have_the_same_columns_and_the_rows_of_the_split(table):
         UserError, match=r"columns, 'predictions-validation\.npy' .*; must be alike"
     ):
         list(tables.describe(table))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"status": {"ok": 10**6}}, "'status' is {'ok': 1000000}, its table's {"),
+        ({"fit_seconds": 1e9}, "'fit_seconds' is 1e+09, the sum of its table's "),
+    ],
+)
+def test_manifests_that_contradict_their_tables(table, change, said):
+    write_json(table / "table.json", read_json(table / "table.json") | change)
+    rejected(table, said, "; must be equal")
+
+
+def test_what_a_table_says_is_printed_in_one_line(table):
+    about = read_json(table / "table.json")
+    about["versions"] |= {"numpy": "1\x1b[2J\n2"}
+    write_json(table / "table.json", about)
+    (line,) = tables.describe(table)
+    assert r"numpy 1\x1b[2J\n2" in line
+
+
+def test_rows_are_counted_before_they_are_read(table, monkeypatch):
+    """A few bytes can be a billion equal rows."""
+    found = pq.read_table(table / OBSERVATIONS)
+    write_parquet(table / OBSERVATIONS, found.take(pa.array([0] * 10)))
+    seal(table)
+    read = pq.ParquetFile.read
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **k: pytest.fail("read"))
+    with pytest.raises(UserError, match=r"it has 10 rows, not \d+"):
+        Table.read(table)
+    monkeypatch.setattr(pq.ParquetFile, "read", read)
+    monkeypatch.setattr(files, "MOST_CELLS", 50)
+    with pytest.raises(UserError, match=r"it has 10 rows of \d+ columns, too many"):
+        files.read_parquet(table / OBSERVATIONS, {"error": "double"})
+
+
+def test_predictions_are_no_longer_than_their_header_says(table):
+    with (table / PREDICTIONS[0]).open("ab") as file:
+        file.write(b"more")
+    seal(table)
+    with pytest.raises(UserError, match="it goes on after the"):
+        Table.read(table)
+
+
+def test_predictions_of_more_classes_than_there_are(table):
+    for part in ("validation", "test"):
+        path = table / f"predictions-{part}.npy"
+        stored = np.load(path)
+        more = np.where(np.isnan(stored[:, :, :1]), np.float32(np.nan), np.float32(0))
+        write_npy(path, np.concatenate([stored, more], axis=2))
+    seal(table)
+    with pytest.raises(UserError, match="it has 4 columns, the classes need 3; copy the table"):
+        list(tables.describe(table))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.append_column("error", t["error"]), "it has the column 'error' twice"),
+        (lambda t: t.drop_columns(["error"]), "it has no column 'error'"),
+        (lambda t: t.drop_columns(["iteration"]), "it has no column 'iteration'"),
+        (lambda t: t.take(pa.array([0, 0, *range(2, len(t))])), "row 1: 'iteration' is 1; must be"),
+    ],
+)
+def test_columns_that_are_missing_or_twice_there(table, change, said):
+    pq.write_table(change(pq.read_table(table / OBSERVATIONS)), table / OBSERVATIONS)
+    seal(table)
+    rejected(table, said)

@@ -465,7 +465,7 @@ def test_a_forged_manifest_is_refused(made):
     path = made / "table/table.json"
     about = json.loads(path.read_text())
     path.write_text(json.dumps(about | {"entries": 10**12}))
-    with pytest.raises(UserError, match=r"has 60 rows, table\.json 1000000000000"):
+    with pytest.raises(UserError, match="has 60 rows, not 1000000000000"):
         replay(made)
     del about["status"]
     path.write_text(json.dumps(about))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.data.preparation import Preparation
 from ensemble_search.delivery.build import LIBRARIES
 from ensemble_search.predictor import members
 from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION
@@ -41,9 +42,11 @@ def make(folder: Path, task: str) -> None:
     numeric = [{"name": n, "kind": "numeric", "fills": {n: 0.0}, "read": None} for n in NAMES[:3]]
     known = {"words": list(WORDS), "rare": ["green"], "fill": "red", "read": None}
     described = [*numeric, {"name": "colour", "kind": "categorical", **known}]
-    write_json(folder / PREPARATION, {"target": "t", "names": list(NAMES), "columns": described})
+    prepared = {"target": "t", "names": list(NAMES), "columns": described}
+    write_json(folder / PREPARATION, prepared)
     manifest = {
-        "task": task, "target": "t", **outputs, "combination": "mean",
+        "task": task, "target": "t", "columns": Preparation.from_json(prepared).outline(),
+        **outputs, "combination": "mean",
         "members": [{"evaluation": i + 1, "weight": 1 / len(kinds), "folder": f"members/{i + 1}"}
                     for i in range(len(kinds))],
         "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},

@@ -2,6 +2,8 @@
 
 import decimal
 import numbers
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -31,12 +33,18 @@ PLACEHOLDERS = frozenset(
         *("empty", "tbd", "tba", "#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),
     ]
 )
+# Where two categories have this share of the values, others are probably mistakes.
+BINARY = 0.95
+# With more categories, those that are alike are not looked for.
+MOST_ALIKE = 1000
 # All integers up to this one are numbers in double precision.
 EXACT = 2**53
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
 UUID = r"\{?[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\}?"
 BOOLEANS = (bool, np.bool_)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
+_MONTHS = "|".join(month[:3] for month in readings.MONTHS)
 READ = {"date": readings.dates, "numeric": readings.numbers, "boolean": readings.booleans}
 DATES_ARE = "dates are written as 2020-12-31, with times as 2020-12-31 13:45"
 
@@ -120,7 +128,10 @@ class Column:
                 self.read = preparation.FROM_BOOLEANS if kind == "boolean" else None
                 return "numeric", values.astype("Float64").astype("float64")
             case "date" if kind == "numeric":
-                values = _eight_digits(values)
+                given, values = values, _eight_digits(values, LEAST)
+                if values is not None:
+                    odd = given[values.isna() & given.notna()]
+                    self.missing.update(map(preparation.word, odd))
                 self.read = preparation.EIGHT_DIGITS
         if kind == "boolean" or values is None:
             raise UserError(f"{self.what} cannot be taken as 'date': {DATES_ARE}")
@@ -141,6 +152,11 @@ class Column:
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
             self._note(f"holds {value}; the base preparation drops it")
+        elif kind in ("numeric", "date") and not prepare.varies(_as_numbers(kind, present)):
+            self._note(
+                f"is dropped by the base preparation: its variance is {prepare.MIN_VARIANCE:g} or "
+                "less; write it in a smaller unit"
+            )
         elif kind == "categorical":
             self._look_at_categories(present, distinct)
         elif kind == "numeric" and self.role is None and len(present) >= ROW_IDS:
@@ -149,7 +165,7 @@ class Column:
                     f"{counts}, as row numbers do: it is kept, because an order may mean "
                     f"something; where it does not, {self._remedy('drop')} leaves it out"
                 )
-            elif _eight_digits(values) is not None:
+            elif _eight_digits(values, NEARLY) is not None:
                 self._note(
                     f"holds numbers such as {present.iloc[0]:.0f}, which may be dates; "
                     f"{self._remedy('date')} takes them as such"
@@ -161,6 +177,12 @@ class Column:
             names = counted(counts.to_dict())
             one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
             self._note(f"{one}, with the values that are missing")
+        if distinct <= MOST_ALIKE and (alike := twins(present)):
+            one, other, how = alike
+            both = f"{short(one)} and {short(other)}"
+            self._note(f"has {both}, which {how}; if they are one, write them alike")
+        elif not prepare.is_code(present) and (odd := _beside_two(present)):
+            self._note(f"has {odd}, which makes a column of its own; correct or empty mistakes")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
         if prepare.too_distinct(distinct, len(present)):
             like = "UUIDs" if present.str.fullmatch(UUID).all() else "as names and identifiers have"
@@ -171,17 +193,29 @@ class Column:
             code = self.role is None and prepare.is_code(present)
             becomes = "codes, taken as one number" if code else "each makes a column"
             self._note(f"has {among}: {becomes}{'' if code else self._unread(present)}")
-        elif distinct > FEW and (unread := self._unread(present)):
+        elif unread := self._unread(present):
             self._note(f"has {among}: each makes a column{unread}")
 
     def _unread(self, present: "pd.Series") -> str:
         """Say how to write numbers or dates, if nearly all texts look like them."""
         said = any(note.startswith(f"column '{self.name}' stays") for note in self.notes)
-        if self.role is not None or said or prepare.is_code(present):
+        if self.role is not None or said:
+            return ""
+        if prepare.is_code(present):
+            few = present.nunique() <= prepare.MAX_CODES
+            return "" if few else f"; {self._remedy('numeric')} takes these integers as numbers"
+        begun = present.str.startswith("P").mean() >= NEARLY
+        if begun and present.str.fullmatch(readings.DURATION).mean() >= NEARLY:
+            return "; it looks like durations: write them as numbers in one unit"
+        if present.nunique() <= FEW:
             return ""
         digits, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
-        name = present.str.fullmatch(r"[^\W\d_]+\d+")  # such as A12
-        if ((digits > 0) & (digits >= letters) & ~name).mean() < NEARLY:
+        # Names are such as A12 or Room 12, but not Dec-13. Texts of few shapes are such as 5 km/h.
+        name = present.str.fullmatch(r"[^\W\d_]+[ _-]?\d+")
+        name &= ~present.str.lower().str.match(f"(?:{_MONTHS})[a-z]*[ -]")
+        shapes = present.str.replace(r"\d+(?:[.,]\d+)?", "0", regex=True)
+        few = shapes.nunique() <= len(readings.MONTHS)
+        if ((digits > 0) & ((digits >= letters) | few) & ~name).mean() < NEARLY:
             return ""
         return f"; it looks like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
 
@@ -276,7 +310,9 @@ class Column:
         example = short(fitting[0])
         if self.role is None:
             if isinstance(self.values.dtype, pd.CategoricalDtype):
-                if reading.style != readings.PLAIN and not others and kind != "boolean":
+                plain = reading.style == readings.PLAIN and len(fitting) <= FEW
+                codes = all(word.strip().isdecimal() for word in fitting)
+                if kind != "boolean" and reading.share >= NEARLY and not (plain or codes):
                     self._note(
                         f"stays categories, as it is declared, though values such as {example} "
                         f"look like {reading.style}; {self._remedy(kind)} takes them as such"
@@ -341,6 +377,42 @@ def counted(words: Mapping[str, int]) -> str:
     order = sorted(words, key=lambda word: (-words[word], word))
     more = f" and {len(order) - 3} others" if len(order) > 3 else ""
     return ", ".join(f"{short(word)} ({words[word]})" for word in order[:3]) + more
+
+
+def _as_numbers(kind: str, present: "pd.Series") -> np.ndarray:
+    if kind == "date":
+        return preparation.days(present.to_numpy("datetime64[us]"))
+    return present.to_numpy("float64")
+
+
+def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
+    """Find the first two of some labels that are probably the same, and say how they differ."""
+    distinct = sorted(labels.unique())
+    answers = [readings.ANSWERS.get(label.casefold()) for label in distinct]
+    alike: dict[Any, str] = {}
+    for label, answer in zip(distinct, answers, strict=True):
+        shown = "".join(c for c in label if unicodedata.category(c) != "Cf")
+        shape = " ".join(unicodedata.normalize("NFKC", shown).split()).casefold()
+        number = decimal.Decimal(shape) if NUMBER.fullmatch(shape) else None
+        if (other := alike.setdefault(shape, label)) != label:
+            how = "differ in blanks, case or Unicode form only"
+        elif number is not None and (other := alike.setdefault(number, label)) != label:
+            how = "are the same number"
+        elif None not in answers and (other := alike.setdefault(answer, label)) != label:
+            how = f"both say {'yes' if answer else 'no'}"
+        else:
+            continue
+        return other, label, how
+    return None
+
+
+def _beside_two(present: "pd.Series") -> str:
+    """List the categories beside two that have nearly all values."""
+    counts = present.value_counts()
+    if not 2 < len(counts) <= FEW or counts.iloc[:2].sum() < BINARY * len(present):
+        return ""
+    first, second = sorted(counts.index[:2])
+    return f"{short(first)}, {short(second)} and {counted(counts.iloc[2:].to_dict())}"
 
 
 def _as_missing(words: Mapping[str, int]) -> str:
@@ -465,18 +537,17 @@ def _counts_rows(values: np.ndarray) -> str:
     return "holds each integer of a range once" if once else ""
 
 
-def _eight_digits(values: "pd.Series") -> "pd.Series | None":
-    """Parse numbers such as 20201231 as dates, if all of them are valid."""
+def _eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":
+    """Parse numbers such as 20201231 as dates, if such a share of them is valid."""
     import pandas as pd
 
-    present = values.dropna()
-    if not len(present) or not present.between(1800_01_01, 2199_12_31).all():
+    possible = values.between(1800_01_01, 2199_12_31) & (values % 1 == 0)
+    if not possible.any() or possible.sum() < share * values.notna().sum():
         return None
-    if (present % 1 != 0).any():
-        return None
-    words = values.map("{:.0f}".format, na_action="ignore").astype("str")
+    words = values.where(possible).map("{:.0f}".format, na_action="ignore").astype("str")
     dates = pd.to_datetime(words, format="%Y%m%d", errors="coerce")
-    return dates.astype("datetime64[us]") if dates.notna().sum() == len(present) else None
+    enough = dates.notna().sum() >= share * values.notna().sum()
+    return dates.astype("datetime64[us]") if enough else None
 
 
 def _instants(column: "pd.Series") -> "pd.Series":

@@ -1,10 +1,7 @@
 """Normalization of data sets: typed columns, the target last, and notes."""
 
-import decimal
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, readings, roles
-from ensemble_search.data.kinds import Column, counted, losses, text
-from ensemble_search.data.preparation import short
+from ensemble_search.data.kinds import PLACEHOLDERS, ROW_IDS, Column, counted, losses, text, twins
+from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
@@ -23,7 +20,6 @@ from ensemble_search.runtime.plugins import nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
 SMALLEST_CLASS = 3  # one row each for training, validation and test
 # With more distinct numbers than these, a target is a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
@@ -126,6 +122,12 @@ def normalise(
             else:
                 kinds[str(name)], taken[str(name)] = made
                 column.look_at(*made)
+                if task == CLASSIFICATION and _copies(made[1], labels):
+                    notes.append(
+                        f"column '{name}' has one value for each class of the target "
+                        f"'{raw.target}': it is kept, but new rows may not have it before the "
+                        "target is known"
+                    )
                 if column.read:
                     read[str(name)] = column.read
     notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
@@ -271,7 +273,9 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
 
 def _words(labels, target: str) -> list[str]:
     """Note the classes that are called as missing values are."""
-    counts = labels[labels.isin(MISSING)].value_counts().sort_index()
+    words = {w for w in labels.unique() if w in MISSING or w.strip().casefold() in PLACEHOLDERS}
+    words |= {word for word in labels.unique() if is_blank(word)}
+    counts = labels[labels.isin(words)].value_counts().sort_index()
     return [
         f"'{label}' is a class of the target '{target}', in {count} rows; a row without a label "
         "needs an empty field"
@@ -281,20 +285,21 @@ def _words(labels, target: str) -> list[str]:
 
 def _twins(labels) -> list[str]:
     """Return the first two classes that are probably the same."""
-    alike: dict[str | decimal.Decimal, str] = {}
-    for label in sorted(labels.unique()):
-        shown = "".join(c for c in label if unicodedata.category(c) != "Cf")
-        shape = " ".join(unicodedata.normalize("NFKC", shown).split()).casefold()
-        number = decimal.Decimal(shape) if NUMBER.fullmatch(shape) else None
-        if (other := alike.setdefault(shape, label)) != label:
-            how = "differ in blanks, case or Unicode form only"
-        elif number is not None and (other := alike.setdefault(number, label)) != label:
-            how = "are the same number"
-        else:
-            continue
-        both = f"classes '{other}' and '{label}' of the target"
+    if alike := twins(labels):
+        one, other, how = alike
+        both = f"classes '{one}' and '{other}' of the target"
         return [f"{both} {how}; if they are one, write them alike"]
     return []
+
+
+def _copies(values, labels) -> bool:
+    """Whether values and labels say the same in all rows."""
+    import pandas as pd
+
+    alike = len(labels) >= ROW_IDS and values.nunique() == labels.nunique()
+    if not alike or values.isna().any():
+        return False
+    return bool((pd.factorize(values)[0] == pd.factorize(labels)[0]).all())
 
 
 def _refuse_regression(target, what: str) -> None:

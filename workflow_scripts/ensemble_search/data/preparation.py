@@ -293,6 +293,13 @@ class Preparation:
         """Describe it as JSON, from which :meth:`from_json` restores it exactly."""
         return {"names": list(self.names), "columns": [c.to_json() for c in self.columns]}
 
+    def outline(self) -> list[list[Any]]:
+        """List name, kind, reading and number of features of each column, as JSON.
+
+        Manifests have it too, so that a changed preparation does not pass for that of the members.
+        """
+        return [[c.name, c.kind, c.read, len(c.features)] for c in self.columns]
+
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> "Preparation":
         """Restore a preparation.
@@ -331,6 +338,8 @@ def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
     if read is not None and not styled and read not in READ.get(kind, ()):
         raise ValueError(f"'{name}' is read as {read!r}")
     if kind == "categorical":
+        if not all(isinstance(described[key], list) for key in ("words", "rare")):
+            raise TypeError(f"the categories of '{name}' are no list")
         words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
         if not words or len({*words, *rare}) < len(words) + len(rare):
             raise ValueError(f"the categories of '{name}' are none, or one is there twice")
@@ -341,7 +350,7 @@ def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
         raise ValueError(f"'{name}' is of kind {kind!r}")
     fills = {_text(feature): fill for feature, fill in described["fills"].items()}
     known = [f"{name}.{part}" for part in DATE_PARTS] if kind == "date" else [name]
-    fine = all(type(fill) in (int, float) and math.isfinite(fill) for fill in fills.values())
+    fine = all(type(fill) in (int, float) and abs(fill) <= LARGEST for fill in fills.values())
     if not fills or not fine or not set(fills) <= set(known):
         raise ValueError(f"the imputed values of '{name}' are not numbers of its features")
     if kind == "boolean" and not set(fills.values()) <= {0, 1}:

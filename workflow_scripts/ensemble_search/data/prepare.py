@@ -267,9 +267,15 @@ def too_distinct(distinct: int, values: int) -> bool:
     return distinct >= MAX_UNIQUE_SHARE * values
 
 
+def varies(values: np.ndarray) -> bool:
+    """Whether numbers vary enough to be kept."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.var(values) > MIN_VARIANCE)
+
+
 def is_code(present: "pd.Series") -> bool:
     """Whether the values of a categorical column (text, none missing) are all integers."""
-    return bool(present.str.fullmatch(r"[+-]?\d{1,15}").all())
+    return bool(present.str.fullmatch(r"[+-]?[0-9]{1,15}").all())
 
 
 def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[Numbers, list[str]]:
@@ -297,9 +303,7 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
     for feature, column in parts.items():
         known = column[~np.isnan(column)]
         fill = float(known.mean() > 0.5) if kind == "boolean" else float(np.median(known))
-        with np.errstate(over="ignore", invalid="ignore"):
-            varies = np.var(np.where(np.isnan(column), fill, column)) > MIN_VARIANCE
-        if varies:
+        if varies(np.where(np.isnan(column), fill, column)):
             fills[feature] = fill
         else:
             constant.append(feature)

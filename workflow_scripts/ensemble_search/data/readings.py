@@ -52,7 +52,7 @@ _WITH_UNIT = re.compile(
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
 _TWELVE = re.compile(r"(.*[T ])(\d{1,2})(:\d{2}(?::\d{2})?) ?([AaPp])\.?[Mm]\.?", re.ASCII)
-_TIME = r"(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
 _OFFSET = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)
@@ -76,6 +76,13 @@ _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (
 OFFSETS_AS_UTC = ", those without an offset as UTC"
 _ZONE = re.compile(r"(.*?)(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
 _NAT = np.datetime64("NaT", "us")
+#: Durations as ISO 8601 has them, such as P3D or PT1H30M.
+DURATION = r"P(?=[\dT])(?:\d+(?:[.,]\d+)?[YMWD])*(?:T(?:\d+(?:[.,]\d+)?[HMS])+)?"
+#: Words for a boolean that stay categories, in lower case.
+ANSWERS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1", "ja", "oui", "si", "sí"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0", "nein", "non"), False),
+}
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
@@ -185,7 +192,7 @@ def date(text: str, style: str) -> np.datetime64:
         year = f"{19 if int(year) >= CENTURY else 20}{year}"
     time, zone = _ZONE.fullmatch(match[5]).groups()
     # Further digits of a fraction are cut.
-    time = re.sub(r"(\.\d{6})\d+", r"\1", time.replace(" ", "T"))
+    time = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"^[T ](\d:)", r"T0\1", time).replace(" ", "T"))
     try:
         made = np.datetime64(f"{year}-{month}-{day}{time}", "us")
     except ValueError:  # no such day or time

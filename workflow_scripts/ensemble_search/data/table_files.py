@@ -42,6 +42,8 @@ MAGIC = {
 INDEX, WORDS, ROUNDED = "index", "words", "rounded"
 #: Integers of at least so many characters may lose digits in double precision.
 LONG = 16
+#: A code that looks like an integer, perhaps with an exponent.
+CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
 
 def csv_header(path: Path, target: str) -> list[str]:
@@ -129,7 +131,7 @@ class _Words:
     Attributes
     ----------
     codes
-        Columns with a code such as 01234, which is not a number.
+        Columns with a code such as 01234 or 012E4, which is not a number.
     large
         Columns with an integer that pandas may round.
     missing
@@ -154,7 +156,7 @@ class _Words:
             if word in MISSING:
                 self.missing[i][word] += 1
             elif word[0] == "0":
-                if len(word) > 1 and word.isascii() and word.isdigit():
+                if CODE.fullmatch(word):
                     self.codes.add(i)
             elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
                 self.large.add(i)

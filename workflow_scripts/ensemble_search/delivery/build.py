@@ -14,6 +14,7 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ensemble_search.data.preparation import Preparation
 from ensemble_search.data.split import Inputs, checked_inputs
 from ensemble_search.delivery import calibration, card, limits, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
@@ -277,6 +278,7 @@ class Delivery:
         problem, folder = self.pool.problem, self.folder
         described = read_json(self.source.split / "split.json")
         shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
+        prepared = read_json(folder / PREPARATION)
         temperature = 1.0
         if self.settings["calibrate"]:
             validation = self.members.predict(self.pool.predictions)
@@ -284,7 +286,8 @@ class Delivery:
         manifest = {
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
-            "target": read_json(folder / PREPARATION)["target"],
+            "target": prepared["target"],
+            "columns": Preparation.from_json(prepared).outline(),
             **self._outputs(described),
             "combination": self.members.combination,
             "temperature": temperature,

@@ -13,14 +13,19 @@ ROUNDING = 1e-6
 def real(values: np.ndarray, what: str) -> np.ndarray:
     """Return ``values``, called ``what``, as float64; UserError unless they are real numbers.
 
-    NumPy would drop the imaginary parts of complex numbers, and read text and dates as numbers.
+    NumPy would drop the imaginary parts of complex numbers, read text and dates as numbers, and use
+    what is behind a mask.
     """
-    if np.iscomplexobj(values):
-        raise UserError(f"{what} must be real numbers, found complex ones")
-    if np.asarray(values).dtype.kind in "USmM":
-        raise UserError(f"{what} must be real numbers, found text or dates")
+    if np.ma.is_masked(values):
+        raise UserError(f"{what} must be real numbers, found masked ones")
     try:
-        return np.asarray(values, float)
+        array = np.asarray(values)
+        if np.iscomplexobj(array):
+            raise UserError(f"{what} must be real numbers, found complex ones")
+        text = array.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in array.flat)
+        if text or array.dtype.kind in "USmM":
+            raise UserError(f"{what} must be real numbers, found text or dates")
+        return np.asarray(array, float)
     except (TypeError, ValueError, OverflowError) as error:
         raise UserError(f"{what} must be real numbers: {error}") from None
 

@@ -116,12 +116,15 @@ class Table:
         about = manifest(folder)
         check(folder)
         path = folder / OBSERVATIONS
-        found = files.read_parquet(path, COLUMNS, CONFIGURATION)
-        if found.num_rows != about["entries"]:
-            raise Unusable(path, f"it has {found.num_rows} rows, {MANIFEST} {about['entries']}")
+        try:
+            needed = {"iteration": "int64", **COLUMNS}
+            found = files.read_parquet(path, needed, CONFIGURATION, rows=about["entries"])
+            arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
+        except Unusable as error:  # what helps is another than for results
+            raise Unusable(error.path, error.reason, REMEDY) from None
         columns = {name: found[name].to_pylist() for name in COLUMNS}
+        table_checks.check_numbers(path, found["iteration"].to_pylist())
         table_checks.check_columns(path, columns)
-        arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
         if arrays[0].dtype != arrays[1].dtype:
             said = (
                 f"it holds {arrays[1].dtype}, '{PREDICTIONS[0]}' {arrays[0].dtype}; must be alike"
@@ -135,6 +138,7 @@ class Table:
             table_checks.check_predictions(folder / name, array, columns["status"], task)
         table = cls(folder, about, configurations(found), columns, *arrays)
         table_checks.check_unique(path, table.keys)
+        table_checks.check_counts(folder / MANIFEST, about, columns)
         return table
 
     @property
@@ -244,6 +248,19 @@ class Table:
         table_checks.check_losses(path, self.columns, self.validation, labels, problem)
         self._compared.add(labels.tobytes())
 
+    def check_classes(self, number: int) -> None:
+        """Check that predictions are of so many classes (0: of a regression).
+
+        Raises
+        ------
+        Unusable
+            If they have other columns.
+        """
+        columns = tasks.problem(self.manifest.get("metric", "error")).columns(number)
+        if self.validation.shape[2] != columns:
+            said = f"it has {self.validation.shape[2]} columns, the classes need {columns}"
+            raise Unusable(self.folder / PREDICTIONS[0], said, REMEDY)
+
     def row(self, values: Mapping[str, Any], fidelity: float) -> int:
         """Return the position of an evaluation.
 
@@ -284,7 +301,8 @@ def glance(folder: Path) -> dict[str, Any]:
     about = manifest(folder)
     try:
         names = ("fidelity", "status")
-        found = files.read_parquet(folder / OBSERVATIONS, {n: COLUMNS[n] for n in names})
+        own = {name: COLUMNS[name] for name in names}
+        found = files.read_parquet(folder / OBSERVATIONS, own, rows=about["entries"])
         for part in PARTS:
             mapped(folder, part, about["entries"])
     except Unusable as error:

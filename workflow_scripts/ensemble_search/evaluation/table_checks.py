@@ -4,6 +4,8 @@ All raise ``Unusable``: one line with the file, the first row that is wrong (fro
 """
 
 import contextlib
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +27,13 @@ CHUNK = 2**22
 TOLERANCE = {"float32": 1e-6, "float16": 0.05}
 
 
+def check_numbers(path: Path, iterations: Sequence[int | None]) -> None:
+    """Check that rows are numbered from 1."""
+    for row, number in enumerate(iterations):
+        if number != row + 1:
+            _reject(path, row, f"'iteration' is {number}", f"must be {row + 1}")
+
+
 def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
     """Check statuses, errors, times, memory and fidelities; columns as ``table.COLUMNS``."""
     ok = _ok(columns)
@@ -41,6 +50,18 @@ def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
     for name, wrong, right in rules:
         for row in np.flatnonzero(wrong)[:1]:
             _reject(path, row, f"'{name}' is {columns[name][row]!r}", f"must be {right}")
+
+
+def check_counts(path: Path, about: Mapping, columns: Mapping[str, Sequence]) -> None:
+    """Check the counts and the seconds of a manifest, which may be printed without its table."""
+    counts = Counter(columns["status"])
+    if Counter(about["status"]) != counts:
+        said = f"'status' is {about['status']}, its table's {dict(counts)}"
+        raise Unusable(path, f"{said}; must be equal", REMEDY)
+    seconds = math.fsum(columns["fit_seconds"])
+    if not abs(about["fit_seconds"] - seconds) <= 1e-6 * max(1.0, seconds):
+        said = f"'fit_seconds' is {about['fit_seconds']:g}, the sum of its table's {seconds:g}"
+        raise Unusable(path, f"{said}; must be equal", REMEDY)
 
 
 def check_unique(path: Path, keys: Sequence) -> None:

@@ -28,6 +28,10 @@ MOST_LIBRARIES = 20
 LARGEST = 2**33
 #: Bytes of a part of a path.
 LONGEST_NAME = 255
+#: Characters of such a path.
+LONGEST_PATH = 1000
+#: Characters of all classes, each as long as the longest.
+MOST_LETTERS = 2**26
 #: Smallest and largest temperature; see ``delivery.calibration``.
 TEMPERATURES = 0.05, 20.0
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
@@ -102,7 +106,10 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
         raise TypeError("the target is not text")
     _check_files(folder, manifest["files"], needed)
     _check_versions(manifest["versions"])
-    preparation = Preparation.from_json(_json(folder / PREPARATION))
+    described = _json(folder / PREPARATION)
+    preparation = Preparation.from_json(described)
+    if preparation.outline() != manifest["columns"] or described["target"] != manifest["target"]:
+        raise ValueError(f"target or columns are not those of '{PREPARATION}'")
     if manifest["target"] in preparation.names:
         raise ValueError("the target is one of the columns to predict from")
     classes = manifest["classes"] if kind is DeliveredClassifier else None
@@ -140,7 +147,8 @@ def _inside(name: Any) -> PurePosixPath:
     odd = "\\" in name or "\0" in name or name != path.as_posix()
     if path.is_absolute() or ".." in path.parts or odd:
         raise UserError(f"the ensemble names the file '{name}' outside of its folder: it is forged")
-    if any(len(part.encode(errors="replace")) > LONGEST_NAME for part in path.parts):
+    sizes = [len(part.encode(errors="replace")) for part in path.parts]
+    if len(name) > LONGEST_PATH or max(sizes, default=0) > LONGEST_NAME:
         raise UserError(f"the ensemble names the file '{name}': it is forged, no name is so long")
     return path
 
@@ -351,13 +359,18 @@ class DeliveredClassifier(ClassifierMixin, _Delivered):
 
     def __init__(self, manifest, preparation, pipelines, weights):
         super().__init__(manifest, preparation, pipelines, weights)
-        self.classes_ = np.array(manifest["classes"], dtype=str)
-        self._n_outputs = len(self.classes_)
+        labels = manifest["classes"]
         self._temperature = _number(manifest["temperature"], "the temperature", *TEMPERATURES)
-        if not all(isinstance(label, str) for label in manifest["classes"]):
-            raise TypeError("a class is not text")
+        if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+            raise TypeError("the classes are no list of text")
+        if len(labels) * max(map(len, labels), default=0) > MOST_LETTERS:
+            raise ValueError("the classes have too many letters")
+        self.classes_ = np.array(labels, dtype=str)
+        self._n_outputs = len(labels)
         seen = max(int(np.max(member.classes_)) for member in pipelines)
-        if len(set(manifest["classes"])) < self._n_outputs or self._n_outputs != seen + 1:
+        # NumPy drops null characters at the end.
+        whole = self.classes_.tolist() == labels and len(set(labels)) == len(labels)
+        if not whole or self._n_outputs != seen + 1:
             raise ValueError("the classes are not those of the members")
 
     def predict_both(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -390,7 +403,11 @@ class DeliveredRegressor(RegressorMixin, _Delivered):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return numbers in the unit of the target, float64, of shape (n_samples,)."""
-        return self._mean + self._std * self._combined(X)[:, 0]
+        with np.errstate(over="ignore"):
+            found = self._mean + self._std * self._combined(X)[:, 0]
+        if not np.isfinite(found).all():
+            raise UserError("the ensemble predicts numbers beyond double precision")
+        return found
 
 
 def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:

@@ -52,7 +52,9 @@ class TreeMedian:
 
     def __init__(self, fields: Fields, width: int, n_scores: int):
         self.trees = Trees(fields, width, n_scores)
-        self.weights = fields.array("weights", self.trees.n, low=0)
+        self.weights = fields.array("weights", self.trees.n, low=0, high=1e100)
+        if not self.weights.any():
+            raise ValueError(f"'{fields.name}.weights' are all 0")
         self.entries = 4 * self.trees.n
 
     def __call__(self, X: np.ndarray) -> np.ndarray:

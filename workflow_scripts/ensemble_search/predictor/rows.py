@@ -1,6 +1,7 @@
 """Rows of a CSV file in chunks, so that files of any length fit into memory; safe text in one."""
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
+#: The beginning of a formula, at the start of a field.
+FORMULA = re.compile(r"(^|;)( *[=+\-@＝＋－＠])(?=.)")
 
 
 def chunks(
@@ -99,16 +102,14 @@ def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
 def safe(text: str) -> str:
     """Make a text safe for a CSV file that a terminal shows or a spreadsheet opens.
 
-    Control characters become escapes, such as ``\\x1b``. A text that a spreadsheet would read as a
-    formula gets an apostrophe in front: one that begins with =, +, - or @ (perhaps after spaces)
-    and goes on, unless it is a number. Other texts stay as they are.
+    Control characters become escapes, such as ``\\x1b``. What a spreadsheet would read as a formula
+    gets an apostrophe in front: a text that begins with =, +, - or @, perhaps wide ones or after
+    spaces, and goes on, unless it is a number; so does what follows a semicolon, which separates
+    fields in some countries. Other texts stay as they are.
     """
     text = printable(text)
-    begun = text.lstrip()
-    if begun[:1] not in ("=", "+", "-", "@") or len(begun) == 1:
-        return text
     try:
-        float(begun)
+        float(text)
     except ValueError:
-        return f"'{text}"
+        return FORMULA.sub(r"\1'\2", text)
     return text

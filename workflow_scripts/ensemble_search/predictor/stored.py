@@ -21,6 +21,8 @@ REMEDY = "copy the whole folder of the ensemble again, or deliver it again"
 MOST = 20
 #: Numbers that a part may need at a time; a pipeline takes rows accordingly.
 ENTRIES = 2**26
+#: Bytes of a description.
+LONGEST = 2**20
 
 
 class StoredPipeline:
@@ -71,6 +73,8 @@ class StoredPipeline:
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities, of shape (n_samples, n_classes); rows sum to 1."""
         found = self._outputs(X)
+        if found.min(initial=0) < 0:
+            raise ValueError("probabilities below 0")
         return found / found.sum(axis=1, keepdims=True)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -104,6 +108,9 @@ def load(folder: Path, n_features: int, n_classes: int | None) -> StoredPipeline
     UserError
         If a file is missing or damaged, or holds anything but the numbers of a pipeline for these.
     """
+    with reading(folder / MEMBER, REMEDY):
+        if (folder / MEMBER).stat().st_size > LONGEST:
+            raise ValueError(f"it has more than {LONGEST >> 20} MiB")
     described = read_json(folder / MEMBER, REMEDY)
     with reading(folder / ARRAYS, REMEDY):
         return StoredPipeline(

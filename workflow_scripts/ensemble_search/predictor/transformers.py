@@ -38,7 +38,7 @@ class Scale:
 
     def __init__(self, fields: Fields, width: int):
         self.center = fields.array("center", width)
-        self.scale = _not_zero(fields.array("scale", width))
+        self.scale = _positive(fields.array("scale", width))
         self.width = width
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ class Projection:
         size = self.matrix.shape[1]
         self.before = fields.array("before", width) if fields.has("before") else None
         self.after = fields.array("after", size) if fields.has("after") else None
-        self.scale = _not_zero(fields.array("scale", size)) if fields.has("scale") else None
+        self.scale = _positive(fields.array("scale", size)) if fields.has("scale") else None
         self.width, self.entries = fields.integer("width", 1, size), size
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
@@ -233,9 +233,9 @@ class Leaves:
         return made
 
 
-def _not_zero(scale: np.ndarray) -> np.ndarray:
-    if not np.abs(scale).min() > 0:
-        raise ValueError("a scale is 0")
+def _positive(scale: np.ndarray) -> np.ndarray:
+    if not scale.min() > 0:
+        raise ValueError("a scale is not above 0")
     return scale
 
 

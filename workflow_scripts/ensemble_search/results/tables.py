@@ -12,7 +12,7 @@ from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.problems import tasks
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import files, plugins
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.search.journal import differences
 from ensemble_search.search.progress import duration
@@ -111,7 +111,7 @@ def describe(root: Path) -> Iterator[str]:
         parts = about["entries"] - len(table.whole)
         less = f"and {parts} evaluations on a part of the rows " if parts else ""
         versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-        yield (
+        yield printable(
             f"{folder}: {len(table.whole)} configurations of '{about['space']}' {less}({ok} ok), "
             f"{size:.1f} MiB, {duration(about['fit_seconds'])} of fitting, "
             f"{table.validation.dtype} predictions of {table.validation.shape[1]} validation and "
@@ -151,6 +151,7 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     if inputs.checksum() != table.manifest["data"]:
         return table, False
     table.check_losses(inputs.y_validation)
+    table.check_classes(len(inputs.classes))
     if table.test.shape[1] != len(inputs.X_test):
         said = f"it has {table.test.shape[1]} test rows, the split {len(inputs.X_test)}"
         raise files.Unusable(folder / PREDICTIONS[1], said, REMEDY)

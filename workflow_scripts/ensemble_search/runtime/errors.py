@@ -2,6 +2,7 @@
 
 import errno
 import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,10 @@ REFUSED = {
 AND = "\nerror: "
 #: Longer lines are truncated in the middle: the ends give the place and the fix.
 LONGEST = 1000
+
+
+#: Exit status of a program that prints to a closed pipe, as shells have it.
+PIPE = 128 + signal.SIGPIPE
 
 
 class UserError(Exception):
@@ -102,7 +107,8 @@ def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
     So does a system error: a full disk, no permission, a file system that is gone, too little
-    memory. Signals end the script as described in ``runtime.signals``. If
+    memory. If nobody reads the output any more, as after ``| head``, the script ends silently with
+    status 141. Signals end the script as described in ``runtime.signals``. If
     ``ENSEMBLE_SEARCH_PARENT`` is the id of the parent process, the script ends with it.
     """
     signals.on_signals()
@@ -111,9 +117,18 @@ def run(main: Callable[[], None]) -> None:
     try:
         if parent := os.environ.pop("ENSEMBLE_SEARCH_PARENT", ""):
             _end_with(int(parent))
-        main()
+        try:
+            main()
+        except SystemExit:  # of argparse, after --help
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()
     except UserError as error:
         _end(error)
+    except BrokenPipeError:
+        if not _unread():
+            raise
+        sys.exit(PIPE)
     except (OSError, MemoryError) as error:
         if not of_machine(error):
             raise
@@ -123,6 +138,22 @@ def run(main: Callable[[], None]) -> None:
         _end(one_line(f"{name}{reason}; fix that, and run the same command again"))
     finally:
         signals.no_more()
+
+
+def _unread() -> bool:
+    """Whether nobody reads the output any more, as after ``| head``; it then goes nowhere."""
+    unread = [stream for stream in (sys.stdout, sys.stderr) if _closed(stream.fileno())]
+    for stream in unread:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    return bool(unread)
+
+
+def _closed(pipe: int) -> bool:
+    poll = select.poll()
+    poll.register(pipe, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _end_with(parent: int) -> None:

@@ -12,6 +12,7 @@ import re
 import secrets
 import shutil
 import socket
+import struct
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 #: Age at which a temporary file is removed if its process cannot be checked (another host).
 DAY = 86400
+#: Values of a Parquet file that is read at once.
+MOST_CELLS = 2 * 10**8
 
 
 @contextmanager
@@ -247,7 +250,9 @@ def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
     """
     with reading(Path(path), remedy):
         text = Path(path).read_text(encoding="utf-8")
-        content = json.loads(text, parse_constant=_refuse, object_pairs_hook=_mapping)
+        content = json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_mapping
+        )
         if not isinstance(content, dict):
             raise ValueError("it holds no mapping")
         if (found := content.pop("format", FORMAT)) != FORMAT:
@@ -276,7 +281,10 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """
     with reading(Path(path)):
         if map_only:
-            return np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
+            array = np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
+            if os.path.getsize(path) != array.offset + array.nbytes:
+                raise ValueError(f"it goes on after the {array.shape} values of its header")
+            return array
         with open(path, "rb") as file:
             return _array(file, os.path.getsize(path))
 
@@ -294,16 +302,21 @@ def read_npz(
     Raises
     ------
     Unusable
-        Also if one of the arrays is not in the file or is there twice, or the file is compressed or
-        promises more than it has bytes.
+        Also if one of the arrays is not in the file or is there twice, or the file is compressed,
+        promises more than it has bytes, or has others than those that its directory lists.
     """
     arrays = {}
-    with reading(Path(path), remedy), zipfile.ZipFile(path) as archive:
+    with (
+        reading(Path(path), remedy),
+        open(path, "rb") as stream,
+        zipfile.ZipFile(stream) as archive,
+    ):
         entries = archive.infolist()
         if sum(entry.file_size for entry in entries) > os.path.getsize(path):
             raise Unusable(Path(path), "its arrays are larger than the file", remedy)
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise Unusable(Path(path), "its arrays are compressed", remedy)
+        _check_places(stream, archive)
         known = [entry.filename.removesuffix(".npy") for entry in entries]
         if len(set(known)) < len(known):
             raise Unusable(Path(path), "an array is in it twice", remedy)
@@ -321,6 +334,7 @@ def read_parquet(
     columns: Mapping[str, str],
     others: str | None = None,
     defaults: Mapping[str, Any] | None = None,
+    rows: int | None = None,
 ) -> "pa.Table":
     """Read columns of a table.
 
@@ -333,11 +347,14 @@ def read_parquet(
         Columns whose names start with this are read too, unchanged.
     defaults
         Values of columns that may be missing.
+    rows
+        How many it must have; default any number.
 
     Raises
     ------
     Unusable
-        If the file is missing or damaged, or a column is missing or of another kind.
+        If the file is missing or damaged, or a column is missing or of another kind, or it has
+        another number of rows, or more than :data:`MOST_CELLS` values.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -349,7 +366,11 @@ def read_parquet(
     }
     # A ParquetFile, because read_table would import pandas.
     with reading(Path(path)), pq.ParquetFile(path) as file:
-        schema = file.schema_arrow
+        schema, n = file.schema_arrow, file.metadata.num_rows
+        if rows is not None and n != rows:
+            raise ValueError(f"it has {n} rows, not {rows}")
+        if n * max(1, len(schema.names)) > MOST_CELLS:  # a few bytes can be as many equal values
+            raise ValueError(f"it has {n} rows of {len(schema.names)} columns, too many")
         absent = {
             n: v for n, v in (defaults or {}).items() if n in columns and n not in schema.names
         }
@@ -358,6 +379,8 @@ def read_parquet(
                 continue
             if name not in schema.names:
                 raise ValueError(f"it has no column '{name}'")
+            if schema.names.count(name) > 1:
+                raise ValueError(f"it has the column '{name}' twice")
             if not any(fits(schema.field(name).type) for fits in kinds[kind]):
                 raise ValueError(f"column '{name}' is {schema.field(name).type}, not {kind}")
         more = [n for n in schema.names if others and n.startswith(others) and n not in columns]
@@ -413,6 +436,39 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"it holds {constant}")
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):  # 1e999
+        _refuse(text[:20])
+    return number
+
+
+def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
+    """Check that the entries of an archive follow each other, as its directory says."""
+    end = directory = 0
+    for entry in sorted(archive.infolist(), key=lambda entry: entry.header_offset):
+        stream.seek(end)
+        mark, flags, method, crc, *sizes, name, extra = struct.unpack(
+            "<4s2xHH4xIIIHH", stream.read(30)
+        )
+        own = stream.read(name) == entry.orig_filename.encode("utf-8" if flags & 0x800 else "cp437")
+        same = (flags, method, crc) == (entry.flag_bits, entry.compress_type, entry.CRC)
+        size, more = entry.file_size, stream.read(extra)
+        if more:  # numpy has room for sizes beyond 4 GiB
+            same &= sizes == [2**32 - 1] * 2 and more == struct.pack("<HHQQ", 1, 16, size, size)
+        else:
+            same &= sizes == [size] * 2
+        alone = mark == b"PK\3\4" and entry.header_offset == end and own and same
+        if not alone or flags & ~0x800 or entry.compress_size != size:
+            raise ValueError(f"its directory is wrong about '{entry.filename}'")
+        end += 30 + name + extra + size
+        directory += 46 + name + len(entry.extra) + len(entry.comment)
+    rest = os.fstat(stream.fileno()).st_size - end - directory
+    # The end of the directory, also that of archives beyond 4 GiB.
+    if end != archive.start_dir or rest not in (22, 22 + 76):
+        raise ValueError("it has bytes that are in none of its arrays")
+
+
 def _array(file: IO[bytes], room: int) -> np.ndarray:
     """Read an array as :func:`numpy.save` writes it, if it is no larger than ``room`` bytes."""
     if np.lib.format.read_magic(file) != (1, 0):
@@ -421,7 +477,10 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > room:
         raise ValueError(f"its header promises {shape} values of {dtype}: more than it holds")
     file.seek(0)
-    return np.lib.format.read_array(file, allow_pickle=False)
+    array = np.lib.format.read_array(file, allow_pickle=False)
+    if file.read(1):
+        raise ValueError(f"it goes on after the {shape} values of {dtype} of its header")
+    return array
 
 
 def _beside(path: Path) -> Path:
