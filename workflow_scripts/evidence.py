@@ -70,6 +70,11 @@ def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
         str(layout.path(results, layout.ENSEMBLE, search=s, ensemble=e, **where) / "scores.parquet")
         for s, e in sorted(pairs)
     ]
+    if jobs.study.divisions:
+        targets += [
+            str(layout.path(results, layout.DIVISIONS, search=s, **where) / "divisions.parquet")
+            for s in jobs.study.used("search")
+        ]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--configfile", jobs.file, "--cores", cores, "--quiet", "rules", "--", *targets]
     print(f"{dataset}, repeat {repeat}", flush=True)
