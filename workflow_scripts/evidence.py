@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout
@@ -35,7 +36,6 @@ def main() -> None:
     jobs = Jobs.load(arguments.study)
     if jobs.study.evaluation.replay:
         raise UserError(f"{arguments.study}: evaluation.replay: evidence is of live searches")
-    from ensemble_search.evidence import page
     from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
@@ -49,16 +49,25 @@ def main() -> None:
             run(jobs, dataset, repeat, arguments.cores)
         new = evidence.rows({**study, "datasets": [dataset]}, results, recorded)
         known = evidence.merge(known, new, current)
-        evidence.write(folder, known)
-        files.write_json(folder / "study.json", study)
-        with files.atomic(folder / "README.md") as temporary:
-            temporary.write_text(page.page(study, known), encoding="utf-8")
+        write(folder, study, known)
+    write(folder, study, known)
     lacking = evidence.missing(study, known)
     stale = sum(bool(row["stale"]) for row in known)
     total = study["repeats"] * len(study["datasets"])
     print(f"{folder}: {total - len(lacking)} of {total} runs, {len(known)} rows, {stale} stale")
     for repeat, dataset in lacking:
         print(f"  missing: {dataset}, repeat {repeat}")
+
+
+def write(folder: Path, study: dict[str, Any], rows: list[dict[str, str]]) -> None:
+    """Write the rows, the study and the page."""
+    from ensemble_search.evidence import page
+    from ensemble_search.evidence import rows as evidence
+
+    evidence.write(folder, rows)
+    files.write_json(folder / "study.json", study)
+    with files.atomic(folder / "README.md") as temporary:
+        temporary.write_text(page.page(study, rows), encoding="utf-8")
 
 
 def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:

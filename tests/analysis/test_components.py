@@ -59,9 +59,9 @@ def test_unbalanced_components_by_hand():
 def test_estimates_are_unbiased_for_unequal_numbers():
     rng = np.random.default_rng(0)
     wanted = np.array([1.0, 0.8, 0.5])
-    samples = drawn(UNEQUAL, wanted, rng, 1000)
+    samples = drawn(UNEQUAL, wanted, rng, 500)
     found = [components.components(samples[sample]) for sample in samples]
-    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(1000)
+    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(500)
     assert (np.abs(mean - wanted**2) < 4 * error).all()
 
 

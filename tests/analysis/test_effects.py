@@ -102,5 +102,7 @@ def test_comparisons_without_effect_are_counted():
         "Of 22 comparisons without any effect, about 1.1 would have an interval without 0 by "
         "chance; here 2 have."
     )
-    assert effects.by_chance(table[1:2]).startswith("Of 1 comparison without any effect, about 0.05")
+    assert effects.by_chance(table[1:2]).startswith(
+        "Of 1 comparison without any effect, about 0.05"
+    )
     assert effects.by_chance(table[1:2]).endswith("here none has.")

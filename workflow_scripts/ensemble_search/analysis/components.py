@@ -1,14 +1,17 @@
 """Where the variance of a difference comes from: data sets, splits, seeds, divisions.
 
-The difference of two methods on data set d, split s and seed r is modelled as mean + a_d + b_ds +
-c_dsr, with independent random effects. Over S splits a data set and R seeds a split, the mean of a
-data set has the variance tau² + s²/S + r²/(S·R): more seeds on one split leave s² as it is, and only
-more data sets make tau² smaller in the mean over all. An interval over the data sets' means
-(``effects.intervals``) covers all parts, whatever they are.
+The difference of two methods on data set d, split s and seed r is modelled as the sum of a mean and
+of independent effects of d, of s within d, and of r within s, with the variances tau², s² and r².
+Over S splits a data set and R seeds a split, the mean of a data set has the variance
+tau² + s²/S + r²/(S·R): more seeds on one split leave the first two as they are. An interval over the
+data sets' means (``effects.intervals``) covers all parts, whatever they are.
 """
 
 import numpy as np
 import pandas as pd
+
+#: What the levels are called.
+LEVELS = {"dataset": "data sets", "split": "splits", "repeat": "repeats", "division": "divisions"}
 
 
 def components(values: pd.Series) -> pd.Series:

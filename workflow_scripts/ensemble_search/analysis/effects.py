@@ -141,6 +141,6 @@ def by_chance(table: pd.DataFrame) -> str:
     found = int(((table["error_low"] > 0) | (table["error_high"] < 0)).sum())
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
-        f"Of {comparisons} without any effect, about {LEVEL * k:.2g} would have an interval without "
-        f"0 by chance; here {found or 'none'} {'has' if found < 2 else 'have'}."
+        f"Of {comparisons} without any effect, about {LEVEL * k:.2g} would have an interval "
+        f"without 0 by chance; here {found or 'none'} {'has' if found < 2 else 'have'}."
     )

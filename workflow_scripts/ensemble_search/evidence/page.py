@@ -10,9 +10,6 @@ import pandas as pd
 from ensemble_search.analysis import components, effects, losses
 from ensemble_search.evidence import rows as evidence
 
-#: What the levels of a difference's deviation are called.
-LEVELS = {"dataset": "data sets", "split": "splits", "repeat": "runs", "division": "divisions"}
-
 
 def page(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> str:
     """Write the page.
@@ -104,7 +101,7 @@ def _differences(
     found = effects.intervals(errors, reference)
     parts = components.deviations(tests, reference)
     parts = parts.iloc[:, : len(parts.columns) if len(parts.columns) > 1 else 0]
-    levels = [LEVELS[level] for level in parts.columns]
+    levels = [components.LEVELS[level] for level in parts.columns]
     rows = []
     for method, line in found.iterrows():
         differences = errors[method] - errors[reference]
