@@ -612,7 +612,8 @@ def test_what_cannot_be_divided_gets_one_line(changes, says):
     model.check(RULES)
     with pytest.raises(UserError) as caught:
         model.check(RULES | changes)
-    assert [line for line in caught.value.problems if says in line] == caught.value.problems
+    (problem,) = caught.value.problems
+    assert says in problem
 
 
 def test_slices_of_divisions_are_the_ensembles_and_their_number():
