@@ -1,5 +1,5 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network),
-#               and ten methods with 20 repeats on what it has evaluated
+#               and ten methods with 10 repeats on what it has evaluated
 # make test     install, and run lint, format check and all tests
 # make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
@@ -146,10 +146,10 @@ autogluon: .venv-autogluon/installed
 		--require-hashes --requirement envs/autogluon.lock
 	@touch $@
 
-peers: .venv-smac/installed .venv-openbox/installed .venv-flaml/installed
+peers: .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv-flaml/installed
 
 # pyrfr has no wheels: it is built, with the swig of the environment.
-.venv-smac/installed .venv-openbox/installed .venv-flaml/installed: .venv-%/installed: envs/%.txt
+.venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv-flaml/installed: .venv-%/installed: envs/%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check swig setuptools wheel
 	PATH="$(CURDIR)/.venv-$*/bin:$$PATH" .venv-$*/bin/python -m pip install --quiet \

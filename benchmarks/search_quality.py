@@ -53,8 +53,8 @@ POINTS = (25, 50, 100, 250)
 SEARCHES = ["random", "bo", "bo surrogate=one-hot-forest", "rising-bandit"]
 WITH_TABLES = [
     *SEARCHES,
-    "divbo diversity_surrogate=forest-kernel",
-    "divbo diversity_surrogate=forest-kernel surrogate=one-hot-forest",
+    "divbo",
+    "divbo surrogate=one-hot-forest",
     "ensemble-optimization",
     "neural-ensemble-search",
 ]

@@ -2,7 +2,7 @@
 
     python benchmarks/suggest.py [--space divbo] [--samples 1000] [--classes 2] [name ...]
 
-Names are those of files in optimizers/; ``divbo:forest-kernel`` is DivBO with that surrogate.
+Names are those of files in optimizers/; ``divbo:lightgbm-pairs`` is DivBO with that surrogate.
 The history is made up: predictions that depend on the encoded configuration, no model is fitted.
 ``--profile`` shows where the time of the longest history goes.
 """
@@ -34,7 +34,7 @@ NAMES = [
     "k-bo",
     "divbo",
     "divbo:lightgbm-single",
-    "divbo:forest-kernel",
+    "divbo:lightgbm-pairs",
 ]
 SETTINGS = {"rising-bandit": {"budget": 250}, "boasf": {"budget": 250}}
 

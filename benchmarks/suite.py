@@ -29,8 +29,8 @@ OBSERVATIONS, CANDIDATES, MEMBERS, ROWS = 250, 5000, 25, 8000
 SIZES = (50, 150, 250)
 OPTIMIZERS = {
     "BO": "bo",
-    "DivBO, forest-kernel": "divbo:forest-kernel",
-    "DivBO, lightgbm-pairs": "divbo",
+    "DivBO, forest-kernel": "divbo",
+    "DivBO, lightgbm-pairs": "divbo:lightgbm-pairs",
 }
 PEERS = {"SMAC3": "smac", "Optuna": "optuna"}
 AUTOGLUON = ROOT / ".venv-autogluon" / "bin" / "python"

@@ -24,7 +24,7 @@ rule report:
         f"{SCRIPTS}/ensemble_search/report/page.html",
         f"{SCRIPTS}/ensemble_search/report/macros.html",
         f"{SCRIPTS}/ensemble_search/report/style.css",
-        f"{SCRIPTS}/ensemble_search/report/papers/divbo/published.yaml",
+        sorted(map(str, Path(SCRIPTS, "ensemble_search/papers").glob("*/*.yaml"))),
     output:
         page=RESULTS / "report/index.html",
         pages=directory(RESULTS / "report/pages"),

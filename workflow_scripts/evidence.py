@@ -1,6 +1,6 @@
 """Run what a study lacks, and keep one row per run and method in evidence/<study>/runs.csv.
 
-README.md beside it shows them.
+README.md beside it shows them; evidence/README.md is the ledger of the papers' claims.
 
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
 
@@ -36,6 +36,7 @@ def main() -> None:
     jobs = Jobs.load(arguments.study)
     if jobs.study.evaluation.replay:
         raise UserError(f"{arguments.study}: evaluation.replay: evidence is of live searches")
+    from ensemble_search.evidence import ledger
     from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
@@ -51,6 +52,8 @@ def main() -> None:
         known = evidence.merge(known, new, current)
         write(folder, study, known)
     write(folder, study, known)
+    with files.atomic(folder.parent / "README.md") as temporary:
+        temporary.write_text(ledger.page(ledger.read(folder.parent)), encoding="utf-8")
     lacking = evidence.missing(study, known)
     stale = sum(bool(row["stale"]) for row in known)
     total = study["repeats"] * len(study["datasets"])

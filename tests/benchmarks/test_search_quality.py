@@ -26,6 +26,7 @@ from ensemble_search.search import results
 from ensemble_search.search.journal import Record
 from support import ROOT, made_results
 from support.hostile_space import write_inputs
+from support.quick_optimizers import runnable
 from support.toy_space import ToySpace, history
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -38,7 +39,6 @@ import unseen_algorithms
 SPACE = plugins.load("spaces", "divbo")()
 SMALL = plugins.load("spaces", "divbo-small")()
 FAST = {
-    "divbo": {"diversity_surrogate": "forest-kernel"},
     "rising-bandit": {"budget": 40},
     "neural-ensemble-search": {"population": 8},
 }
@@ -200,7 +200,7 @@ def test_a_table_of_another_split(stored, tmp_path):
         objectives.Table(study / "tables/made/fixed")
 
 
-@pytest.mark.parametrize("name", plugins.available("optimizers"))
+@pytest.mark.parametrize("name", runnable())
 def test_searches_of_a_table_suggest_its_rows_once_each(name, stored):
     folder, _ = stored
     settings = [f"{k}={v}" for k, v in FAST.get(name, {}).items()]
@@ -313,9 +313,7 @@ def test_combined_climbs_end_where_diversity_is_high_too():
     past = history(space, 30)
     found = {}
     for text in ("divbo", "divbo climbs=combined"):
-        search = quality.make_search(
-            f"{text} diversity_surrogate=forest-kernel interleave=0 weight=50 candidates=1", 100
-        )
+        search = quality.make_search(f"{text} interleave=0 weight=50 candidates=1", 100)
         suggestions = [
             search.optimizer.suggest(past, np.random.default_rng(seed)) for seed in range(12)
         ]

@@ -160,7 +160,7 @@ def test_chooses_among_the_candidates_of_bo():
     starts = optimizer._starts(past, gain, ties)
     candidates = propose(space, starts, gain, climb, size=300)
     members = select(past.predictions, past.labels, 25, seed=int(more.integers(2**31))).indices
-    surrogate = plugins.load("surrogates", "lightgbm-pairs")()
+    surrogate = plugins.load("surrogates", "forest-kernel")()
     vectors = past.vectors.astype(np.float32)
     diversity = surrogate.fit(vectors, pairwise(list(past.predictions)), space.categories, more)
     predicted = diversity(candidates.vectors, vectors[members]).min(axis=2).mean(axis=0)
@@ -181,7 +181,7 @@ def test_performance_comes_first():
     for t, decides in ((5, False), (12, True)):
         past = history(ToySpace(), t, seed=1)
         rng = np.random.default_rng
-        optimizer = DivBO(interleave=0, diversity_surrogate="forest-kernel")
+        optimizer = DivBO(interleave=0)
         why = [optimizer.suggest(past, rng(s)).why for s in range(8)]
         assert all((w["weight"] > 0) == decides for w in why)
         if not decides:
@@ -197,7 +197,7 @@ def test_without_weight_it_is_bo(settings):
             optimizer.suggest(past, np.random.default_rng(n)).configuration
             for optimizer in (
                 BayesianOptimization(interleave=0),
-                DivBO(interleave=0, diversity_surrogate="forest-kernel", **settings),
+                DivBO(interleave=0, **settings),
             )
         )
         assert bo == divbo
@@ -222,9 +222,7 @@ def test_a_large_weight_finds_what_is_unlike_the_ensemble():
 def test_samplers_differ():
     past = history(ToySpace(), 20)
     one, two = (
-        DivBO(interleave=0, sampler=s, diversity_surrogate="forest-kernel")
-        .suggest(past, np.random.default_rng(0))
-        .why
+        DivBO(interleave=0, sampler=s).suggest(past, np.random.default_rng(0)).why
         for s in ("members", "normal")
     )
     assert one["rank_performance"] >= 1
@@ -232,14 +230,14 @@ def test_samplers_differ():
     assert one["diversity"] != two["diversity"]
 
 
-def test_settings_are_the_papers_but_for_random_ones_in_between():
+def test_settings_are_the_papers_but_for_two():
     optimizer = DivBO()
     assert (optimizer.beta, optimizer.tau, optimizer.pool, optimizer.initial) == (0.05, 0.2, 25, 5)
-    assert (optimizer.diversity_surrogate, optimizer.ties) == ("lightgbm-pairs", "random")
+    assert (optimizer.diversity_surrogate, optimizer.ties) == ("forest-kernel", "random")
     assert (optimizer.candidates, optimizer.local, optimizer.interleave) == (5000, 50, 0.2)
     assert optimizer.modules == [
         "ensemble_search.surrogates.random_forest",
-        "ensemble_search.surrogates._on_pairs",
+        "ensemble_search.surrogates.forest_kernel",
     ]
 
 
@@ -260,7 +258,7 @@ def test_a_constant_weight_has_no_schedule(name):
 
 
 def test_a_search_tells_its_reasons():
-    optimizer = DivBO(interleave=0, diversity_surrogate="forest-kernel", candidates=200)
+    optimizer = DivBO(interleave=0, candidates=200)
     _, suggestions = search(optimizer, ToySpace(), 8)
     assert [s.why["origin"] for s in suggestions[:5]] == ["initial"] * 5
     for t, suggestion in enumerate(suggestions[5:], start=5):
@@ -295,7 +293,7 @@ def made_history(space, size: int, samples: int = 500) -> History:
 def test_the_last_bits_of_diversities_change_no_suggestion(monkeypatch):
     """They depend on the processor."""
     past = made_history(plugins.load("spaces", "divbo")(), 130)
-    optimizer = DivBO(interleave=0, diversity_surrogate="forest-kernel")
+    optimizer = DivBO(interleave=0)
 
     def suggestions() -> list:
         return [

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from ensemble_search.optimizers.base import History, Suggestion
-from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime import outside
 from support import PYTHONPATH
-from support.quick_optimizers import FAST, make, plain
+from support.quick_optimizers import make, plain, runnable
 from support.toy_space import TinySpace, ToySpace, from_json, history, regression, search
 
-NAMES = outside.names("optimizers") or plugins.available("optimizers")  # make contract, or all
+NAMES = outside.names("optimizers") or runnable()  # make contract, or all
 
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
@@ -108,7 +108,7 @@ print(json.dumps(results))
 def test_another_process_and_hash_seed_give_the_same(name):
     here = [plain(s) for s in search(make(name), ToySpace(), 7)[1]]
     there = in_another_process("""
-from support.quick_optimizers import make, plain
+from support.quick_optimizers import make, plain, runnable
 from support.toy_space import ToySpace, search
 def function(name):
     return [plain(suggestion) for suggestion in search(make(name), ToySpace(), 7)[1]]
@@ -118,7 +118,7 @@ def function(name):
 
 def test_legal_and_never_twice(name):
     space = ToySpace()
-    past, suggestions = search(make(name, **FAST.get(name, {})), space, 20)
+    past, suggestions = search(make(name), space, 20)
     for suggestion in suggestions:
         assert_legal(space, suggestion)
     assert len(past.seen) == 20
@@ -126,7 +126,7 @@ def test_legal_and_never_twice(name):
 
 def test_a_tiny_space_is_used_up_before_anything_repeats(name):
     space = TinySpace()
-    past, suggestions = search(make(name, **FAST.get(name, {})), space, 9)
+    past, suggestions = search(make(name), space, 9)
     assert len({o.configuration for o in past.observations[:6]}) == 6
     for suggestion in suggestions[6:]:
         assert_legal(space, suggestion)
@@ -199,7 +199,7 @@ def test_a_plan_is_the_same_whenever_its_suggestions_are_asked_for(name):
 
 def test_given_evaluations_come_first_and_are_not_suggested_again(name):
     """Plans after them are as long as they are said to be, and at fidelities that are named."""
-    optimizer, space = make(name, **FAST.get(name, {})), ToySpace()
+    optimizer, space = make(name), ToySpace()
     known = history(space, 7, failed={2})
     given = replace(known, observations=tuple(replace(o, given=True) for o in known.observations))
     planned = list(islice(optimizer.plan(given, generators(7)), 3))
@@ -209,7 +209,7 @@ def test_given_evaluations_come_first_and_are_not_suggested_again(name):
         assert_legal(space, suggestion)
         assert suggestion.configuration not in given.seen
         assert suggestion.fidelity in optimizer.shares
-    assert plain(planned[0]) == plain(make(name, **FAST.get(name, {})).suggest(given, rng0(7)))
+    assert plain(planned[0]) == plain(make(name).suggest(given, rng0(7)))
 
 
 def test_settings(name):

@@ -497,6 +497,7 @@ def test_whatever_the_report_is_made_from_reruns_it():
         if "__pycache__" not in file.parts
     ]
     assert len(made_from) > 40
+    assert '"ensemble_search/papers").glob("*/*.yaml")' in rules
     for name in made_from:
         assert name in code or name in rules, name
 

@@ -32,7 +32,7 @@ from support.instant_search import InstantEvaluator, make_job
 PARTS = ("validation", "test")
 TIMES = {"suggest_seconds"}
 OPTIMIZERS = instant_search.OPTIMIZERS | {
-    "divbo": {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"},
+    "divbo": {"optimizer": "divbo"},
 }
 
 

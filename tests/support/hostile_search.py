@@ -22,7 +22,7 @@ SEARCHES = {
     "random side by side": ({}, 3),
     "bo": ({"candidates": 50, "local": 3}, 1),
     "bo side by side": ({"candidates": 50, "local": 3, "batch": 4}, 2),
-    "divbo": ({"candidates": 50, "local": 3, "diversity_surrogate": "forest-kernel"}, 1),
+    "divbo": ({"candidates": 50, "local": 3}, 1),
 }
 
 

@@ -4,8 +4,8 @@ import json
 
 from ensemble_search.optimizers.base import Optimizer, Suggestion
 from ensemble_search.runtime import plugins
+from support import ROOT
 
-FAST = {"divbo": {"diversity_surrogate": "forest-kernel"}}  # where many suggestions are asked for
 SETTINGS = {  # so that a few evaluations are enough to get beyond the initial design
     "rising-bandit": {"pull": 2, "budget": 20, "initial": 2},
     "k-bo": {"initial": 2},
@@ -14,6 +14,12 @@ SETTINGS = {  # so that a few evaluations are enough to get beyond the initial d
     "tpe": {"initial": 5},
     "neural-ensemble-search": {"population": 6},
 }
+
+
+def runnable() -> list[str]:
+    """The optimizers that run here: `make peers` installs the default library of ask-tell."""
+    names = plugins.available("optimizers")
+    return names if (ROOT / ".venv-optuna").exists() else [n for n in names if n != "ask-tell"]
 
 
 def make(name: str, **settings) -> Optimizer:

@@ -16,7 +16,7 @@ REGRESSION = STUDY | {
     "datasets": {"diabetes": {"sklearn": "diabetes"}},
     "searches": {
         "random": {"optimizer": "random"},
-        "divbo": {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"},
+        "divbo": {"optimizer": "divbo"},
     },
     "ensembles": {
         "best": {"type": "best"},

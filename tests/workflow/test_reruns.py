@@ -38,7 +38,7 @@ STUDY = {
     "searches": {
         "random": {"optimizer": "random"},
         "bo": {"optimizer": "bo"},
-        "divbo": {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"},
+        "divbo": {"optimizer": "divbo"},
     },
     "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {

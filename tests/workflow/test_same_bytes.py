@@ -31,7 +31,7 @@ STUDY = {
     "space": "divbo-small",
     "searches": {
         "random": {"optimizer": "random"},
-        "divbo": {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"},
+        "divbo": {"optimizer": "divbo"},
     },
     "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {

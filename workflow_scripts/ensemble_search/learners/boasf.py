@@ -1,9 +1,9 @@
 """The learners of the BOASF paper.
 
-J. Zhu, B. Yan, X. Gao and others: *A Unified Framework for Speeding up Automatic Machine Learning
-via Adaptive Successive Filtering*, 2020. The paper takes the spaces of auto-sklearn; where those
-equal the DivBO paper's, the operators are the same. What differs is here. Hyperparameters without
-effect, such as auto-sklearn's ``epsilon`` of ``sgd``, are left out.
+G. Zhu, X. Fang, L. Wang and others: *BOASF: A Unified Framework for Speeding up Automatic Machine
+Learning via Adaptive Successive Filtering*, 2020. The paper takes the spaces of auto-sklearn; where
+those equal the DivBO paper's, the operators are the same. What differs is here. Hyperparameters
+without effect, such as auto-sklearn's ``epsilon`` of ``sgd``, are left out.
 """
 
 import numpy as np

@@ -246,6 +246,11 @@ class Optimizer(BaseModel, ABC):
         """Modules that the optimizer loads by name, such as a surrogate of its settings."""
         return []
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of packages in another environment that suggestions depend on, by name."""
+        return {}
+
     @abstractmethod
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Return the configuration to evaluate after ``history``.

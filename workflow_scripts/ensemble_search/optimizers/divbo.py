@@ -34,7 +34,7 @@ class DivBO(BayesianOptimization):
     pool: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
     ties: Ties = Field("random", description="Ties in these rounds, as in ensemble 'selection'.")
     diversity_surrogate: str = Field(
-        "lightgbm-pairs", description="Diversity model: a file in surrogates/."
+        "forest-kernel", description="Diversity model: a file in surrogates/."
     )
     sampler: Literal["members", "normal"] = Field(
         "members",
@@ -47,7 +47,7 @@ class DivBO(BayesianOptimization):
         """Refuse a surrogate that does not exist or does not predict diversity."""
         from ensemble_search.surrogates.base import DiversitySurrogate
 
-        return surrogate_name(name, DiversitySurrogate, "no diversity; lightgbm-pairs")
+        return surrogate_name(name, DiversitySurrogate, "no diversity; forest-kernel")
 
     @model_validator(mode="after")
     def _one_weight(self) -> "DivBO":

@@ -29,6 +29,7 @@ KINDS = {
     "surrogates": "ensemble_search.surrogates",
     "metrics": "ensemble_search.metrics",
     "pages": "ensemble_search.report.pages",
+    "drivers": "ensemble_search.drivers",
 }
 #: Names of files, without ``.py``, that can be imported.
 STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -59,7 +59,8 @@ def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) ->
     """
     parts = modules(job["optimizer"], job["space"], job["metric"])
     metric = plugins.module_name("metrics", job["metric"])
-    own = provenance.further(imported(*parts["optimizer"], metric))
+    made = plugins.make("optimizers", job["optimizer"], "optimizer", "optimizer")
+    own = provenance.further(imported(*parts["optimizer"], metric)) | made.versions
     return {
         "optimizer": job["optimizer"],
         "metric": job["metric"],

@@ -244,7 +244,7 @@ def content(
     task = plugins.load("metrics", metric).task
     # Each algorithm gets a chance: five random configurations leave most of them out.
     algorithms = plugins.load("spaces", SPACE)().for_task(task).algorithms
-    search: dict[str, Any] = {"optimizer": "divbo", "diversity_surrogate": "forest-kernel"}
+    search: dict[str, Any] = {"optimizer": "divbo"}
     search |= {"design": "defaults", "initial": len(algorithms)}
     ensemble: dict[str, Any] = {"type": "selection", "size": 25}
     if metric == "error":

@@ -109,7 +109,7 @@ def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
     second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."
     if seen.reference == "DivBO" and seen.losses.is_error:
         after = published.entry("leads-from")["values"]["DivBO"]
-        printed = published.entry("validation-rank")["second"]
+        printed = published.entry("second-validation-rank")["values"]["second"]
         lead += f" {agreement.source('leads-from')}: after about {after} of 250."
         second += f" The paper's second-best, which it does not name there, has {printed}."
     return [lead, second]

@@ -1,33 +1,28 @@
 """Figures that the DivBO paper prints, and whether ours agree with them.
 
-The figures lie in ``published.yaml``. Data sets and methods are matched by their names.
+The figures are those of ``papers``. Data sets and methods are matched by their names.
 """
 
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ensemble_search.data import paper_sets
+from ensemble_search.papers import printed
 
-FILE = Path(__file__).parent / "divbo/published.yaml"
 AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
-
-
-@cache
-def load() -> dict[str, Any]:
-    """Read the file: ``paper``, ``settings``, and the entries by name."""
-    import yaml
-
-    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
 
 
 def entry(name: str) -> dict[str, Any]:
     """Return an entry: ``where`` it is printed, ``what`` it is, ``values``, maybe ``unit``."""
-    return load()[name]
+    return printed.load("divbo")[name]
+
+
+def settings(name: str) -> dict[str, Any]:
+    """Return how an entry was measured: ``repeats``, ``evaluations``, ``space`` and more."""
+    return entry("settings")["values"] | entry(name).get("settings", {})
 
 
 def values(study: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -69,7 +64,7 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
     reasons
         Empty if nothing that is known stands against it.
     """
-    paper = load()["settings"] | entry(name).get("settings", {})
+    paper = settings(name)
     budget = study["budget"].get("evaluations")
     reasons = []
     if budget != paper["evaluations"]:
@@ -139,7 +134,7 @@ def compare_errors(
     paper = errors(name).rename(columns={"mean": "published", "std": "published_std"})
     table = ours.rename(columns={"mean": "ours", "std": "ours_std"}).astype({"dataset": str})
     table = table.merge(paper, on=["dataset", "method"], how="inner")
-    repeats = (load()["settings"] | entry(name).get("settings", {}))["repeats"]
+    repeats = settings(name)["repeats"]
     share = (table["ours"] + table["published"]) / 2
     size = table["dataset"].map(rows).astype(float)
     table["difference"] = table["ours"] - table["published"]

@@ -2,6 +2,7 @@
 
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
+from ensemble_search.papers import inconsistencies, printed
 from ensemble_search.report.papers.agreement import number, spread
 from ensemble_search.report.papers.variants import PARTS, scope
 from ensemble_search.report.section import Section
@@ -10,10 +11,15 @@ from ensemble_search.report.tables import Cell, Table, by_method, cells
 TITLE, ORDER = "Tables 1 to 3 of the BOASF paper: balanced accuracy", 171
 METRIC = "balanced-error"
 HEADINGS = {"test_error": "On the test rows", "validation_error": "Validation"}
+#: The paper's tables by space.
+PRINTED = {
+    "boasf": "models",
+    "random-forest-hpo": "random-forest",
+    "logistic-regression-hpo": "logistic-regression",
+}
 CAUTION = (
-    "The paper's figures do not stand beside ours: its searches have hours, on other splits, and "
-    "some of its cells cannot be right (such as an accuracy of 0.000, of a random forest on "
-    "openml_279)."
+    "The paper's figures are for orientation only: its searches have hours, on other splits, and "
+    "some of what it prints cannot be right"
 )
 
 
@@ -30,9 +36,34 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no method has finished on a data set"
     sections = []
     for column in ("validation_error", "test_error"):
-        parts = [] if sections else [CAUTION, scope(results, compared)]
+        parts = [] if sections else [scope(results, compared)]
         sections.append(Section(HEADINGS[column], [*parts, _table(results, compared, column)]))
-    return sections
+    return [*sections, *_beside(results, compared)]
+
+
+def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
+    """Show the paper's rows of the same OpenML data sets; none if it has no such table."""
+    name = PRINTED.get(results.study.get("space"))
+    if not name:
+        return []
+    theirs = printed.table("boasf", name)
+    sources = results.study.get("sources") or {}
+    places = {d: f"openml_{sources.get(d, {}).get('openml')}" for d in compared.datasets}
+    shared = {d: place for d, place in places.items() if place in theirs.index}
+    if not shared:
+        return []
+    entry = printed.load("boasf")[name]
+    wrong = [
+        f"{found.where}: {found.what}"
+        for found in inconsistencies.load("boasf").values()
+        if found.kind == "contradicts"
+    ]
+    rows = [cells(d, *(f"{v:.3f}" for v in theirs.loc[place])) for d, place in shared.items()]
+    data = theirs.loc[list(shared.values())].rename_axis("published").reset_index()
+    data.insert(0, "dataset", list(shared))
+    table = Table("published", entry["what"].capitalize(), ["data set", *theirs], rows, data)
+    text = f"{CAUTION}. {'. '.join(wrong)}."
+    return [Section(f"{entry['where']} of the paper, on the same data sets", [text, table])]
 
 
 def _table(results: Results, compared: ranks.Comparison, column: str) -> Table:

@@ -87,7 +87,7 @@ def _table(
     notes = [f"Printed: {agreement.source(entry)}, read as “around”."] if beside else []
     if column == "minimum":
         if beside:
-            runs = published.entry(entry)["figure-1-runs"]
+            runs = published.entry("minimum-diversity-runs")["values"]["runs"]
             notes.append(
                 f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
                 f"is of {counted(int(summary['repeats'].max()), 'run')} a data set."

@@ -1,0 +1,124 @@
+"""The papers' claims: what they name exists, and evidence decides them."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from ensemble_search.analysis.effects import detectable
+from ensemble_search.evidence import claims as decided
+from ensemble_search.evidence import rows as evidence
+from ensemble_search.jobs import Jobs
+from ensemble_search.papers import claims, printed
+from ensemble_search.papers.claims import Decide
+from ensemble_search.papers.divbo import checks as divbo
+from support import ROOT
+
+CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
+DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
+RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
+
+
+def test_claims_of_all_papers():
+    counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
+    assert counts == {"divbo": 34, "esmbo": 12, "boasf": 9, "dodge": 13}
+
+
+@pytest.mark.parametrize(("paper", "name"), CLAIMS)
+def test_numbers_and_studies_of_a_claim_exist(paper, name):
+    claim = CLAIMS[paper, name]
+    assert set(claim.numbers) <= set(printed.load(paper))
+    assert not claim.study or (ROOT / f"studies/{claim.study}.yaml").exists()
+    assert claim.study or not claim.decide
+
+
+@pytest.mark.parametrize("study", DECIDED)
+def test_the_methods_of_a_decision_are_those_of_its_study(study):
+    methods = set(Jobs.load(str(ROOT / f"studies/{study}.yaml")).study.methods)
+    for claim in CLAIMS.values():
+        if claim.study == study and claim.decide:
+            assert {*claim.decide.lower, *claim.decide.higher} <= methods
+
+
+@pytest.mark.parametrize("other", ["RS-ES", "BO-ES", "RB-ES"])
+def test_sizes_are_those_of_table_1(other):
+    rule = claims.load("divbo")[f"better-than-{other.lower()}"].decide
+    assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
+
+
+def test_an_interval_below_the_claimed_size_differs():
+    rule = Decide(column="test", lower=["DivBO"], higher=["RS"], size=0.05)
+    small = rows([-0.01, 0.01, 0.02])  # mean 0.0067, up to 0.045
+    assert decided.decide(rule, small)[0] == decided.DIFFERS
+    assert decided.decide(RULE, small)[0] == decided.OPEN
+    assert decided.decide(rule, rows([0.01, 0.012, 0.014]))[0] == decided.AGREES
+
+
+def test_an_unknown_column_raises():
+    with pytest.raises(ValidationError, match="column"):
+        Decide(column="tests", lower=["a"], higher=["b"])
+
+
+def rows(differences, repeats=2, **changes) -> list[dict[str, str]]:
+    """Rows of DivBO at 0.2 and of RS so much higher, by data set."""
+    blank = dict.fromkeys(evidence.COLUMNS, "1") | {"stale": ""}
+    return [
+        {**blank, "dataset": f"d{i}", "repeat": str(r), "method": method, "test": str(test)}
+        | changes
+        for i, difference in enumerate(differences)
+        for r in range(repeats)
+        for method, test in (("DivBO", 0.2), ("RS", 0.2 + difference + 0.01 * (2 * r - 1)))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        # Mean and 12.706 (n = 2) or 4.303 (3) standard errors.
+        ([0.03, 0.05], decided.OPEN),
+        ([0.03, 0.04, 0.05], decided.AGREES),
+        ([-0.03, -0.04, -0.05], decided.DIFFERS),
+        ([0.03, -0.04, 0.05], decided.OPEN),
+        ([0.03], decided.MISSING),
+    ],
+)
+def test_a_claim_is_decided_by_its_interval(differences, verdict):
+    found, pairs = decided.decide(RULE, rows(differences))
+    assert found == verdict
+    if verdict == decided.AGREES:
+        line = pairs.iloc[0]
+        assert (line["lower"], line["higher"], line["datasets"]) == ("DivBO", "RS", 3)
+        half = 4.302653 * 0.01 / 3**0.5
+        assert [*line[["difference", "low", "high"]]] == pytest.approx(
+            [0.04, 0.04 - half, 0.04 + half]
+        )
+        assert line["detectable"] == pytest.approx(detectable(np.array([0.03, 0.04, 0.05])))
+
+
+def test_ranks_need_six_data_sets():
+    rule = RULE.model_copy(update={"by": "rank"})
+    assert decided.decide(rule, rows([0.03] * 5))[0] == decided.OPEN
+    verdict, pairs = decided.decide(rule, rows([0.03] * 6))
+    assert (verdict, pairs["difference"].item()) == (decided.AGREES, 1)
+
+
+def test_stale_rows_and_unknown_methods_do_not_count():
+    assert decided.decide(RULE, rows([0.03, 0.04], stale="yes"))[0] == decided.MISSING
+    rule = RULE.model_copy(update={"higher": ["BO"]})
+    assert decided.decide(rule, rows([0.03, 0.04]))[0] == decided.MISSING
+    assert decided.decide(RULE, [])[0] == decided.MISSING
+
+
+def test_runs_that_lack_a_method_do_not_count():
+    some = [r for r in rows([0.03, 0.04, 0.05]) if (r["dataset"], r["method"]) != ("d2", "RS")]
+    assert decided.decide(RULE, some)[1]["datasets"].item() == 2
+
+
+def test_committed_evidence_decides_all_claims_of_its_study():
+    for folder in (path.parent for path in (ROOT / "evidence").glob("*/runs.csv")):
+        content = [row | {"stale": ""} for row in evidence.read(folder)]
+        for claim in CLAIMS.values():
+            if claim.study == folder.name and claim.decide:
+                verdict, pairs = decided.decide(claim.decide, content)
+                expected = len(claim.decide.lower) * len(claim.decide.higher)
+                assert verdict != decided.MISSING
+                assert len(pairs) == expected

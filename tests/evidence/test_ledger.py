@@ -1,0 +1,63 @@
+"""The ledger of claims: made-up evidence, and the committed page."""
+
+import json
+
+import pytest
+
+from ensemble_search.evidence import ledger
+from ensemble_search.evidence import rows as evidence
+from ensemble_search.papers import claims
+from support import ROOT
+
+FOLDER = ROOT / "evidence"
+
+
+def rows(tests: dict[str, dict[str, float]]) -> list[dict[str, str]]:
+    """A run of each data set, with the test losses of its methods."""
+    blank = dict.fromkeys(evidence.COLUMNS, "1") | {"stale": "", "repeat": "0"}
+    return [
+        {**blank, "dataset": dataset, "method": method, "test": str(loss)}
+        for dataset, losses in tests.items()
+        for method, loss in losses.items()
+    ]
+
+
+@pytest.fixture
+def study():
+    return json.loads((FOLDER / "verdict/study.json").read_text(encoding="utf-8"))
+
+
+def line(text: str, start: str) -> list[str]:
+    (found,) = [row for row in text.splitlines() if row.startswith(f"| {start}")]
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def test_a_claim_is_shown_with_its_interval(study):
+    made = {
+        "wind": {"DivBO": 0.20, "RS-ES": 0.21, "BO-ES": 0.19},
+        "eeg": {"DivBO": 0.10, "RS-ES": 0.12, "BO-ES": 0.12},
+        "pol": {"DivBO": 0.10, "RS-ES": 0.13, "BO-ES": 0.10},
+    }
+    text = ledger.page({"verdict": (study, rows(made))})
+    found = line(text, "DivBO is significantly better than RS-ES")
+    # Differences 1, 2 and 3 points: mean 2, half width 4.303 / sqrt(3) = 2.48.
+    assert found[2:4] == ["[verdict](verdict/README.md)", "**could not be seen**"]
+    assert found[4].startswith("RS-ES − DivBO: 2.00 [-0.48, 4.48]; sees ")
+    assert found[4].endswith("; 3 data sets")
+    assert line(text, "DivBO is significantly better than RB-ES")[3:] == ["not attempted", ""]
+    total = len(claims.load("divbo"))
+    assert line(text, "DivBO (Shen")[1:] == [str(total), "0", "0", "2", str(total - 2)]
+
+
+def test_without_evidence_nothing_is_attempted():
+    text = ledger.page({})
+    assert "**could not be seen** |" not in text
+    assert line(text, "DivBO (Shen")[-1] == str(len(claims.load("divbo")))
+    assert "[verdict]" not in text
+
+
+def test_the_committed_page_follows_from_its_evidence():
+    page = ledger.page(ledger.read(FOLDER))
+    assert (FOLDER / "README.md").read_text(encoding="utf-8") == page, (
+        "run: make evidence STUDY=studies/verdict.yaml MINUTES=0"
+    )

@@ -1,0 +1,142 @@
+"""The ledger of claims, ``evidence/README.md``: what evidence says about the papers' claims."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ensemble_search.analysis import losses
+from ensemble_search.evidence import claims as deciding
+from ensemble_search.evidence import rows as evidence_rows
+from ensemble_search.papers import claims, inconsistencies
+from ensemble_search.papers.claims import Claim
+from ensemble_search.papers.printed import PAPERS
+
+#: What the papers are called.
+NAMES = {
+    "divbo": "DivBO (Shen et al., NeurIPS 2022)",
+    "esmbo": "ESMBO (Lacoste et al., 2014)",
+    "boasf": "BOASF (Zhu et al., 2021)",
+    "dodge": "k-DPPs (Dodge et al., 2017)",
+}
+VERDICTS = (deciding.AGREES, deciding.DIFFERS, deciding.OPEN, deciding.MISSING)
+
+#: A study and its rows, as in ``evidence/<study>/``.
+Evidence = tuple[Mapping[str, Any], list[Mapping[str, str]]]
+
+
+def page(evidence: Mapping[str, Evidence]) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    evidence
+        Content of ``study.json`` and ``runs.csv``, by the name of the study.
+
+    Returns
+    -------
+    text
+        Markdown.
+    """
+    counts, sections = [], []
+    for paper in PAPERS:
+        lines = []
+        verdicts = dict.fromkeys(VERDICTS, 0)
+        for claim in claims.load(paper).values():
+            verdict, found = _decide(claim, evidence)
+            verdicts[verdict] += 1
+            study = f"[{claim.study}]({claim.study}/README.md)"
+            lines.append(
+                [
+                    claim.claim,
+                    claim.where,
+                    study if claim.study in evidence else claim.study or "–",
+                    f"**{verdict}**" if verdict != deciding.MISSING else verdict,
+                    found,
+                ]
+            )
+        counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
+        head = ["the paper claims", "where", "study", "verdict", "here"]
+        sections += ["", f"## {NAMES[paper]}", "", *_markdown(head, lines)]
+        sections += ["", *_own_numbers(paper)]
+    return "\n".join(
+        [
+            "# What the papers claim, and what is found here",
+            "",
+            "Written by `make evidence` from the claims in "
+            "`workflow_scripts/ensemble_search/papers/` and the rows below `evidence/`.",
+            "",
+            *_markdown(["paper", "claims", *VERDICTS], counts),
+            "",
+            f"**{deciding.AGREES}**: the unadjusted 95 % intervals of all differences that a claim "
+            f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: that of some "
+            "difference lies on the other side, or below the size that the paper prints. "
+            f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
+            "study has run, or its rows do not hold what the claim is about. Differences are means "
+            "over data sets, each of which counts with the mean of its runs, in the claimed "
+            "direction: above 0 where the claim holds. Of several, the one with the lowest limit "
+            "is shown. *Sees*: the smallest difference that as many data sets would find in 80 % "
+            "of the cases. Of twenty claims without any truth in them, intervals alone would let "
+            "one agree or differ.",
+            *sections,
+            "",
+        ]
+    )
+
+
+def read(folder: Path) -> dict[str, Evidence]:
+    """Read the evidence below a folder, by the name of the study."""
+    return {
+        file.parent.name: (
+            json.loads(file.read_text(encoding="utf-8")),
+            evidence_rows.read(file.parent),
+        )
+        for file in sorted(folder.glob("*/study.json"))
+    }
+
+
+def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
+    if claim.decide is None or claim.study not in evidence:
+        return deciding.MISSING, ""
+    study, rows = evidence[claim.study]
+    verdict, pairs = deciding.decide(claim.decide, rows)
+    if verdict == deciding.MISSING:
+        return verdict, ""
+    shown = losses.of(study)
+    errors = claim.decide.by == "mean" and claim.decide.column != "minimum_diversity"
+    return verdict, _text(pairs.loc[pairs["low"].idxmin()], shown if errors else None)
+
+
+def _text(pair: pd.Series, shown: losses.Losses | None) -> str:
+    """Write a pair of methods: in the loss's unit, or as it is."""
+    scale, digits = (shown.scale, shown.digits) if shown else (1, 2)
+    numbers = [pair[name] * scale for name in ("difference", "low", "high", "detectable")]
+    mean, low, high, least = (f"{value:.{digits}f}" for value in numbers)
+    return (
+        f"{pair['higher']} − {pair['lower']}: {mean} [{low}, {high}]; sees {least}; "
+        f"{pair['datasets']} data sets"
+    )
+
+
+def _own_numbers(paper: str) -> list[str]:
+    lines = [
+        [entry.where, entry.what, entry.kind, _short(entry.printed), _short(entry.computed)]
+        for entry in inconsistencies.load(paper).values()
+    ]
+    head = ["where", "what", "", "printed", "computed"]
+    return ["What follows from the paper's own numbers:", "", *_markdown(head, lines)]
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
+    return ", ".join(map(_short, value)) if isinstance(value, list) else str(value)
+
+
+def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    head = list(head)
+    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows)]

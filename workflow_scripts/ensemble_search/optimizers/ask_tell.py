@@ -1,0 +1,195 @@
+"""Optimizers of other libraries, each asked by a driver in an environment of its own."""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from ensemble_search.optimizers._model_based.batches import BatchOptimizer
+from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces.base import Space
+
+SCRIPTS = Path(__file__).parents[2]
+
+
+class AskTell(BatchOptimizer):
+    """Another library's optimizer: Optuna, SMAC3, OpenBox, or one with a driver of your own.
+
+    The library sees losses only, and is shown all evaluations before every suggestion. The initial
+    design is this project's, so that all searches may begin alike. On a table, the suggestion is
+    the nearest configuration that has not been evaluated; a known one is replaced by a random draw.
+    """
+
+    library: str = Field("optuna", description="The library: a file in drivers/.")
+
+    @field_validator("library")
+    @classmethod
+    def _exists(cls, name: str) -> str:
+        """Reject a library without a driver."""
+        plugins.checked("drivers", name)
+        return name
+
+    def planned(self, evaluations: int | None, seconds: float | None = None) -> Optimizer:
+        """Check that the library is installed; see :meth:`Optimizer.planned`."""
+        if not self._python.exists():
+            raise UserError(
+                f"library: '{self.library}' needs the environment '{self._python.parents[1].name}' "
+                "beside the Snakefile, which is not there; for built-in drivers, run: make peers"
+            )
+        return super().planned(evaluations, seconds)
+
+    def check_space(self, space: Space) -> None:
+        """Reject spaces that cannot be described to a driver."""
+        super().check_space(space)
+        describe(space)
+
+    @property
+    def modules(self) -> list[str]:
+        """The module of the driver."""
+        return [plugins.module_name("drivers", self.library)]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """See :attr:`Optimizer.versions`."""
+        packages = self._python.parents[1].glob("lib/python*/site-packages")
+        found = metadata.distributions(path=[str(folder) for folder in packages])
+        return {d.name: d.version for d in sorted(found, key=lambda d: d.name.lower())}
+
+    def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
+        """Suggest what the library does, or its nearest row of a table."""
+        if first := self.first(history, rng):
+            return first
+        space = getattr(history.space, "whole", history.space)
+        losses = history.errors.tolist()
+        evaluations = [
+            [dict(o.configuration), loss]
+            for o, loss in zip(history.observations, losses, strict=True)
+        ]
+        process = _process(self.library, self._python, json.dumps(describe(space)), os.getpid())
+        values = process.suggest(evaluations, int(rng.integers(2**31)))
+        point = space.configuration(values).point
+        found = history.space.nearest_new(point, history.seen)
+        if found is None:
+            return Suggestion(random_new(history, rng), {"origin": "known"})
+        return Suggestion(found, {"origin": self.library})
+
+    @property
+    def _python(self) -> Path:
+        environment = plugins.load("drivers", self.library).environment
+        if environment is None:
+            return Path(sys.executable)
+        return SCRIPTS.parent / f".venv-{environment}" / "bin" / "python"
+
+
+class _Process:
+    """A process in the library's environment, which suggests for one space."""
+
+    def __init__(self, library: str, python: Path, space: str):
+        self.library = library
+        file = sys.modules[plugins.module_name("drivers", library)].__file__
+        self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
+        # Hash seeds change the order of sets, which some libraries draw from.
+        fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)}
+        self.process = subprocess.Popen(
+            [python, "-P", SCRIPTS / "ensemble_search/drivers/_serve.py", str(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.messages,
+            env={**os.environ, **fixed},
+            text=True,
+        )
+        atexit.register(self.process.kill)
+        self._write(space)
+
+    def suggest(self, evaluations: list, seed: int) -> dict[str, Any]:
+        """Ask for the next configuration.
+
+        Raises
+        ------
+        UserError
+            With what the library raised, or the end of what it printed if the process ended.
+        """
+        self._write(json.dumps([evaluations, seed]))
+        line = self.process.stdout.readline()
+        if line:
+            answer = json.loads(line)
+            if "values" in answer:
+                return answer["values"]
+            problem = answer["error"]
+        else:
+            self.messages.seek(0)
+            problem = (self.messages.read().strip().splitlines() or ["it ended"])[-1]
+        raise UserError(f"library '{self.library}': {' '.join(problem.split())}")
+
+    def _write(self, line: str) -> None:
+        try:
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # reading tells why
+
+
+_process = cache(lambda library, python, space, pid: _Process(library, python, space))
+
+
+@cache
+def describe(space: Space) -> dict[str, list[dict[str, Any]]]:
+    """Describe a space in JSON values, for :meth:`drivers.base.Driver.suggest`.
+
+    Raises
+    ------
+    UserError
+        If a hyperparameter has several conditions, or a forbidden clause is more than a conjunction
+        of single values.
+    """
+    from ConfigSpace.conditions import Conjunction
+    from ConfigSpace.forbidden import ForbiddenAndConjunction, ForbiddenEqualsClause
+
+    hyperparameters = []
+    for column in space.columns:
+        conditions = space.configspace.parent_conditions_of[column.name]
+        if len(conditions) > 1 or any(isinstance(c, Conjunction) for c in conditions):
+            raise UserError(
+                f"optimizer: 'ask-tell' cannot describe '{column.name}' of the space "
+                f"'{space.name}', which has several conditions; use another space or optimizer"
+            )
+        described: dict[str, Any] = {"name": column.name, "when": None}
+        for condition in conditions:
+            values = getattr(condition, "values", None) or [condition.value]
+            described["when"] = [condition.parent.name, [*map(plain, values)]]
+        if column.choices is not None:
+            described["kind"] = "categorical" if column.categorical else "ordinal"
+            described["choices"] = list(column.choices)
+        else:
+            number = int if column.whole else float
+            described["kind"] = "integer" if column.whole else "float"
+            described |= {"lower": number(column.lower), "upper": number(column.upper)}
+            described["log"] = column.log
+        described["default"] = plain(space.configspace[column.name].default_value)
+        hyperparameters.append(described)
+    forbidden = []
+    for clause in space.configspace.forbidden_clauses:
+        parts = clause.components if isinstance(clause, ForbiddenAndConjunction) else [clause]
+        if not all(isinstance(part, ForbiddenEqualsClause) for part in parts):
+            raise UserError(
+                f"optimizer: 'ask-tell' cannot describe the space '{space.name}', which forbids "
+                f"{clause}; use another space or optimizer"
+            )
+        forbidden.append({part.hyperparameter.name: plain(part.value) for part in parts})
+    return {"hyperparameters": hyperparameters, "forbidden": forbidden}
+
+
+def plain(value: Any) -> Any:
+    """Turn a number of NumPy into one of Python."""
+    return value.item() if hasattr(value, "item") else value

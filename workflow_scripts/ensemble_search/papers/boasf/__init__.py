@@ -1,0 +1,1 @@
+"""What the BOASF paper prints, and computations from it."""

@@ -1,0 +1,105 @@
+"""What follows from the numbers that the BOASF paper prints."""
+
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from ensemble_search.papers import printed
+
+TABLES = ("models", "logistic-regression", "random-forest")
+HOURS = (2, 4)
+
+
+def accuracies(table: str, hours: int) -> pd.DataFrame:
+    """One half of a table, data sets × methods."""
+    found = printed.table("boasf", table).filter(regex=f" {hours} h$")
+    return found.rename(columns=lambda name: name.removesuffix(f" {hours} h"))
+
+
+def outcomes(table: str, hours: int, other: str) -> dict[str, int]:
+    """Count the data sets on which BOASF is better than, level with, and worse than another."""
+    half = accuracies(table, hours)
+    gain = half["BOASF"] - half[other]
+    signs = {"better": gain > 0, "equal": gain == 0, "worse": gain < 0}
+    return {name: int(where.sum()) for name, where in signs.items()}
+
+
+def outcomes_of_tuning(other: str) -> dict[str, dict[int, dict[str, int]]]:
+    """Count the same for both tuned learners and both budgets (Tables 2 and 3)."""
+    return {t: {h: outcomes(t, h, other) for h in HOURS} for t in TABLES[1:]}
+
+
+def sign_tests_of_tuning(other: str) -> dict[str, dict[int, float]]:
+    """One-sided p-values over the data sets that BOASF tunes better than another, without ties."""
+    from scipy.stats import binom
+
+    return {
+        table: {
+            hours: round(float(binom.sf(n["better"] - 1, n["better"] + n["worse"], 0.5)), 3)
+            for hours, n in halves.items()
+        }
+        for table, halves in outcomes_of_tuning(other).items()
+    }
+
+
+def lower_with_more_time() -> dict[str, dict[str, int]]:
+    """Count the data sets on which a method's accuracy is lower after 4 hours than after 2."""
+    found = {}
+    for table in TABLES:
+        short, long = (accuracies(table, hours) for hours in HOURS)
+        found[table] = {str(m): int((long[m] < short[m]).sum()) for m in short}
+    return found
+
+
+def jumps(least: float) -> list[list[Any]]:
+    """List the cells that differ by more than ``least`` between 2 and 4 hours.
+
+    Returns
+    -------
+    cells
+        Table, data set, method, accuracy after 2 and after 4 hours, and the range of the other four
+        cells of the row, 0 left out.
+    """
+    found = []
+    for table in TABLES:
+        short, long = (accuracies(table, hours) for hours in HOURS)
+        for dataset, method in product(short.index, short.columns):
+            pair = [float(half.loc[dataset, method]) for half in (short, long)]
+            if abs(pair[1] - pair[0]) > least:
+                rest = [float(h.loc[dataset, m]) for h in (short, long) for m in h if m != method]
+                rest = [value for value in rest if value]
+                found.append([table, dataset, str(method), *pair, min(rest), max(rest)])
+    return found
+
+
+def cells_of(table: str, dataset: str) -> list[float]:
+    """Return the cells of a row."""
+    return [float(value) for value in printed.table("boasf", table).loc[dataset]]
+
+
+def zeros() -> list[list[str]]:
+    """List the cells with an accuracy of 0, by table, data set and column."""
+    found = []
+    for table in TABLES:
+        frame = printed.table("boasf", table)
+        found += [[table, d, m] for d, m in product(frame.index, frame) if frame.loc[d, m] == 0]
+    return found
+
+
+def equal_to_table_1() -> dict[str, int]:
+    """Count the cells of Table 3 that are those of Table 1's random forest on the data set.
+
+    Both tune a random forest with TPE or BOASF; Table 1 has a column for each budget, either of
+    which counts.
+    """
+    forests = printed.table("boasf", "models").filter(like="RandomForest")
+    tuned = printed.table("boasf", "random-forest")
+    return {str(c): int(forests.eq(tuned[c], axis=0).any(axis=1).sum()) for c in tuned}
+
+
+def below_table_1(least: float) -> dict[str, int]:
+    """Count the cells of Table 3 that are lower than both of Table 1's forests by ``least``."""
+    forests = printed.table("boasf", "models").filter(like="RandomForest").min(axis=1)
+    tuned = printed.table("boasf", "random-forest")
+    return {str(c): int((forests - tuned[c] > least).sum()) for c in tuned}

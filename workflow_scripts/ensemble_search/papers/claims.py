@@ -1,0 +1,67 @@
+"""Read what the papers claim, ``<paper>/claims.yaml``."""
+
+from functools import cache
+from typing import Literal
+
+from pydantic import Field, RootModel
+
+from ensemble_search.papers.printed import Part, read
+
+
+class Decide(Part):
+    """How rows of evidence decide a claim; see ``evidence.claims.decide``.
+
+    Attributes
+    ----------
+    column
+        Column of the rows in which methods are compared.
+    by
+        ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
+        the methods named here.
+    lower, higher
+        Methods: each of the first is claimed to be lower than each of the second.
+    size
+        The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
+    """
+
+    column: Literal["test", "validation", "minimum_diversity"]
+    by: Literal["mean", "rank"] = "mean"
+    lower: list[str]
+    higher: list[str]
+    size: float | None = None
+
+
+class Claim(Part):
+    """A claim.
+
+    Attributes
+    ----------
+    where
+        Section, table or figure.
+    claim
+        In short, with its numbers.
+    numbers
+        Entries of ``published.yaml`` that have them.
+    study
+        Name of the file in ``studies/`` that tests it; empty if none does.
+    decide
+        How the evidence of that study decides it, if it can.
+    """
+
+    where: str
+    claim: str
+    numbers: list[str] = Field(default_factory=list)
+    study: str = ""
+    decide: Decide | None = None
+
+
+@cache
+def load(paper: str) -> dict[str, Claim]:
+    """Read the claims of a paper by name.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If the file does not have this shape.
+    """
+    return RootModel[dict[str, Claim]].model_validate(read(paper, "claims.yaml")).root

@@ -1,0 +1,1 @@
+"""What the DivBO paper prints, and computations from it."""

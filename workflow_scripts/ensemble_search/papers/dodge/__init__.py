@@ -1,0 +1,1 @@
+"""What Dodge's thesis proposal prints, and computations from it."""

@@ -1,0 +1,1 @@
+"""What the ESMBO paper prints, and computations from it."""

@@ -1,0 +1,131 @@
+"""Read the papers' numbers, ``<paper>/published.yaml``, and check their shape."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+
+FOLDER = Path(__file__).parent
+PAPERS = ("divbo", "esmbo", "boasf", "dodge")
+
+
+class Part(BaseModel):
+    """Base of what the papers' files are made of."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Significant(Part):
+    """Data sets on which the text calls a difference significant."""
+
+    of: list[str] = Field(min_length=2, max_length=2)
+    better: list[str]
+    same: list[str]
+    also: str = ""
+
+
+class Entry(Part):
+    """A table, or numbers of the text.
+
+    Attributes
+    ----------
+    where
+        Section, table or figure.
+    what
+        What the numbers are.
+    unit
+        ``percent`` (numbers from 0 to 100), ``share`` (from 0 to 1), or empty.
+    columns
+        Headings of the rows of ``values``; empty where these are no rows.
+    settings
+        How it was measured, where that differs from the entry ``settings``.
+    significant
+        What the text says of its differences.
+    values
+        Numbers, lists and mappings of them, and a few words.
+    """
+
+    where: str
+    what: str
+    unit: Literal["", "percent", "share"] = ""
+    columns: list[str] = []
+    settings: dict[str, Any] = {}
+    significant: Significant | None = None
+    values: dict[str | int, Any] | list[Any]
+
+    @model_validator(mode="after")
+    def _shape(self):
+        if self.columns and not isinstance(self.values, dict):
+            raise ValueError(f"{self.where}: columns need rows by name")
+        for name, row in self.values.items() if self.columns else ():
+            if not isinstance(row, list) or len(row) != len(self.columns):
+                raise ValueError(f"{self.where}: {name} does not have {len(self.columns)} numbers")
+        end = {"percent": 100, "share": 1}.get(self.unit)
+        for value in numbers(self.values):
+            if end and not 0 <= value <= end:
+                raise ValueError(f"{self.where}: {value:g} is not from 0 to {end}")
+        return self
+
+
+class Published(RootModel[dict[str, Entry]]):
+    """The entries of a file by name."""
+
+
+def numbers(values: Any) -> Iterator[float]:
+    """Yield the numbers in lists and mappings."""
+    if isinstance(values, dict | list):
+        for value in values.values() if isinstance(values, dict) else values:
+            yield from numbers(value)
+    elif isinstance(values, int | float):
+        yield values
+
+
+def read(paper: str, file: str) -> Any:
+    """Read a YAML file of a paper."""
+    import yaml
+
+    return yaml.safe_load((FOLDER / paper / file).read_text(encoding="utf-8"))
+
+
+@cache
+def load(paper: str) -> dict[str, dict[str, Any]]:
+    """Read the numbers of a paper.
+
+    Parameters
+    ----------
+    paper
+        One of :data:`PAPERS`.
+
+    Returns
+    -------
+    entries
+        By name, as in the file; see :class:`Entry`.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If an entry does not have that shape.
+    """
+    content = read(paper, "published.yaml")
+    entries = {name: entry for name, entry in content.items() if name != "paper"}
+    Published.model_validate(entries)
+    return entries
+
+
+def citation(paper: str) -> str:
+    """Return authors, title and year of a paper."""
+    return read(paper, "published.yaml")["paper"]
+
+
+def values(paper: str, name: str) -> Any:
+    """Return the values of an entry."""
+    return load(paper)[name]["values"]
+
+
+def table(paper: str, name: str) -> pd.DataFrame:
+    """Return an entry that has ``columns`` as a frame, one row a name."""
+    entry = load(paper)[name]
+    return pd.DataFrame.from_dict(entry["values"], orient="index", columns=entry["columns"])

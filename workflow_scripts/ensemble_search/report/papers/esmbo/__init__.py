@@ -1,0 +1,1 @@
+"""Pages for the tables of the ESMBO paper."""
