@@ -74,6 +74,12 @@ def counts_table(
         f"Validation {losses.title} is that on which ensembles and searches were chosen, so it is "
         f"optimistic; the test {losses.title} beside it is the one to go by.",
     ]
+    most = wilcoxon.ALPHA * len(next(iter(tests.values())))
+    notes.append(
+        f"If no method differed from {reference} anywhere, up to {most:.2g} of the "
+        f"{len(next(iter(tests.values())))} tests of one {losses.title} would be significant by "
+        "chance."
+    )
     pairs = int(next(iter(tests.values()))["pairs"].max())
     if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA:
         notes.insert(
