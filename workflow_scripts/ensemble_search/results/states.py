@@ -133,7 +133,7 @@ class AfterSearches(NamedTuple):
 
 
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
-    """List the jobs of a study that are no searches: ensembles, divisions, surrogates and others."""
+    """List the jobs of a study that are no searches, such as ensembles and divisions."""
     study, root = jobs.study, Path("results") / jobs.study.study
 
     def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
