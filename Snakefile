@@ -15,6 +15,7 @@ include: "rules/data.smk"
 include: "rules/table.smk"
 include: "rules/replay.smk" if STUDY.evaluation.replay else "rules/search.smk"
 include: "rules/ensemble.smk"
+include: "rules/divisions.smk"
 include: "rules/surrogate.smk"
 include: "rules/spread.smk"
 include: "rules/autogluon.smk"
@@ -33,6 +34,7 @@ rule all:
         SCORES,
         SURROGATES,
         SPREADS,
+        DIVISIONS,
         TABLES,
         DELIVERED,
 

@@ -15,6 +15,7 @@ rule report:
         SCORES,
         SURROGATES,
         SPREADS,
+        DIVISIONS,
         AUTOGLUON,
         # For the page on the data sets; the splits are inputs of the searches.
         [f"results/data/{key}/dataset.json" for key in JOBS.sources],

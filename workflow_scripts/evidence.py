@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout
@@ -35,7 +36,7 @@ def main() -> None:
     jobs = Jobs.load(arguments.study)
     if jobs.study.evaluation.replay:
         raise UserError(f"{arguments.study}: evaluation.replay: evidence is of live searches")
-    from ensemble_search.evidence import ledger, page
+    from ensemble_search.evidence import ledger
     from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
@@ -49,10 +50,8 @@ def main() -> None:
             run(jobs, dataset, repeat, arguments.cores)
         new = evidence.rows({**study, "datasets": [dataset]}, results, recorded)
         known = evidence.merge(known, new, current)
-        evidence.write(folder, known)
-        files.write_json(folder / "study.json", study)
-        with files.atomic(folder / "README.md") as temporary:
-            temporary.write_text(page.page(study, known), encoding="utf-8")
+        write(folder, study, known)
+    write(folder, study, known)
     with files.atomic(folder.parent / "README.md") as temporary:
         temporary.write_text(ledger.page(ledger.read(folder.parent)), encoding="utf-8")
     lacking = evidence.missing(study, known)
@@ -61,6 +60,17 @@ def main() -> None:
     print(f"{folder}: {total - len(lacking)} of {total} runs, {len(known)} rows, {stale} stale")
     for repeat, dataset in lacking:
         print(f"  missing: {dataset}, repeat {repeat}")
+
+
+def write(folder: Path, study: dict[str, Any], rows: list[dict[str, str]]) -> None:
+    """Write the rows, the study and the page."""
+    from ensemble_search.evidence import page
+    from ensemble_search.evidence import rows as evidence
+
+    evidence.write(folder, rows)
+    files.write_json(folder / "study.json", study)
+    with files.atomic(folder / "README.md") as temporary:
+        temporary.write_text(page.page(study, rows), encoding="utf-8")
 
 
 def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
@@ -72,6 +82,11 @@ def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
         str(layout.path(results, layout.ENSEMBLE, search=s, ensemble=e, **where) / "scores.parquet")
         for s, e in sorted(pairs)
     ]
+    if jobs.study.divisions:
+        targets += [
+            str(layout.path(results, layout.DIVISIONS, search=s, **where) / "divisions.parquet")
+            for s in jobs.study.used("search")
+        ]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
     command += ["--configfile", jobs.file, "--cores", cores, "--quiet", "rules", "--", *targets]
     print(f"{dataset}, repeat {repeat}", flush=True)

@@ -27,6 +27,7 @@ ORDER = (
     "surrogate",
     "spread",
     *("ensemble", "fitted_ensemble", "replayed_ensemble", "last_replayed_ensemble"),
+    "divisions",
 )
 FOLLOWS = "its input is recomputed"
 NEW = "not computed yet"

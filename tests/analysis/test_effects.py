@@ -79,3 +79,30 @@ def test_intervals_of_ranks_by_hand():
     row = effects.intervals(errors, "ref").loc["b"]
     expected = [0.2 - 12.7062 * 0.2, 0.2 + 12.7062 * 0.2]
     assert [row["error_low"], row["error_high"]] == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_detectable_difference_is_found_in_four_of_five_cases():
+    differences = np.array([0.3, -0.3, 0.1, 0.2, -0.2, 0.1, 0.4])
+    n, sd = len(differences), differences.std(ddof=1)
+    shift = effects.detectable(differences)
+    samples = np.random.default_rng(0).normal(shift, sd, size=(40000, n))
+    t = samples.mean(axis=1) / (samples.std(axis=1, ddof=1) / np.sqrt(n))
+    assert np.mean(np.abs(t) > 2.4469) == pytest.approx(0.8, abs=0.01)  # t(6) at 97.5 %
+    found = effects.intervals(pd.DataFrame({"ref": 0.0, "b": differences}), "ref")
+    assert found.loc["b", "detectable"] == shift
+    assert np.isnan(effects.detectable(differences[:1]))
+    assert effects.detectable(np.full(3, 0.1)) == pytest.approx(0, abs=1e-9)
+
+
+def test_comparisons_without_effect_are_counted():
+    low = [0.1, -0.2, -0.3] + [-0.1] * 19
+    high = [0.3, 0.1, -0.1] + [0.1] * 19
+    table = pd.DataFrame({"error_low": low, "error_high": high})
+    assert effects.by_chance(table) == (
+        "Of 22 comparisons without any effect, about 1.1 would have an interval without 0 by "
+        "chance; here 2 have."
+    )
+    assert effects.by_chance(table[1:2]).startswith(
+        "Of 1 comparison without any effect, about 0.05"
+    )
+    assert effects.by_chance(table[1:2]).endswith("here none has.")

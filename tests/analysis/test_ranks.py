@@ -107,32 +107,16 @@ def test_a_run_without_any_model_counts_as_an_error_of_one():
     assert failures.without_model(scores).to_numpy().tolist() == [["A", "d", 0]]
 
 
-def test_bootstrap_of_a_constant_winner_is_certain():
-    table = final({f"d{i}": {"A": [0.1, 0.2], "B": [0.3, 0.4]} for i in range(6)})
-    boot = ranks.bootstrap_ranks(table)
-    assert boot.unit == "data sets"
-    assert boot.low.tolist() == boot.high.tolist() == [1, 2]
-    assert boot.first.tolist() == [1, 0]
-
-
-def test_bootstrap_of_data_sets_follows_the_binomial():
-    # A wins on 4 of 8: its average rank is 2 - Binomial(8, 1/2) / 8.
-    table = final({f"d{i}": {"A": [0.1 + 0.2 * (i % 2)], "B": [0.2]} for i in range(8)})
-    boot = ranks.bootstrap_ranks(table, resamples=20_000)
-    wins = stats.binom(8, 0.5)
-    share = wins.sf(4) + wins.pmf(4) / 2
-    assert boot.first["A"] == pytest.approx(share, abs=0.015)
-    assert boot.low["A"] == 2 - wins.ppf(0.975) / 8
-    assert boot.high["A"] == 2 - wins.ppf(0.025) / 8
-
-
-def test_bootstrap_of_repeats_needs_five_and_may_not_read_padding():
-    five = {"A": [0.2] * 5, "B": [0.3] * 5}
-    assert ranks.bootstrap_ranks(final({"d": five})).unit == "repeats"
-    four = {"A": [0.2] * 4, "B": [0.3] * 4}
-    boot = ranks.bootstrap_ranks(final({"d": five, "e": four}))
-    assert boot.unit == ""
-    assert boot.low.isna().all()
-    uneven = final({"d": five, "e": {"A": [0.2] * 9, "B": [0.1] * 9}})
-    boot = ranks.bootstrap_ranks(uneven)
-    assert boot.low.tolist() == boot.high.tolist() == [1.5, 1.5]
+def test_intervals_of_ranks_are_those_of_students_t():
+    # A's ranks are 1, 1, 2, 1: mean 1.25, standard error 0.25; t(3) at 97.5 % is 3.1824.
+    table = final({f"d{i}": {"A": [0.1 + 0.2 * (i == 2)], "B": [0.2]} for i in range(4)})
+    found = ranks.rank_intervals(table)
+    assert found.loc["A"].tolist() == pytest.approx([1, 2], abs=1e-4)  # 2.05, cut off
+    wider = final({f"d{i}": {"A": [i == 0], "B": [i == 1], "C": [i / 10]} for i in range(9)})
+    found = ranks.rank_intervals(wider)
+    placed = ranks.mean_error_ranks(wider)
+    expected = stats.ttest_1samp(placed["C"], 0).confidence_interval()
+    assert found.loc["C"].tolist() == pytest.approx([expected.low, min(3, expected.high)])
+    constant = ranks.rank_intervals(final({f"d{i}": {"A": [0.1], "B": [0.2]} for i in range(2)}))
+    assert constant.to_numpy().tolist() == [[1, 1], [2, 2]]
+    assert ranks.rank_intervals(table.loc[["d0"]]).isna().all(axis=None)

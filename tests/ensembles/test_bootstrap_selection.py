@@ -1,5 +1,7 @@
 """Selection on bootstraps: plain loops, and its tie with agnostic Bayes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,11 @@ def test_it_fits_less_noise_than_selection_on_all_rows():
     fitted = BootstrapSelection(bootstraps=10, size=5).build(pool)
     assert wrong(plain) < wrong(fitted) < errors.min()
     assert len(fitted.indices) > len(plain.indices)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_ensemble_is_the_last_of_all_prefixes(n_classes):
+    pool = make_pool(12, 30, n_classes)  # few rows: most rounds are ties
+    for ensemble in (BootstrapSelection(bootstraps=7), BootstrapSelection(metric="brier")):
+        assert ensemble.build(pool).same(ensemble.build_prefixes(pool)[-1])
+    assert BootstrapSelection().build(replace(pool, errors=np.full(12, np.nan))) is None

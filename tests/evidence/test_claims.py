@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from ensemble_search.analysis.effects import detectable
 from ensemble_search.evidence import claims as decided
 from ensemble_search.evidence import rows as evidence
-from ensemble_search.evidence.page import detectable
 from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
 from ensemble_search.papers.claims import Decide

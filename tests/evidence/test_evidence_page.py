@@ -2,8 +2,6 @@
 
 import json
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from ensemble_search.evidence import page as evidence_page
@@ -36,8 +34,10 @@ def test_numbers_by_hand():
     assert "| d | 2 | 31.00 | 20.00 | 50.00 |" in text
     assert "| e | 2 | 12.00 | 10.00 | 50.00 |" in text
     # Differences 11 and 2: mean 6.5, sd 6.36, half width 12.706 * 6.364 / sqrt(2) = 57.18.
-    # Between runs: variances 2 and 8 of one degree of freedom each.
-    assert "| RS | +6.50 | [-50.68, +63.68] | 2/0/0 | 6.36 | 2.24 |" in text
+    # Within data sets: variances 2 and 8 of one degree of freedom each, mean 5. Between their means
+    # 40.5, of which 5 / 2 comes from the runs.
+    assert "| RS | +6.50 | [-50.68, +63.68] | 2/0/0 | 6.36 | 73.50 | 6.16 | 2.24 |" in text
+    assert "Of 1 comparison without any effect, about 0.05 would have an interval" in text
     assert "older code" not in text
 
 
@@ -51,19 +51,19 @@ def test_runs_that_are_not_whole_and_stale_rows_do_not_count():
     assert "No run is finished." in evidence_page.page(STUDY, old)
 
 
-def test_the_detectable_difference_is_found_in_four_of_five_cases():
-    differences = np.array([0.3, -0.3, 0.1, 0.2, -0.2, 0.1, 0.4])
-    n, sd = len(differences), differences.std(ddof=1)
-    shift = evidence_page.detectable(differences)
-    samples = np.random.default_rng(0).normal(shift, sd, size=(40000, n))
-    t = samples.mean(axis=1) / (samples.std(axis=1, ddof=1) / np.sqrt(n))
-    assert np.mean(np.abs(t) > 2.4469) == pytest.approx(0.8, abs=0.01)  # t(6) at 97.5 %
-
-
-def test_one_run_per_data_set_has_no_deviation_between_runs():
-    table = pd.DataFrame(rows({key: value for key, value in TESTS.items() if key[1] == 0}))
-    table["test"] = table["test"].astype(float)
-    assert np.isnan(evidence_page.between_runs(table, "RS", "DivBO"))
+def test_divisions_have_a_table_of_their_own():
+    """Three divisions, whose mean differences are 2 points on d and 0 on e."""
+    study = {**STUDY, "divisions": 3, "repeats": 1}
+    made = rows({key: value for key, value in TESTS.items() if key[1] == 0})
+    shifts = {("d", "RS"): (0.01, 0.02, 0.03), ("e", "RS"): (-0.01, 0.0, 0.01)}
+    for row in made:
+        losses = shifts.get((row["dataset"], row["method"]), (0, 0, 0))
+        row[evidence.DIVISIONS] = " ".join(str(0.5 + loss) for loss in losses)
+    text = evidence_page.page(study, made)
+    assert "## Differences from DivBO, on 3 divisions of the held-out rows" in text
+    # Means 2 and 0: sd 1.41, half width 12.706 * 1. Between divisions 1, data sets 2 - 1 / 3.
+    assert "| RS | +1.00 | [-11.71, +13.71] | 1/1/0 | 1.41 | 16.33 | 1.29 | 1.00 |" in text
+    assert "between data sets, between divisions" in text
 
 
 @pytest.mark.parametrize("folder", STUDIES, ids=lambda folder: folder.name)

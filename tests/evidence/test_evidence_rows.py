@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ensemble_search.evidence import rows as evidence
+from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from support import made_results as made
 from support.recorded_numbers import FILE
@@ -102,3 +103,28 @@ def test_a_file_with_other_columns_is_named(tmp_path):
     (tmp_path / "runs.csv").write_text("dataset,test\nd,0.1\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"runs.csv': line 2 does not have the columns dataset, "):
         evidence.read(tmp_path)
+
+
+def test_divisions_are_a_further_column(tmp_path):
+    content = study(divisions=2)
+    results(tmp_path, content)
+    for parts in content["methods"].values():
+        ensembles = {parts["ensemble"]: content["ensembles"][parts["ensemble"]]}
+        columns = {"ensemble": list(ensembles) * 2, "division": [1, 2]}
+        columns |= {key: [0.25, 1 / 3] for key in ("validation_error", "test_error")}
+        job = {"ensemble_search.job": json.dumps({"divisions": 2, "ensembles": ensembles})}
+        folder = tmp_path / f"divisions/d/{parts['search']}/0"
+        files.write_parquet(folder / "divisions.parquet", columns, job)
+    rows = evidence.rows(content, tmp_path, RECORDED)
+    # Runs that have none yet are not finished.
+    assert [(r["dataset"], r["method"], r["repeat"]) for r in rows] == [
+        ("d", "RS", "0"),
+        ("d", "DivBO", "0"),
+    ]
+    assert [r[evidence.DIVISIONS] for r in rows] == ["0.25 0.333333"] * 2
+    evidence.write(tmp_path / "evidence", rows)
+    assert evidence.read(tmp_path / "evidence") == rows
+    # Another number of them makes rows stale.
+    numbers = [evidence.numbers(study(divisions=n), RECORDED)["RS"] for n in (None, 2, 3)]
+    assert numbers[0] == evidence.numbers(study(), RECORDED)["RS"]
+    assert len(set(numbers)) == 3

@@ -117,7 +117,7 @@ def test_pages_go_by_the_metric(report):
     others = {"autogluon", "surrogates", "data-sets", "designs", "even-coverage"}
     others |= {"learning-curves", "wall-clock"}  # neither parts of the rows nor batches
     others |= {"allocation", "balanced-accuracy", "rounds-and-exploration"}  # nor arms
-    others.add("winning-frequencies")  # nor a space of the ESMBO paper
+    others |= {"winning-frequencies", "divisions"}  # nor a space of the ESMBO paper, nor divisions
     if title == "squared error":
         others.add("member-diversity")  # of right and wrong labels
     names = {m.rsplit(".", 1)[1].replace("_", "-") for m in pages.modules()}

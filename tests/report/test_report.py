@@ -485,7 +485,7 @@ def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):
     text = squeezed(html)
     assert "With 3 paired repeats at most the smallest possible p-value is 0.25" in text
     study = {"x": pd.DataFrame({"method": ["B"], "pairs": [6], "outcome": ["better"]})}
-    assert not any("paired repeats at most" in n for n in counts_table(study, "A", ERROR).notes)
+    assert not any("paired repeats at most" in n for n in counts_table(study, "A", ERROR, "").notes)
 
 
 def test_error_axis_does_not_go_far_below_zero():

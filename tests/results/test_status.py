@@ -329,6 +329,22 @@ def test_what_is_no_search_is_named_in_the_status(stacked):
     assert states.job_state(designs, (), {}) == "done"
 
 
+def test_divisions_wait_for_their_search(stacked):
+    content = stacked.study.model_dump(mode="json", exclude_none=True)
+    content["ensembles"] = {"best": {"type": "best"}}
+    search = next(iter(content["searches"]))
+    content["methods"] = {"one": {"search": search, "ensemble": "best"}}
+    content["divisions"] = 5
+    study = model.check(content)
+    divisions = [j for j in states.jobs_after_searches(Jobs(study)) if j.rule == "divisions"]
+    assert [job.wildcards for job in divisions] == states.searches(study)
+    job = divisions[0]
+    job.output.parent.mkdir(parents=True)
+    job.output.touch()
+    assert states.job_state(job, (), {}) == "done"
+    assert states.job_state(job, [job.wildcards], {}) == "waiting"
+
+
 def test_tables_are_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 1}

@@ -205,6 +205,8 @@ def test_defaults_are_written_out():
         ("spread", {"sizes": []}, "spread.sizes", "is empty"),
         ("spread", {"samples": 0}, "spread.samples", "equal to 1; found 0"),
         ("spread", {"sample": 3}, "spread.sample", "did you mean 'samples'?"),
+        ("divisions", 1, "divisions", "equal to 2; found 1"),
+        ("divisions", 9, "divisions", "the methods use 2 searches (random, bo), whose paths"),
         ("study", "data", "study", "choose another name"),
         ("study", "Data", "study", "choose another name"),
     ],
@@ -590,6 +592,40 @@ def test_slices_of_designs_change_only_with_their_part_of_the_study():
     assert before.search("wine", "bo", 3) == Jobs(model.check(GOOD)).search("wine", "bo", 3)
     more = changed("repeats", 3) | {"spread": {"samples": 9}}
     assert Jobs(model.check(more)).spread("sobol") == before.spread("sobol")
+
+
+RULES = changed("divisions", 50)
+RULES["methods"] = {"RS": {"search": "random", "ensemble": "best"}}
+RULES["methods"]["RS-ES"] = {"search": "random", "ensemble": "es"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"split": {"folds": 5}}, "divisions: with split.folds the validation rows are training"),
+        ({"ensembles": {**RULES["ensembles"], "es": {"type": "stacking"}}},
+         "divisions: ensembles.es refits pipelines, and divisions use stored predictions"),
+        ({"datasets": {"wine": {"sklearn": "wine", "columns": {"group": "ash"}}}},
+         "datasets.wine.columns.group: divisions draw single rows at random"),
+        ({"datasets": {"wine": {"sklearn": "wine", "columns": {"time": "ash"}}}},
+         "datasets.wine.columns.time: divisions draw single rows at random"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_divided_gets_one_line(changes, says):
+    model.check(RULES)
+    with pytest.raises(UserError) as caught:
+        model.check(RULES | changes)
+    (problem,) = caught.value.problems
+    assert says in problem
+
+
+def test_slices_of_divisions_are_the_ensembles_and_their_number():
+    told = json.loads(Jobs(model.check(RULES)).divisions("random"))
+    assert told["divisions"] == 50 and list(told["ensembles"]) == ["best", "es"]
+    assert told["ensembles"]["es"]["size"] == 10
+    before, after = (Jobs(model.check(RULES | {"divisions": n})) for n in (None, 50))
+    assert before.search("wine", "random", 3) == after.search("wine", "random", 3)
+    assert before.ensemble("es") == after.ensemble("es")
 
 
 def test_slices_of_surrogates_change_only_with_their_part_of_the_study():

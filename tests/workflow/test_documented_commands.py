@@ -71,6 +71,7 @@ RUN_BY = {
     "workflow_scripts/deliver.py": "workflow/test_a_regression.py",
     "workflow_scripts/predict.py": "delivery/test_delivery.py",
     "workflow_scripts/automl.py": "workflow/test_automl.py",
+    "workflow_scripts/divisions.py": "scoring/test_divisions.py",
     "workflow_scripts/ensemble.py": "scoring/test_ensemble_scores.py",
     "workflow_scripts/evidence.py": "workflow/test_kept_evidence.py",
     "workflow_scripts/fetch.py": "data/test_split.py",

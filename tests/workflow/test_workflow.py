@@ -411,6 +411,21 @@ def test_designs(checkout):
     assert checkout.planned()["spread"] == 3
 
 
+def test_divisions(checkout):
+    """A job for each search, and a page of the report; the searches stay as they are."""
+    methods = {m: p for m, p in STUDY["methods"].items() if p["search"] == "random"}
+    study = {**STUDY, "methods": methods, "divisions": 3}
+    checkout.write(study)
+    checkout.snakemake()
+    folder = checkout.folder / "results/tiny"
+    tables = sorted(folder.glob("divisions/*/random/*/divisions.parquet"))
+    assert len(tables) == len(study["datasets"]) * study["repeats"]
+    assert pd.read_parquet(tables[0])["division"].tolist() == [1, 2, 3] * len(methods)
+    checkout.write({**study, "divisions": 4})
+    assert checkout.planned()["divisions"] == len(tables)
+    assert "search" not in checkout.planned()
+
+
 def test_an_edit_of_the_evaluator_reruns_the_evaluations(copied):
     path = copied.folder / "workflow_scripts/ensemble_search/evaluation/live.py"
     path.write_text(path.read_text() + "\nCHANGED = True\n", encoding="utf-8")

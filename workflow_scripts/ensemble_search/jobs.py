@@ -167,6 +167,21 @@ class Jobs:
         used = self.study.used("ensemble")
         return {name: self.study.ensembles[name] for name in used if self.refits(name)}
 
+    def divisions(self, search: str) -> str:
+        """Say which ensembles of a search are scored on how many divisions."""
+        made = {m.ensemble for m in self.study.methods.values() if m.search == search}
+        used = {name: self.study.ensembles[name] for name in sorted(made)}
+        return _json({"divisions": self.study.divisions, "ensembles": used})
+
+    @functools.cache  # noqa: B019 (a process has two of these at most)
+    def divisions_code(self) -> str:
+        """Version of the code of the divisions, and of all ensembles."""
+        modules = [plugins.module_name("metrics", self.study.metric)]
+        for name in self.study.used("ensemble"):
+            made = ensembles.make(self.study, name)
+            modules += [type(made).__module__, *made.modules]
+        return code_version("divisions", *modules)
+
     def deliver(self, dataset: str) -> str:
         """Say what is delivered for a data set."""
         study, settings = self.study, self.study.deliver

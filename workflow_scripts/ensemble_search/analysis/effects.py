@@ -1,10 +1,15 @@
 """How large a difference is, apart from how sure: effect sizes and intervals."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.ranks import DIGITS
+
+#: Power at which the smallest difference is given, and level of the two-sided test.
+POWER, LEVEL = 0.8, 0.05
 
 
 def cliffs_delta(x: np.ndarray, y: np.ndarray) -> float:
@@ -78,7 +83,7 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
     table
         Index: the other methods. ``error`` and ``rank``: mean of theirs minus the method's;
         ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: ends of the intervals, NaN with
-        fewer than two data sets.
+        fewer than two data sets; ``detectable``: see :func:`detectable`.
     """
     from scipy.special import stdtrit
 
@@ -89,7 +94,53 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
     for name, values in (("error", errors), ("rank", placed)):
         difference = values[others].sub(values[method], axis=0)
         table[name] = difference.mean()
-        half = stdtrit(n - 1, 0.975) * difference.sem() if n > 1 else np.nan
+        half = stdtrit(n - 1, 1 - LEVEL / 2) * difference.sem() if n > 1 else np.nan
         table[f"{name}_low"] = (table[name] - half).round(DIGITS)
         table[f"{name}_high"] = (table[name] + half).round(DIGITS)
-    return table
+    shifts = errors[others].sub(errors[method], axis=0).to_numpy()
+    return table.assign(detectable=[detectable(shift) for shift in shifts.T])
+
+
+def detectable(differences: np.ndarray, power: float = POWER, level: float = LEVEL) -> float:
+    """Smallest mean difference that a t-test over these data sets would find with some power.
+
+    Parameters
+    ----------
+    differences
+        One per data set, of shape (n,); their standard deviation is taken as true.
+    power
+        Probability of a significant test. Default 0.8.
+    level
+        Level of the two-sided test. Default 0.05.
+
+    Returns
+    -------
+    difference
+        NaN with fewer than two data sets.
+    """
+    n = len(differences)
+    if n < 2:
+        return np.nan
+    return _factor(n, power, level) * float(np.std(differences, ddof=1)) / np.sqrt(n)
+
+
+@functools.cache
+def _factor(n: int, power: float, level: float) -> float:
+    """Smallest mean in units of its standard error, for :func:`detectable`."""
+    from scipy import optimize, stats
+
+    limit = stats.t.ppf(1 - level / 2, n - 1)
+    return optimize.brentq(
+        lambda shift: stats.nct.sf(limit, n - 1, shift) - power, 0, limit + 40, xtol=1e-6
+    )
+
+
+def by_chance(table: pd.DataFrame) -> str:
+    """Say how many intervals of :func:`intervals` would leave out 0 by chance, and how many do."""
+    k = len(table)
+    found = int(((table["error_low"] > 0) | (table["error_high"] < 0)).sum())
+    comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
+    return (
+        f"Of {comparisons} without any effect, about {LEVEL * k:.2g} would have an interval "
+        f"without 0 by chance; here {found or 'none'} {'has' if found < 2 else 'have'}."
+    )

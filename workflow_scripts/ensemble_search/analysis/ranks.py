@@ -168,55 +168,24 @@ def leads_from(curves: pd.DataFrame, method: str) -> int | None:
     return int(ahead.index[0] if behind.empty else ahead.index[ahead.index > behind[-1]][0])
 
 
-@dataclass(frozen=True)
-class Bootstrap:
-    """Resampled average ranks.
+def rank_intervals(final: pd.DataFrame) -> pd.DataFrame:
+    """95 % intervals of average ranks by Student's t over the data sets.
 
-    Attributes
+    Parameters
     ----------
-    unit
-        ``data sets`` (and repeats within them), ``repeats`` (of these data sets), or an empty
-        string if there are too few of both to resample; then the rest is NaN.
-    low, high
-        95 % percentile interval of the average rank, by method.
-    first
-        Share of the resamples in which the method had the lowest average rank (ties shared).
+    final
+        Of :func:`final_errors`.
+
+    Returns
+    -------
+    intervals
+        Index: the methods; columns ``low`` and ``high``, cut off at 1 and the number of methods;
+        NaN with fewer than two data sets.
     """
+    from scipy.special import stdtrit
 
-    unit: str
-    low: pd.Series
-    high: pd.Series
-    first: pd.Series
-
-
-def bootstrap_ranks(final: pd.DataFrame, resamples: int = 2000, seed: int = 0) -> Bootstrap:
-    """Bootstrap the average rank of mean errors.
-
-    From 6 data sets on, data sets are drawn with replacement and repeats within each; with fewer,
-    only repeats are drawn, and only if each data set has at least 5. Methods stay paired.
-    """
-    methods = final.columns
-    groups = [g.to_numpy() for _, g in final.groupby(level="dataset", sort=False)]
-    sizes = np.array([len(g) for g in groups])
-    n = len(groups)
-    unit = "data sets" if n >= 6 else "repeats" if n and sizes.min() >= 5 else ""
-    if not unit or len(methods) < 2:
-        nothing = pd.Series(np.nan, methods)
-        return Bootstrap("", nothing, nothing, nothing)
-    values = np.zeros((n, sizes.max(), len(methods)))
-    for d, group in enumerate(groups):
-        values[d, : len(group)] = group
-    rng = np.random.default_rng(seed)
-    total = np.zeros((resamples, len(methods)))
-    slots = np.arange(sizes.max())
-    for place in range(n):
-        d = rng.integers(n, size=resamples) if unit == "data sets" else np.full(resamples, place)
-        draws = (rng.random((resamples, len(slots))) * sizes[d, None]).astype(int)
-        weight = (slots < sizes[d, None])[..., None]
-        mean = (values[d[:, None], draws] * weight).sum(1) / sizes[d, None]
-        total += rank(mean)
-    average = (total / n).round(DIGITS)
-    low, high = np.quantile(average, [0.025, 0.975], axis=0)
-    best = average == average.min(axis=1, keepdims=True)
-    first = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
-    return Bootstrap(unit, *(pd.Series(v, methods) for v in (low, high, first)))
+    placed = mean_error_ranks(final)
+    n = len(placed)
+    half = stdtrit(n - 1, 0.975) * placed.sem() if n > 1 else placed.sem() * np.nan
+    ends = {"low": placed.mean() - half, "high": placed.mean() + half}
+    return pd.DataFrame(ends).clip(1, placed.shape[1]).round(DIGITS)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis import effects, ranks, wilcoxon
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.analysis.ranks import Bootstrap, Comparison
+from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.wilcoxon import ALPHA
 
 
@@ -22,11 +22,10 @@ class Verdict:
     sentences
         What it rests on, and what it does not show.
     summary
-        One row a method, best rank first: ``rank``, ``low``, ``high`` (95 % interval), ``first``
-        (share of resamples in first place), ``error`` (mean test loss), and, against the leader,
-        ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data sets).
-    bootstrap
-        What was resampled.
+        One row a method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's t
+        over data sets), ``error`` (mean test loss), and, against the leader, ``difference``,
+        ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data sets) and ``detectable`` (of
+        ``effects.intervals``).
     leader
         The method with the lowest average rank; None where there is nothing to compare.
     """
@@ -34,7 +33,6 @@ class Verdict:
     headline: str
     sentences: list[str]
     summary: pd.DataFrame
-    bootstrap: Bootstrap
     leader: str | None
 
 
@@ -52,20 +50,19 @@ def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verd
     """
     losses = compared.losses
     final = ranks.final_errors(compared)
-    boot = ranks.bootstrap_ranks(final)
-    summary = _summary(final, boot)
+    summary = _summary(final)
     if not compared.methods:
-        return Verdict("There are no results to compare yet.", [], summary, boot, None)
+        return Verdict("There are no results to compare yet.", [], summary, None)
     if len(compared.methods) == 1:
         only = compared.methods[0]
         text = (
             f"Only {only} has results, so there is nothing to compare: its mean test "
             f"{losses.title} is {losses.text(summary['error'].iloc[0])} over {_scope(compared)}."
         )
-        return Verdict(text, [_reach(compared, splits)], summary, boot, None)
+        return Verdict(text, [_reach(compared, splits)], summary, None)
     if compared.scores["test_error"].isna().all():
         text = "No method ever had a model: every evaluation failed. See Failures."
-        return Verdict(text, [_reach(compared, splits)], summary, boot, None)
+        return Verdict(text, [_reach(compared, splits)], summary, None)
     best = summary["rank"].round(9)
     leaders = list(summary.index[best == best.min()])
     if len(leaders) > 1:
@@ -74,7 +71,7 @@ def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verd
             f"{best.min():.2f} of {len(compared.methods)}."
         )
         sentences = [_power(final), _reach(compared, splits)]
-        return Verdict(text, [s for s in sentences if s], summary, boot, None)
+        return Verdict(text, [s for s in sentences if s], summary, None)
     leader, runner = summary.index[:2]
     sure, evidence = _sure(final, summary, leader, runner)
     scope = f"{len(compared.methods)} methods"
@@ -85,22 +82,24 @@ def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verd
         f"{sure}."
     )
     sentences = [_margin(summary, leader, runner, losses), evidence]
-    sentences.append(_interval(summary, boot, leader))
+    sentences.append(_seen(summary.loc[runner, "detectable"], losses))
+    sentences.append(_interval(summary, leader, len(compared.datasets)))
     if reference in compared.methods and reference not in (leader, runner):
         sentences.append(_about(summary, leader, reference, losses))
     sentences += [_power(final), _reach(compared, splits)]
-    return Verdict(headline, [s for s in sentences if s], summary, boot, leader)
+    return Verdict(headline, [s for s in sentences if s], summary, leader)
 
 
-def _summary(final: pd.DataFrame, boot: Bootstrap) -> pd.DataFrame:
+def _summary(final: pd.DataFrame) -> pd.DataFrame:
     errors = ranks.means(final)
-    columns = {"rank": ranks.mean_error_ranks(final).mean(), "low": boot.low, "high": boot.high}
-    table = pd.DataFrame({**columns, "first": boot.first, "error": errors.mean()})
+    table = pd.DataFrame({"rank": ranks.mean_error_ranks(final).mean()})
+    table = table.join(ranks.rank_intervals(final)).assign(error=errors.mean())
     table = table.reindex(final.columns).sort_values("rank", kind="stable")
-    tests = ["difference", "lower", "equal", "higher", "p", "p_holm"]
+    tests = ["difference", "lower", "equal", "higher", "p", "p_holm", "detectable"]
     if len(table) < 2 or errors.empty:
         return table.reindex(columns=[*table.columns, *tests])
-    return table.join(wilcoxon.over_datasets(errors, table.index[0]))
+    found = wilcoxon.over_datasets(errors, table.index[0])
+    return table.join(found).join(effects.intervals(errors, table.index[0])["detectable"])
 
 
 def _margin(summary: pd.DataFrame, leader: str, runner: str, losses: Losses) -> str:
@@ -157,15 +156,24 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
     )
 
 
-def _interval(summary: pd.DataFrame, boot: Bootstrap, leader: str) -> str:
-    if not boot.unit:
-        return ""
+def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
     row = summary.loc[leader]
-    what = "data sets and repeats" if boot.unit == "data sets" else "repeats of these data sets"
+    if n < 2:
+        return ""
     return (
-        f"When {what} are resampled (2000 times), {leader}'s average rank stays between "
-        f"{row['low']:.2f} and {row['high']:.2f} in 95 % of the cases, and it comes first in "
-        f"{100 * row['first']:.0f} %."
+        f"Over data sets like these {n}, {leader}'s average rank is between {row['low']:.2f} and "
+        f"{row['high']:.2f} (95 % interval by Student's t)."
+    )
+
+
+def _seen(detectable: float, losses: Losses) -> str:
+    """Say which difference the study could have seen."""
+    if pd.isna(detectable):
+        return ""
+    return (
+        "What this study could have seen between these two: a difference of "
+        f"{losses.size(detectable)} or more, in {100 * effects.POWER:g} % of the cases (two-sided "
+        f"t-test over the data sets at {100 * effects.LEVEL:g} %)."
     )
 
 

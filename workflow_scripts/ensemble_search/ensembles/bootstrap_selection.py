@@ -1,12 +1,14 @@
 """Ensemble selection on bootstraps of the validation rows; not from a paper."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles import _bootstraps
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.greedy.base import GreedyEnsemble
-from ensemble_search.ensembles.selection import paths
+from ensemble_search.ensembles.selection import paths, select
 
 
 class BootstrapSelection(GreedyEnsemble):
@@ -34,8 +36,16 @@ class BootstrapSelection(GreedyEnsemble):
     size: int = Field(5, ge=1, le=1000)
 
     def build(self, pool: Pool) -> Members | None:
-        """See :meth:`Ensemble.build`."""
-        return self.build_prefixes(pool)[-1]
+        """See :meth:`Ensemble.build`; selects once on each bootstrap, from all evaluations."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        if not len(ok):
+            return None
+        counts = np.zeros(len(ok), dtype=int)
+        for drawn in self._drawn(pool, ok):
+            metric = self.minimised(pool.problem)
+            chosen = select(*drawn[:2], self.size, drawn[2], ties=self.ties, metric=metric)
+            counts[chosen.indices] += np.rint(chosen.weights * self.size).astype(int)
+        return self._members(counts, ok)
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.build_prefixes`."""
@@ -43,19 +53,9 @@ class BootstrapSelection(GreedyEnsemble):
         ok = np.flatnonzero(succeeded)
         # Row t: how often each model is selected from the first t + 1.
         counts = np.zeros((len(ok), len(ok)), dtype=int)
-        for number in range(self.bootstraps):
-            drawn = _bootstraps.counts(
-                range(number, number + 1), len(pool.labels), self.ratio, pool.seed
-            )[0]
-            rows = np.repeat(np.arange(len(drawn)), drawn)
-            found = paths(
-                [pool.predictions[i][rows] for i in ok],
-                pool.labels[rows],
-                self.size,
-                int(np.random.default_rng([pool.seed, number]).integers(2**31)),
-                self.ties,
-                self.minimised(pool.problem),
-            )
+        for predictions, labels, seed in self._drawn(pool, ok):
+            metric = self.minimised(pool.problem)
+            found = paths(predictions, labels, self.size, seed, self.ties, metric)
             for row, (path, _) in zip(counts, found, strict=True):
                 np.add.at(row, path, 1)
         result: list[Members | None] = []
@@ -63,9 +63,23 @@ class BootstrapSelection(GreedyEnsemble):
         for new in succeeded:
             if new:
                 if n == 0 or (counts[n] != counts[n - 1]).any():
-                    chosen = np.flatnonzero(counts[n])
-                    weights = counts[n][chosen] / (self.bootstraps * self.size)
-                    members = Members(ok[chosen], weights)
+                    members = self._members(counts[n], ok)
                 n += 1
             result.append(members)
         return result
+
+    def _drawn(
+        self, pool: Pool, ok: np.ndarray
+    ) -> Iterator[tuple[list[np.ndarray], np.ndarray, int]]:
+        """Yield predictions, labels and the seed of random ties on each bootstrap."""
+        for number in range(self.bootstraps):
+            drawn = _bootstraps.counts(
+                range(number, number + 1), len(pool.labels), self.ratio, pool.seed
+            )[0]
+            rows = np.repeat(np.arange(len(drawn)), drawn)
+            seed = int(np.random.default_rng([pool.seed, number]).integers(2**31))
+            yield [pool.predictions[i][rows] for i in ok], pool.labels[rows], seed
+
+    def _members(self, counts: np.ndarray, ok: np.ndarray) -> Members:
+        chosen = np.flatnonzero(counts)
+        return Members(ok[chosen], counts[chosen] / (self.bootstraps * self.size))

@@ -6,7 +6,6 @@ from itertools import product
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks
-from ensemble_search.evidence.page import detectable
 from ensemble_search.papers.claims import Decide
 
 AGREES, DIFFERS, OPEN, MISSING = "agrees", "differs", "could not be seen", "not attempted"
@@ -37,7 +36,7 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         Columns ``lower``, ``higher`` (methods), ``datasets``, ``difference`` (mean over data sets
         of the second minus the first), ``low`` and ``high`` (its interval, by Student's t),
         ``detectable`` (the smallest difference that as many data sets would find, see
-        ``evidence.page.detectable``).
+        ``effects.detectable``).
     """
     methods = [*rule.lower, *rule.higher]
     table = pd.DataFrame([row for row in rows if not row["stale"]])
@@ -54,9 +53,8 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     pairs = []
     for lower, higher in product(rule.lower, rule.higher):
         line = effects.intervals(means[[lower, higher]], lower).loc[higher]
-        values = (line["error"], line["error_low"], line["error_high"])
-        least = detectable((means[higher] - means[lower]).to_numpy())
-        pairs.append([lower, higher, len(means), *map(float, values), least])
+        values = line[["error", "error_low", "error_high", "detectable"]]
+        pairs.append([lower, higher, len(means), *map(float, values)])
     found = pd.DataFrame(pairs, columns=columns)
     if rule.by == "rank" and len(means) < FEWEST:
         return OPEN, found

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, losses
+from ensemble_search.analysis import components, effects, losses
 from ensemble_search.evidence import rows as evidence
-
-#: Power at which the smallest difference is given.
-POWER = 0.8
 
 
 def page(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> str:
@@ -55,13 +52,21 @@ def page(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> str:
     shown = losses.of(study)
     methods = list(study["methods"])
     datasets = [name for name in study["datasets"] if name in set(table["dataset"])]
-    errors = table.pivot_table(index="dataset", columns="method", values="test")
-    errors = errors.loc[datasets, methods] * shown.scale
+    keys = ["dataset", "split", "repeat"]
+    tests = table.pivot(index=keys, columns="method", values="test")[methods].loc[datasets]
+    errors = tests.groupby(level="dataset", sort=False).mean() * shown.scale
     commits = ", ".join(f"`{commit}`" for commit in sorted(set(table["commit"])))
     lines += ["", f"Computed at {commits}.", "", *_errors(table, errors, shown)]
     reference = (study.get("report") or {}).get("reference") or methods[-1]
     if len(datasets) > 1:
-        lines += ["", *_differences(table, errors, reference, shown)]
+        title = f"Differences from {reference}"
+        lines += ["", *_differences(tests, reference, shown, title, "the runs")]
+        if study.get("divisions"):
+            divided = _divided(table)[methods].loc[datasets]
+            title += f", on {study['divisions']} divisions of the held-out rows"
+            text = "runs and divisions: the same fits, other validation and test rows of the same "
+            text += "number"
+            lines += ["", *_differences(divided, reference, shown, title, text)]
     lines += ["", *_searches(table, methods)]
     return "\n".join([*lines, ""])
 
@@ -89,74 +94,61 @@ def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> 
 
 
 def _differences(
-    table: pd.DataFrame, errors: pd.DataFrame, reference: str, shown: losses.Losses
+    tests: pd.DataFrame, reference: str, shown: losses.Losses, title: str, text: str
 ) -> list[str]:
+    """Compare the methods; ``tests`` has an index that begins with dataset, split and repeat."""
+    errors = tests.groupby(level="dataset", sort=False).mean()
     found = effects.intervals(errors, reference)
-    digits = shown.digits
+    parts = components.deviations(tests, reference)
+    parts = parts.iloc[:, : len(parts.columns) if len(parts.columns) > 1 else 0]
+    levels = [components.LEVELS[level] for level in parts.columns]
     rows = []
     for method, line in found.iterrows():
         differences = errors[method] - errors[reference]
-        runs = between_runs(table, str(method), reference)
         signs = [int((np.sign(differences) == sign).sum()) for sign in (1, 0, -1)]
+        sizes = [differences.std(), line["detectable"], *parts.loc[method]]
         rows.append(
             [
                 str(method),
-                f"{line['error']:+.{digits}f}",
-                f"[{line['error_low']:+.{digits}f}, {line['error_high']:+.{digits}f}]",
+                _number(line["error"], shown, "+"),
+                f"[{_number(line['error_low'], shown, '+')}, "
+                f"{_number(line['error_high'], shown, '+')}]",
                 "/".join(map(str, signs)),
-                f"{differences.std():.{digits}f}",
-                "" if np.isnan(runs) else f"{runs * shown.scale:.{digits}f}",
-                f"{detectable(differences.to_numpy()):.{digits}f}",
+                *(_number(size, shown) for size in sizes),
             ]
         )
+    about_parts = (
+        f"Then the parts of the deviation, between {', between '.join(levels)}: square roots of "
+        "unbiased estimates of the variances, 0 where such an estimate is negative. "
+    )
     return [
-        f"## Differences from {reference}",
+        f"## {title}",
         "",
         f"Mean test {shown.title} of each method minus {reference}'s, over {len(errors)} data sets "
-        "that count with their means over the runs; above 0: worse. Unadjusted 95 % intervals by "
+        f"that count with their means over {text}; above 0: worse. Unadjusted 95 % intervals by "
         "Student's t over the data sets; number of data sets with a higher, equal and lower "
-        f"{shown.title}; standard deviations of the difference between data sets, and between the "
-        "runs of one; and the smallest difference that this study would find in "
-        f"{POWER:.0%} of the cases (two-sided, at 5 %).",
+        f"{shown.title}; standard deviation of the data sets' means; and the smallest difference "
+        f"that this study would find in {effects.POWER:.0%} of the cases (two-sided, at 5 %). "
+        f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
         *_markdown(
-            ["method", "difference", "95 % interval", "+/=/−", "sd", "sd of runs", "detectable"],
-            rows,
+            ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows
         ),
     ]
 
 
-def between_runs(table: pd.DataFrame, method: str, reference: str) -> float:
-    """Standard deviation of a difference between the runs on a data set; NaN with one each."""
-    tests = table.pivot_table(index=["dataset", "repeat"], columns="method", values="test")
-    differences = (tests[method] - tests[reference]).groupby("dataset")
-    free = differences.size() - 1
-    if not free.sum():
-        return float("nan")
-    return float(np.sqrt((differences.var() * free).sum() / free.sum()))
+def _number(value: float, shown: losses.Losses, sign: str = "") -> str:
+    return f"{shown.scale * value:{sign}.{shown.digits}f}"
 
 
-def detectable(differences: np.ndarray, power: float = POWER, level: float = 0.05) -> float:
-    """Smallest mean difference that a t-test over these data sets would find with some power.
-
-    Parameters
-    ----------
-    differences
-        One per data set, of shape (n,), n at least 2; their standard deviation is taken as true.
-    power
-        Probability of a significant test.
-    level
-        Level of the two-sided test.
-    """
-    from scipy import optimize, stats
-
-    n = len(differences)
-    error = float(np.std(differences, ddof=1)) / np.sqrt(n)
-    limit = stats.t.ppf(1 - level / 2, n - 1)
-    found = optimize.brentq(
-        lambda shift: stats.nct.sf(limit, n - 1, shift) - power, 0, limit + 40, xtol=1e-6
-    )
-    return float(found * error)
+def _divided(table: pd.DataFrame) -> pd.DataFrame:
+    """Losses on every division: a row each, with the index (dataset, split, repeat, division)."""
+    keys = ["dataset", "split", "repeat", "method"]
+    lists = table.set_index(keys)[evidence.DIVISIONS].str.split()
+    losses_of = lists.explode().astype(float).to_frame("test")
+    losses_of["division"] = losses_of.groupby(level=keys).cumcount() + 1
+    wide = losses_of.set_index("division", append=True)["test"].unstack("method")
+    return wide.dropna()
 
 
 def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.analysis import load, minimum_diversity
+from ensemble_search.analysis import divisions, load, minimum_diversity
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 
@@ -36,6 +36,8 @@ COLUMNS = (
     "commit",
     "stale",
 )
+#: A further column, if the study has divisions: test losses on each, in their order.
+DIVISIONS = "test_divisions"
 #: Digits of losses and seconds.
 DIGITS = 6
 
@@ -70,6 +72,8 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         content = [{key: own[key] for key in keys}, surrogate, recorded["pipeline"]]
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
         settings += [study["budget"], study["split"], study["seed"]]
+        if study.get("divisions"):
+            settings.append(study["divisions"])
         found[method] = files.digest([content, settings])[:8]
     return found
 
@@ -86,6 +90,8 @@ def rows(
     sizes = found.datasets.set_index("dataset")
     diversity = minimum_diversity.follow(found, found.methods)
     diversity = diversity.groupby(["dataset", "method", "repeat"])["minimum"].mean()
+    divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
+    divided = {key: " ".join(map(_text, losses)) for key, losses in divided}
     made = []
     in_order = found.scores.sort_values("iteration")
     for key, scores in in_order.groupby(["dataset", "method", "repeat"], observed=True):
@@ -113,7 +119,11 @@ def rows(
             "commit": (run["commit"] or "")[:12] + ("+" if run["dirty"] else ""),
             "stale": "",
         }
-        made.append({name: _text(row[name]) for name in COLUMNS})
+        if study.get("divisions"):
+            if key not in divided:
+                continue
+            row[DIVISIONS] = divided[key]
+        made.append({name: _text(value) for name, value in row.items()})
     return made
 
 
@@ -129,7 +139,7 @@ def read(folder: Path) -> list[dict[str, str]]:
     Raises
     ------
     UserError
-        If a line does not have the columns of :data:`COLUMNS`.
+        If a line does not have the columns of :data:`COLUMNS`, and perhaps :data:`DIVISIONS`.
     """
     path = folder / FILE
     if not path.exists():
@@ -137,7 +147,7 @@ def read(folder: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     for line, row in enumerate(found, 2):
-        if set(row) != set(COLUMNS) or None in row.values():
+        if {*row} - {DIVISIONS} != {*COLUMNS} or None in row.values():
             raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
     return found
 
@@ -172,9 +182,11 @@ def merge(
 
 def write(folder: Path, content: Iterable[Mapping[str, str]]) -> None:
     """Write the rows of ``evidence/<study>``."""
+    content = list(content)
+    columns = [*COLUMNS, DIVISIONS] if any(DIVISIONS in row for row in content) else COLUMNS
     folder.mkdir(parents=True, exist_ok=True)
     with files.atomic(folder / FILE) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(content)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import failures, ranks
+from ensemble_search.analysis import effects, failures, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
@@ -13,6 +13,12 @@ from ensemble_search.analysis.times import duration
 from ensemble_search.analysis.verdict import Verdict, counted, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
 from ensemble_search.report.tables import Cell, Table, cells
+
+#: What the column of that name holds.
+DETECTABLE = (
+    "Detectable: the smallest difference that these data sets would show in "
+    f"{100 * effects.POWER:g} % of the cases (two-sided t-test at {100 * effects.LEVEL:g} %)."
+)
 
 
 def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
@@ -22,31 +28,32 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     enough = smallest_p(len(compared.datasets)) <= ALPHA
     rows = []
     for method, row in table.iterrows():
-        against = ["", "", ""]
+        against = [""] * 4
         if method != leader:
             against = [
                 losses.signed(row["difference"]),
                 f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
                 p_value(row["p_holm"]) if enough else "–",
+                losses.value(row["detectable"]),
             ]
         interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "–"
-        first = f"{100 * row['first']:.0f} %" if np.isfinite(row["first"]) else "–"
-        text = [method, f"{row['rank']:.2f}", interval, first, losses.value(row["error"])]
+        text = [method, f"{row['rank']:.2f}", interval, losses.value(row["error"])]
         best = bool(np.isclose(row["rank"], table["rank"].min()))
         size = f"{sizes[method]:.1f}" if method in sizes else "–"
         line = cells(*text, *against, size)
         line[1] = Cell(text[1], best)
         rows.append(line)
-    columns = ["method", "average rank", "95 % interval", "first in"]
+    columns = ["method", "average rank", "95 % interval"]
     columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
-    columns += ["leader lower / equal / higher", "p (Holm)", "members"]
+    columns += ["leader lower / equal / higher", "p (Holm)", "detectable", "members"]
     notes = [
         f"Average rank: the methods are ranked by their mean test {losses.title} on each data set "
-        "(1 = lowest, ties share), then averaged over data sets. First in: share of the bootstrap "
-        "resamples in which the method comes first.",
+        "(1 = lowest, ties share), then averaged over data sets; interval by Student's t over "
+        "them.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
         f"Wilcoxon signed-rank over the mean {losses.plural} of the data sets, Holm-adjusted (– "
-        "with fewer than 6). Members: unique members of the final ensemble, on average.",
+        f"with fewer than 6). {DETECTABLE} Members: unique members of the final ensemble, on "
+        "average.",
     ]
     scope = (
         f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} a method"

@@ -1,5 +1,7 @@
 """Tests over the repeats of each data set, as tables and in words."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from ensemble_search.analysis import wilcoxon
@@ -9,6 +11,31 @@ from ensemble_search.report.tables import Cell, Table, by_method
 
 #: Outcomes of tests, as the method in question sees them.
 LETTER = {"better": "B", "same": "S", "worse": "W"}
+
+
+def about(splits: Sequence[str]) -> str:
+    """Say what tests over the repeats of a data set are about: they share rows.
+
+    Parameters
+    ----------
+    splits
+        The split of every repeat, as in ``Results``.
+    """
+    used = len(set(splits))
+    if used == 1:
+        return (
+            "All repeats have the same test rows: the tests are about other seeds of the search on "
+            "this very split, and not about other rows or data."
+        )
+    if used < len(splits):
+        return (
+            f"The repeats share {used} splits: the tests are about other seeds on these splits, "
+            "and too sure of other rows."
+        )
+    return (
+        "The repeats' splits share rows of one data set: the tests are about other splits of it, "
+        "somewhat too sure, and not about other data."
+    )
 
 
 def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str], losses: Losses) -> Table:

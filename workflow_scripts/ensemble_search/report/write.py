@@ -167,7 +167,7 @@ class _Report:
                 "average-rank",
                 answer.summary.rename_axis("method").reset_index(),
                 f"Average rank in test {results.losses.title}"
-                + ("; the bar is the 95 % bootstrap interval" if answer.bootstrap.unit else ""),
+                + ("; the bar is the 95 % interval" if len(compared.datasets) > 1 else ""),
                 "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
             )
         observations = results.observations

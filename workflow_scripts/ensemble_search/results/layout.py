@@ -16,6 +16,7 @@ DATA = Path("results/data")
 SPLIT = "splits/{dataset}/{split}"
 SEARCH = "searches/{dataset}/{search}/{repeat}"
 ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{repeat}"
+DIVISIONS = "divisions/{dataset}/{search}/{repeat}"
 # Of the first of the ten repeats that are one job; see :func:`tens`.
 REPLAY = "searches/{dataset}/{search}/{tens}0"
 REPLAYED_ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{tens}0"

@@ -54,6 +54,12 @@ SPREAD = {
     "sample": "int64",
     **dict.fromkeys(("discrepancy", "centre", "origin"), "double"),
 }
+DIVISIONS = {
+    "ensemble": "string",
+    "division": "int64",
+    "validation_error": "double",
+    "test_error": "double",
+}
 
 
 class Budget(Stored):
@@ -416,6 +422,17 @@ def spread(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
     sizes, _, *measures = (_numbers(table[name]) for name in SPREAD)
     if not (sizes >= 1).all() or not all(((m >= 0) & (m <= 1)).all() for m in measures):
         raise Unusable(path, "sizes must be at least 1, and measures from 0 to 1")
+    return table, _job(path, table)
+
+
+def divisions(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
+    """Read the ``divisions.parquet`` of a search, and its job."""
+    path = folder / "divisions.parquet"
+    table = files.read_parquet(path, DIVISIONS)
+    for name in ("validation_error", "test_error"):
+        errors = _numbers(table[name])
+        if not _losses(errors[~np.isnan(errors)]):
+            raise Unusable(path, f"column '{name}' holds something else than losses")
     return table, _job(path, table)
 
 

@@ -133,7 +133,7 @@ class AfterSearches(NamedTuple):
 
 
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
-    """List the jobs of a study that are no searches: ensembles, surrogates, designs, AutoGluon."""
+    """List the jobs of a study that are no searches, such as ensembles and divisions."""
     study, root = jobs.study, Path("results") / jobs.study.study
 
     def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
@@ -157,6 +157,9 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             log = log.replace("{tens}", layout.tens(repeat))
             rule = replay_rule("replayed_ensemble", study, repeat)
         yield job("ensembles", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
+    for dataset, search, repeat in searches(study) if study.divisions else ():
+        run = {"dataset": dataset, "search": search, "repeat": repeat}
+        yield job("sets of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", **run)
     for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
         for shard in jobs.shards:
@@ -187,7 +190,8 @@ def job_state(
     Parameters
     ----------
     unfinished
-        The searches that are not done: data set, search, repeat. Their ensembles wait for them.
+        The searches that are not done: data set, search, repeat. Their ensembles and divisions
+        wait for them.
     queue
         States of the jobs in SLURM's queue, by their comments.
     """
@@ -197,7 +201,8 @@ def job_state(
     journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []
     if any(_held(path, _written(path.with_name("journal.jsonl"))) for path in journals):
         return "running"
-    if job.kind == "ensembles" and (*job.wildcards[:2], job.wildcards[3]) in unfinished:
+    of_searches = job.kind in ("ensembles", "sets of divisions")
+    if of_searches and (*job.wildcards[:2], job.wildcards[-1]) in unfinished:
         return "waiting"
     if job.output.exists():
         return "done"

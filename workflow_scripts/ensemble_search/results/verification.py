@@ -144,6 +144,11 @@ def _surrogate_files(folder: Path) -> list[str]:
     return []
 
 
+def _divisions_files(folder: Path) -> list[str]:
+    readers.divisions(folder)
+    return []
+
+
 def _spread_files(folder: Path) -> list[str]:
     readers.spread(folder)
     return []
@@ -164,6 +169,7 @@ KINDS = {
     "ensembles": _ensemble_files,
     "surrogates": _surrogate_files,
     "spread": _spread_files,
+    "divisions": _divisions_files,
     "autogluon": _autogluon_files,
 }
 

@@ -14,6 +14,7 @@ from ensemble_search.study.sections import (
     autogluon,
     datasets,
     deliver,
+    divisions,
     ensembles,
     evaluation,
     methods,
@@ -48,7 +49,7 @@ from ensemble_search.study.sections.tables import Tables
 #: Modules that check a section against the rest of the study, in the order of their messages.
 CHECKS = (
     names, space, metric, searches, ensembles, openml, methods, report, split, datasets, surrogates,
-    spread, autogluon, repeats, evaluation, tables, deliver,
+    spread, autogluon, repeats, evaluation, tables, deliver, divisions,
 )  # fmt: skip
 #: Sections whose entries are plugins: modules with their folder, key, and how to make one.
 PLUGINS = {"searches": searches, "ensembles": ensembles}
@@ -114,6 +115,13 @@ class Study(Section):
     )
     spread: Spread | None = Field(
         None, description="also measure how evenly designs cover a range (default: no)"
+    )
+    divisions: int | None = Field(
+        None,
+        ge=2,
+        le=1000,
+        description="also score the ensembles on so many random divisions of the held-out rows "
+        "into validation and test rows, with the same fits (default: no)",
     )
     deliver: Deliver | None = Field(
         None, description="also make a folder that predicts new rows (default: no)"

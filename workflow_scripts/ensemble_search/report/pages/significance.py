@@ -30,7 +30,7 @@ def build(results: Results, publish) -> list[Section] | str:
             f"{results.reference}, the reference method, has no results that can be compared yet; "
             f"{seen.reference} stands in for it."
         )
-    parts.append(counts_table(tests, seen.reference, seen.losses))
+    parts.append(counts_table(tests, seen.reference, seen.losses, paired.about(results.splits)))
     printed = published.values(results.study, "wilcoxon")
     if seen.reference == "DivBO" and set(printed) & set(seen.others):
         if text := agreement.caution(results.study, "wilcoxon"):
@@ -41,7 +41,9 @@ def build(results: Results, publish) -> list[Section] | str:
     return [Section(title, parts), Section("Every test", detail)]
 
 
-def counts_table(tests: dict[str, pd.DataFrame], reference: str, losses: Losses) -> Table:
+def counts_table(
+    tests: dict[str, pd.DataFrame], reference: str, losses: Losses, about: str
+) -> Table:
     """Count the data sets where the reference is better, same or worse.
 
     Parameters
@@ -52,6 +54,8 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str, losses: Losses)
         The method that the others are compared with.
     losses
         How losses by the study's metric are shown.
+    about
+        What the tests are about.
     """
     counts = {name: wilcoxon.counts(frame) for name, frame in tests.items()}
     methods = next(iter(counts.values())).index
@@ -66,9 +70,16 @@ def counts_table(tests: dict[str, pd.DataFrame], reference: str, losses: Losses)
         "difference is significant (Wilcoxon signed-rank over the paired repeats, two-sided, "
         "p ≤ 0.05, zero differences dropped, no adjustment for multiple tests). Same: not "
         "significant, or mean and signed ranks point in different directions.",
+        about,
         f"Validation {losses.title} is that on which ensembles and searches were chosen, so it is "
         f"optimistic; the test {losses.title} beside it is the one to go by.",
     ]
+    most = wilcoxon.ALPHA * len(next(iter(tests.values())))
+    notes.append(
+        f"If no method differed from {reference} anywhere, up to {most:.2g} of the "
+        f"{len(next(iter(tests.values())))} tests of one {losses.title} would be significant by "
+        "chance."
+    )
     pairs = int(next(iter(tests.values()))["pairs"].max())
     if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA:
         notes.insert(

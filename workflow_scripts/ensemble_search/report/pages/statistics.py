@@ -5,11 +5,13 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, overfitting, ranks, wilcoxon
+from ensemble_search.analysis import components, effects, overfitting, ranks, wilcoxon
 from ensemble_search.analysis.friedman import friedman
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.verdict import counted, p_is, p_value
+from ensemble_search.report import paired
+from ensemble_search.report.overview_tables import DETECTABLE
 from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Section
@@ -35,8 +37,9 @@ def build(results: Results, publish) -> list[Section] | str:
         ),
         Section(
             f"Within data sets: {reference} against each method",
-            _within_datasets(final, reference, losses),
+            _within_datasets(final, reference, losses, paired.about(results.splits)),
         ),
+        _parts(final, reference, losses, results.splits),
         _overfitting(results, seen, publish),
         _reach(results, final[[reference]], losses),
     ]
@@ -99,6 +102,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
                 method,
                 losses.signed(row["error"]),
                 _span(row, "error", losses.signed),
+                losses.value(row["detectable"]),
                 _signed(row["rank"]),
                 _span(row, "rank", _signed),
                 f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
@@ -108,20 +112,22 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
                 _share(row["rank_biserial"], reference, method),
             )
         )
-    columns = ["method", losses.heading(losses.title, "points"), "95 % interval", "rank"]
-    columns.append("95 % interval")
+    columns = ["method", losses.heading(losses.title, "points"), "95 % interval"]
+    columns += ["detectable", "rank", "95 % interval"]
     columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
     notes = [
         f"{losses.title[0].upper()}{losses.title[1:]} and rank: mean over "
         f"{counted(n, 'data set')} of the method's minus {reference}'s, so positive is good for "
         f"{reference}. Intervals: Student's t over the data sets, of paired differences, each the "
-        "mean over repeats; not adjusted, so of 20 comparisons without any difference one interval "
-        "is expected to lie on one side of 0.",
+        "mean over repeats; not adjusted.",
+        DETECTABLE,
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "
         f"{counted(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much "
         "of the signed-rank test's rank sum speaks for the reference; unlike p it does not grow "
         "with the number of data sets.",
     ]
+    if n > 1:
+        notes.insert(1, effects.by_chance(table))
     if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
         notes.append(
             f"With {counted(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
@@ -134,7 +140,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     return [Table("over-data-sets", caption, columns, rows, data, notes)]
 
 
-def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> list:
+def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about: str) -> list:
     tests = effects.within_datasets(final, reference)
     pairs = int(tests["pairs"].max())
     if pairs < 2:
@@ -164,6 +170,7 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> lis
         f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}, mean and signed ranks in the "
         "same direction); Holm: adjusted for the "
         f"{counted(others, 'comparison')} on the same data set.",
+        about,
         f"Cliff's delta: chance that a random repeat of the method has a higher {losses.title} "
         f"than a random repeat of {reference}, minus the chance of a lower one; mean over data "
         "sets. Large: above 0.474 (Romano et al., 2006). The CSV has every data set.",
@@ -173,6 +180,35 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> lis
         f"Test {losses.title}: {reference} against each method, on each data set over its repeats"
     )
     return [Table("within-data-sets", caption, columns, rows, tests, notes)]
+
+
+def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str]) -> Section:
+    title = "Where do differences come from?"
+    tests = final.reset_index()
+    tests["split"] = [splits[repeat] for repeat in tests["repeat"]]
+    tests = tests.set_index(["dataset", "split", "repeat"])
+    table = components.deviations(tests, reference)
+    if table.empty or table.shape[1] < 2:
+        return Section(title, ["With one run a data set, the parts of a difference's variance "
+                               "cannot be told apart."])  # fmt: skip
+    columns = [
+        "method",
+        *(losses.heading(components.LEVELS[level], "points") for level in table.columns),
+    ]
+    rows = [cells(method, *map(losses.value, row)) for method, row in table.iterrows()]
+    notes = [
+        f"Standard deviations of the difference from {reference}: of its true means between data "
+        "sets, between the splits of one, and between repeats on one split; without those that "
+        "this study cannot tell from the one before. Square roots of unbiased estimates of the "
+        "variance components by analysis of variance (Henderson's method 1); 0 where such an "
+        "estimate is negative.",
+        "With S splits and R repeats on each, the mean of a data set varies by data sets² + "
+        "splits² / S + repeats² / (S R): more repeats on one split leave the first two as they "
+        "are. The intervals over data sets cover all three.",
+    ]
+    caption = f"Standard deviations of the difference in test {losses.title}"
+    data = table.rename_axis("method").reset_index()
+    return Section(title, [Table("components", caption, columns, rows, data, notes)])
 
 
 def _lone(pairs: int, what: str, comparisons: int) -> list[str]:

@@ -86,7 +86,7 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
         against = variants.against(compared, base, column)
         parts.append(error_table(table, part, compared.losses, suffix, against))
         if column == "test_error":
-            parts += _tests(compared, base, suffix)
+            parts += _tests(compared, base, suffix, paired.about(results.splits))
             if compared.losses.is_error:
                 parts += printed_significance(entry, set(names.values()))
     if not compared.losses.is_error:
@@ -97,7 +97,7 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
     return parts
 
 
-def _tests(compared: ranks.Comparison, base: str, suffix: str) -> list:
+def _tests(compared: ranks.Comparison, base: str, suffix: str, about: str) -> list:
     """Name the data sets on which the others' test losses differ from that of ``base``."""
     losses = compared.losses
     tests = wilcoxon.compare(ranks.final_errors(compared), base)
@@ -108,7 +108,8 @@ def _tests(compared: ranks.Comparison, base: str, suffix: str) -> list:
     notes = [
         f"Mean test {losses.title} of the method minus that of {base}{losses.in_points}; p of the "
         "signed-rank test over the paired repeats, not adjusted for the number of tests; "
-        f"B: {base} is significantly better (bold), S: the same, W: worse."
+        f"B: {base} is significantly better (bold), S: the same, W: worse.",
+        about,
     ]
     caption = f"Tests of the test {losses.title} against {base}, data set by data set"
     return [*words, paired.table(f"tests{suffix}", caption, tests, notes, losses)]

@@ -83,6 +83,7 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
         f"{NAME}'s number is taken as known: the test says whether a method's repeats lie to one "
         "side of this one run, not what another run with another seed would have given. It also "
         f"supposes that their {results.losses.plural} are spread evenly about the median.",
+        paired.about(results.splits),
     ]
     if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
         notes.append(

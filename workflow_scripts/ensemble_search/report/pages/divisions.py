@@ -1,0 +1,76 @@
+"""Rules for ensembles on many divisions of the same held-out rows."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import components, divisions, effects
+from ensemble_search.analysis.components import LEVELS
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.verdict import counted
+from ensemble_search.report.overview_tables import DETECTABLE
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import view
+
+TITLE, ORDER = "Rules on many divisions of the held-out rows", 166
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Compare the rules with the reference, and say how much one division matters."""
+    if not results.study.get("divisions"):
+        return "the study has no key 'divisions'"
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    scores, missing = divisions.load(results)
+    keys = ["dataset", "split", "repeat", "division"]
+    tests = scores.pivot(index=keys, columns="method", values="test_error")
+    # Those of a run are all there, or none of them.
+    tests = tests.reindex(columns=seen.compared.methods).dropna()
+    if tests.empty:
+        return "no run has been scored on divisions"
+    search = results.study["methods"][seen.reference]["search"]
+    text = (
+        f"The validation and test rows of a split are divided anew, {results.study['divisions']} "
+        "times, into parts of the same sizes, class by class; all evaluations of a search are kept "
+        "as they are, and each ensemble is built and scored on every division. This compares rules "
+        "for ensembles of the same evaluations, not searches: the path of a search depends on the "
+        f"validation rows that it had. Those of search '{search}' are the same for all rules."
+    )
+    parts = [text, _table(tests, seen.reference, seen.losses)]
+    if missing:
+        parts.append(f"{counted(len(missing), 'run')} left out: {'; '.join(missing[:5])}.")
+    return [Section("Which rule is better?", parts)]
+
+
+def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
+    errors = tests.groupby(level="dataset", sort=False).mean()
+    found = effects.intervals(errors, reference).drop(columns=["rank", "rank_low", "rank_high"])
+    deviations = components.deviations(tests, reference).reindex(columns=tests.index.names)
+    table = found.join(deviations.add_prefix("between_"))
+    levels = [level for level in tests.index.names if table[f"between_{level}"].notna().any()]
+    rows = []
+    for method, row in table.iterrows():
+        ends = f"{losses.signed(row['error_low'])} to {losses.signed(row['error_high'])}"
+        sizes = [row["detectable"], *(row[f"between_{level}"] for level in levels)]
+        rows.append(
+            cells(
+                method,
+                losses.signed(row["error"]),
+                ends if np.isfinite(row["error_low"]) else "–",
+                *map(losses.value, sizes),
+            )
+        )
+    columns = ["method", losses.heading(losses.title, "points"), "95 % interval", "detectable"]
+    columns += [f"sd between {LEVELS[level]}" for level in levels]
+    notes = [
+        f"Mean test {losses.title} of the method minus {reference}'s; data sets count with their "
+        "means over runs and divisions. Intervals: Student's t over "
+        f"{counted(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}",
+        f"{DETECTABLE} Standard deviations of the difference: square roots of unbiased estimates "
+        "of the variance components, 0 where such an estimate is negative. That between divisions "
+        "is how far a single division, with the same fits, is from their mean.",
+    ]
+    caption = f"Test {losses.title} of each rule minus {reference}'s, over divisions"
+    data = table.rename_axis("method").reset_index()
+    return Table("rules", caption, columns, rows, data, notes)

@@ -1,0 +1,151 @@
+"""Rules for ensembles on many divisions of the same held-out rows, with the same fits.
+
+A data set has one validation part by chance, and what a rule does on it says little about the rule:
+the difference of two rules varies from division to division more than most differences are large.
+Fits know neither part, so validation and test rows can be divided again without any fit.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.ensembles.base import Ensemble, Pool
+from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import read_npz, write_parquet
+from ensemble_search.scoring import ensemble_scores
+
+
+def divide(labels: np.ndarray, n_validation: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the validation rows of a division, stratified as splits are.
+
+    Parameters
+    ----------
+    labels
+        Of all held-out rows, the present validation rows first, of shape (n,): int class codes, or
+        numbers.
+    n_validation
+        Number of the present validation rows. Each class has as many of them as now.
+    rng
+        Generator of the draw.
+
+    Returns
+    -------
+    validation
+        bool, of shape (n,); the others are the test rows.
+    """
+    strata = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
+    drawn = np.zeros(len(labels), dtype=bool)
+    for code in np.unique(strata):
+        rows = np.flatnonzero(strata == code)
+        drawn[rng.permutation(rows)[: (rows < n_validation).sum()]] = True
+    return drawn
+
+
+def score(
+    ensembles: Mapping[str, Ensemble],
+    pool: Pool,
+    test_predictions: np.ndarray,
+    test_labels: np.ndarray,
+    divisions: int,
+    weights: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """Build the ensembles of all evaluations on random divisions, and compute their losses.
+
+    Division d, from 1, is drawn by the generator of (the pool's seed, d), and so is the seed of
+    random ties on it: all ensembles have the same divisions.
+
+    Parameters
+    ----------
+    ensembles
+        By name; none that refits pipelines.
+    pool, test_predictions, test_labels
+        See ``ensemble_scores.load``.
+    divisions
+        Their number.
+    weights
+        How much each held-out row counts, the validation rows first, of shape (n,). Default: all
+        alike.
+
+    Returns
+    -------
+    scores
+        Columns ``ensemble``, ``division``, ``validation_error`` and ``test_error``; losses are NaN
+        if no evaluation has succeeded.
+
+    Raises
+    ------
+    UserError
+        If test predictions of a successful evaluation are not numbers.
+    """
+    ok = np.flatnonzero(~np.isnan(pool.errors))
+    held = np.concatenate([pool.predictions[ok], test_predictions[ok]], axis=1)
+    if len(bad := np.flatnonzero(np.isnan(held).any(axis=(1, 2)))):
+        raise UserError(f"test predictions of evaluation {ok[bad[0]] + 1} are not numbers")
+    labels = np.concatenate([pool.labels, test_labels])
+    rows: list[tuple[str, int, float, float]] = []
+    for number in range(1, divisions + 1):
+        rng = np.random.default_rng([pool.seed, number])
+        validation = divide(labels, len(pool.labels), rng)
+        problems = [
+            pool.problem
+            if weights is None
+            else replace(pool.problem, metric=pool.problem.metric.with_weights(weights[part]))
+            for part in (validation, ~validation)
+        ]
+        metrics = [problem.metric for problem in problems]
+        predictions = held[:, validation]
+        errors = [metrics[0].loss(labels[validation], model) for model in predictions]
+        divided = Pool(
+            predictions, labels[validation], np.array(errors), int(rng.integers(2**31)), problems[0]
+        )
+        for name, ensemble in ensembles.items():
+            members = ensemble.build(divided) if len(ok) else None
+            found = [np.nan, np.nan]
+            if members is not None:
+                both = members.predict_both(predictions, held[:, ~validation])
+                parts = labels[validation], labels[~validation]
+                found = [m.loss(y, p) for m, y, p in zip(metrics, parts, both, strict=True)]
+            rows.append((name, number, *found))
+    columns = zip(*rows, strict=True)
+    names = "ensemble", "division", "validation_error", "test_error"
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}
+
+
+def write(
+    search: Path,
+    split: Path,
+    job: Mapping[str, Any],
+    seed: int,
+    output: Path,
+    of: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the scores of a finished search's ensembles to ``output/divisions.parquet``.
+
+    Parameters
+    ----------
+    search, split, seed, of
+        See ``ensemble_scores.load``.
+    job
+        ``divisions``, their number, and ``ensembles``, settings by name.
+
+    Raises
+    ------
+    UserError
+        From ``plugins.make``, ``ensemble_scores.load`` and :func:`score`.
+    """
+    ensembles = {
+        name: plugins.make("ensembles", settings, "type", f"ensembles.{name}")
+        for name, settings in job["ensembles"].items()
+    }
+    pool, test_predictions, test_labels = ensemble_scores.load(search, split, seed, of)
+    names = ["validation_weights", "test_weights"]
+    weights = read_npz(split / "inputs.npz", [], optional=names)
+    weighted = np.concatenate([weights[name] for name in names]) if weights else None
+    scores = score(ensembles, pool, test_predictions, test_labels, job["divisions"], weighted)
+    about = {"ensemble_search.job": json.dumps(job)}
+    write_parquet(output / "divisions.parquet", scores, about)
