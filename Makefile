@@ -22,8 +22,9 @@
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make table-info  what tables of evaluated configurations hold, after a check of their files:
 #                 make table-info TABLE=results/replay/tables
-# make bench    what searches cost beside fitting pipelines: docs/performance.md; peers and AutoGluon
-#               too, if they are installed (`make peers`, `make autogluon`)
+# make bench    measure what searches cost, beside peers that are installed (`make peers`, `make
+#               autogluon`), into evidence/performance; FIGURES= are some of them:
+#               make bench FIGURES="start replay" AGAINST=../before
 # make bench-search  compare searches without fitting a model: docs/search-quality.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
@@ -49,7 +50,9 @@ override SAMPLE := $(value SAMPLE)
 override SEED := $(value SEED)
 override KILLS := $(value KILLS)
 override PLUGINS := $(value PLUGINS)
-export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS
+override AGAINST := $(value AGAINST)
+override FIGURES := $(value FIGURES)
+export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
@@ -111,7 +114,7 @@ evidence: env
 		$(if $(GIVEN_MINUTES),--minutes "$$MINUTES")
 
 reproduce: env
-	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" $(if $(TRUST),--trust) \
+	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" $(if $(filter yes,$(TRUST)),--trust) \
 		-- "$$MANIFEST"
 
 record: env
@@ -160,7 +163,7 @@ table-info: env
 	@$(RUN) ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" python workflow_scripts/table.py --info "$$TABLE"
 
 bench: env
-	@$(RUN) python benchmarks/suite.py
+	@$(RUN) python benchmarks/suite.py $$FIGURES $(if $(AGAINST),--against "$$AGAINST")
 
 bench-search: env
 	@$(RUN) OMP_NUM_THREADS=1 python benchmarks/search_quality.py --synthetic ordinary alike \

@@ -27,15 +27,7 @@ from ensemble_search.runtime import plugins  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
-COLUMNS = (
-    "dataset",
-    "status",
-    "fit_seconds",
-    "cpu_seconds",
-    "error_type",
-    "message",
-    "configuration",
-)
+COLUMNS = "dataset", "status", "fit_seconds", "cpu_seconds", "error_type", "message"
 SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 0}
 
 
@@ -69,7 +61,7 @@ def main() -> None:
     if arguments.output:
         with arguments.output.open("w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream)
-            writer.writerow(COLUMNS)
+            writer.writerow([*COLUMNS, "configuration"])
             writer.writerows(rows)
 
 

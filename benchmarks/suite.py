@@ -1,297 +1,209 @@
-"""What searches cost beside fitting pipelines, as ratios of CPU times: docs/performance.md.
+"""Measure what searches cost beside fitting pipelines: evidence/performance/README.md.
 
-    python benchmarks/suite.py
-    python benchmarks/suite.py --against ../before
+    python benchmarks/suite.py                        # all, for an hour
+    python benchmarks/suite.py report demo            # these groups
+    python benchmarks/suite.py start --against ../before   # another checkout, too
+    python benchmarks/suite.py start --profile             # where does the time go?
 
-Each thing runs in a process of its own, on one thread; those of a ratio take turns, and their
-medians are compared. ``--against`` measures another checkout too. What is not installed (`make
-peers`, `make autogluon`) is left out.
+Each piece of work (benchmarks/costs.py) runs in a process of its own, on one thread. Those of a
+group take turns, and medians of CPU seconds are compared. The first turn warms up, unless it is the
+only one. Figures go to evidence/performance/figures.csv, from which the page is made; those of
+groups that are not measured now stay as they are, and so do peers that are not installed (`make
+peers`, `make autogluon`).
 """
 
 import argparse
+import cProfile
+import csv
+import datetime
 import json
 import os
+import pstats
+import re
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack, redirect_stderr
-from dataclasses import replace
-from io import StringIO
-from itertools import chain
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-ROOT = Path(__file__).parents[1]
-OBSERVATIONS, CANDIDATES, MEMBERS, ROWS = 250, 5000, 25, 8000
-SIZES = (50, 150, 250)
-OPTIMIZERS = {
-    "BO": "bo",
-    "DivBO, forest-kernel": "divbo",
-    "DivBO, lightgbm-pairs": "divbo:lightgbm-pairs",
-}
-PEERS = {"SMAC3": "smac", "Optuna": "optuna"}
-AUTOGLUON = ROOT / ".venv-autogluon" / "bin" / "python"
-TURNS = 16  # SMAC3 fits its forest at every eighth ask
-
-# What is measured: each function prepares it, and returns what a turn does.
-
-
-def suggestion(pool: Path, name: str, size: int) -> Callable:
-    """Suggest, when the results of one evaluation more are known."""
-    from suggest import made_history
-
-    from ensemble_search.optimizers.base import History
-    from ensemble_search.runtime import plugins
-
-    plugin, _, surrogate = name.partition(":")
-    settings = {"diversity_surrogate": surrogate} if surrogate else {}
-    optimizer = plugins.load("optimizers", plugin)(interleave=0, **settings)
-    longest = made_history(plugins.load("spaces", "divbo")(), size, 1000, 2)
-    lengths = iter(range(size - TURNS, size + 1))
-
-    def run() -> None:
-        observations = longest.observations[: next(lengths)]
-        history = History(longest.space, longest.labels, observations)
-        optimizer.suggest(history, np.random.default_rng(len(history)))
-
-    return run
-
-
-def surrogate(pool: Path, name: str) -> Callable:
-    """Fit, and predict the diversities of candidates and members."""
-    from suggest import made_history
-
-    from ensemble_search.problems.diversity import pairwise
-    from ensemble_search.runtime import plugins
-
-    space = plugins.load("spaces", "divbo")()
-    history = made_history(space, OBSERVATIONS * 10 // 9, 1000, 2)  # one in ten has failed
-    vectors = history.vectors[history.ok].astype(np.float32)
-    diversities = pairwise(list(history.predictions))
-    points = space.sample_points(CANDIDATES, np.random.default_rng(0))
-    candidates = space.encode_points(points).astype(np.float32)
-    made = plugins.load("surrogates", name)()
-
-    def run() -> None:
-        model = made.fit(vectors, diversities, space.categories, np.random.default_rng(0))
-        model(candidates, vectors[:MEMBERS])
-
-    return run
-
-
-def selection(pool: Path) -> Callable:
-    """Select from the whole pool, with AutoGluon's rule for ties."""
-    from ensemble_search.ensembles.selection import select
-
-    predictions, labels = read(pool)
-
-    def run() -> list[int]:
-        chosen = select(predictions, labels, MEMBERS, ties="selected-first", use_best=True)
-        return chosen.indices.tolist()
-
-    return run
-
-
-def temporary_ensemble(pool: Path, metric: str) -> Callable:
-    """Select from the predictions of a history, as DivBO does after every evaluation."""
-    from ensemble_search.ensembles.selection import select
-    from ensemble_search.problems.classification import CLASSIFICATION
-    from ensemble_search.runtime import plugins
-
-    predictions, labels = read(pool)
-    predictions = CLASSIFICATION.expand(predictions)
-    loss = plugins.load("metrics", metric)()
-
-    def run() -> None:
-        select(predictions, labels, MEMBERS, metric=loss)
-
-    return run
-
-
-def diversities(pool: Path) -> Callable:
-    """Compute the diversities of a new model to all others, as DivBO does after its evaluation."""
-    from ensemble_search.problems.classification import CLASSIFICATION
-    from ensemble_search.problems.diversity import pairwise
-
-    predictions = list(CLASSIFICATION.expand(read(pool)[0]))
-    pairwise(predictions)
-
-    def run() -> None:
-        predictions[-1] = predictions[-1].copy()
-        pairwise(predictions)
-
-    return run
-
-
-def prefixes(pool: Path) -> Callable:
-    """Select anew after every evaluation of a finished search."""
-    from ensemble_search.ensembles.selection import paths
-
-    predictions, labels = read(pool)
-
-    def run() -> None:
-        list(paths(predictions, labels, MEMBERS, 0))
-
-    return run
-
-
-def autogluon(pool: Path, scorer: str) -> Callable:
-    """Select with AutoGluon; models that its rule leaves tied get the draws of :func:`select`."""
-    from autogluon.core.metrics import accuracy, make_scorer
-    from autogluon.core.models.greedy_ensemble.ensemble_selection import EnsembleSelection
-
-    predictions, labels = read(pool)
-    metric = accuracy
-    if scorer == "free":
-        metric = make_scorer("free", lambda labels, predictions: 0.5, needs_proba=True)
-
-    class Draws:
-        rounds = 0
-
-        def choice(self, tied) -> int:
-            self.rounds += 1
-            return min(
-                tied, key=np.random.default_rng([0, self.rounds]).random(len(predictions)).item
-            )
-
-    def run() -> list[int]:
-        made = EnsembleSelection(MEMBERS, "binary", metric, random_state=Draws())
-        made.fit(list(predictions[:, :, 0]), labels)
-        return sorted({int(i) for i in made.indices_})
-
-    return run
-
-
-def start(pool: Path) -> Callable:
-    """Start a search in a new process, which ends at its first suggestion."""
-    from random_configurations import make_inputs
-
-    split = pool.parent / "split"
-    if not split.exists():
-        make_inputs("sklearn=wine", split)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:2])}
-
-    def run() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-c", FIRST_SUGGESTION, split, folder]
-            subprocess.run([str(part) for part in command], env=environment, check=True)
-
-    return run
-
-
-def dry_run(pool: Path) -> Callable:
-    """Start a dry run of the paper's study in an empty folder."""
-    snakefile = Path(sys.path[0]).parent / "Snakefile"
-    command = [sys.executable, "-m", "snakemake", "-n", "--quiet", "--cores", "2"]
-
-    def run() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(
-                [*command, "--snakefile", str(snakefile)],
-                cwd=folder,
-                check=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-
-    return run
-
-
-FIRST_SUGGESTION = """
-import os, sys
-from pathlib import Path
-from search import run_job
-
-class Evaluator:
-    __init__ = __exit__ = lambda *arguments: None
-    __enter__ = lambda self: self
-    evaluate = lambda *arguments: os._exit(0)
-
-run_job(
-    {
-        "dataset": "wine", "search": "divbo", "repeat": 0, "seed": 0, "space": "divbo",
-        "metric": "error", "limits": {"seconds": 60, "memory_mb": 4096},
-        "budget": {"evaluations": 10}, "optimizer": {"optimizer": "divbo"},
-    },
-    Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[2]), make_evaluator=Evaluator,
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "evidence" / "performance"
+COLUMNS = (
+    *("group", "figure", "unit", "now", "before", "peer", "goal"),
+    *("commit", "against", "date", "machine"),
 )
-"""
+PEERS = "peer", "autogluon", "plain", "pandas_reads"
 
-
-def storage(pool: Path) -> Callable:
-    """Run a search with made-up predictions, one in ten fails; return the bytes that it stores."""
-    from random_configurations import make_inputs
-
-    from ensemble_search.data.split import load_inputs
-    from ensemble_search.evaluation.base import Evaluation
-    from ensemble_search.search.run import run_job
-
-    split = pool.parent / "digits"
-    if not split.exists():
-        make_inputs("sklearn=digits", split)
-    inputs = load_inputs(split / "inputs.npz")
-    rng = np.random.default_rng(0)
-
-    class Evaluator:
-        def __init__(self, *arguments):
-            self.made = 0
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *exception):
-            pass
-
-        def evaluate(self, values, fidelity=1.0) -> Evaluation:
-            self.made += 1
-            if self.made % 10 == 0:
-                return Evaluation("crash", None, None, 1.0, 1.0, None, 1.0, "ValueError", "")
-            sizes = len(inputs.y_validation), len(inputs.X_test)
-            parts = (rng.dirichlet(np.ones(10), size).astype(np.float32) for size in sizes)
-            return Evaluation("ok", *parts, 1.0, 1.0, 0.1, 1.0, None, None)
-
-    def run() -> int:
-        job = {
-            **{"dataset": "digits", "search": "random", "repeat": 0, "seed": 0, "space": "divbo"},
-            **{"metric": "error", "limits": {"seconds": 60, "memory_mb": 4096}},
-            "budget": {"evaluations": OBSERVATIONS},
-            "optimizer": {"optimizer": "random"},
-        }
-        with tempfile.TemporaryDirectory() as folder, redirect_stderr(StringIO()):
-            output = Path(folder, "output")
-            run_job(job, split, Path(folder, "journals"), output, make_evaluator=Evaluator)
-            found = {f.stat().st_ino: f.stat().st_blocks for f in Path(folder).rglob("*")}
-            return 512 * sum(found.values())
-
-    return run
-
-
-def read(pool: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return predictions, of shape (n, n_samples, 1), and labels."""
-    with np.load(pool, allow_pickle=False) as arrays:
-        return arrays["predictions"], arrays["labels"]
-
-
-WORK = {
-    f.__name__: f
-    for f in (
-        *(suggestion, surrogate, selection, temporary_ensemble, diversities, prefixes),
-        *(autogluon, start, dry_run, storage),
-    )
+#: Of a second or a byte.
+SCALES = {"CPU ms": 1000, "MB": 1e-6, "minutes": 1 / 60}
+KERNEL = {"interleave": 0, "diversity_surrogate": "forest-kernel"}
+PAIRS = {"interleave": 0, "diversity_surrogate": "lightgbm-pairs"}
+ESMBO = {
+    **{"surrogate": "gaussian-process", "initial": 2, "candidates": 2000, "ascents": 5},
+    **{"local": 0, "interleave": 0, "bootstraps": 125},
+}
+LARGE = "suggestion", "divbo", 100, KERNEL, "divbo", 100_000, 10
+LOSSES = "error", "log-loss", "brier"
+#: Turns of a group; by default three. A single one has no other before it to warm up.
+TURNS = {
+    **dict.fromkeys(("memory", "storage", "report", "predict", "large-table", "demo"), 1),
+    **{"schedule": 1, "large-divbo": 2, "large-selection": 2, "esmbo-1000": 2, "dry-run": 2},
 }
 
+#: Pieces of work that take turns, by group: a function of costs.py and its arguments.
+WORKS: dict[str, dict[str, tuple]] = {
+    **{
+        f"suggestion-{n}": {
+            "bo": ("suggestion", "bo", n, {"interleave": 0}),
+            "divbo": ("suggestion", "divbo", n, KERNEL),
+            "pairs": ("suggestion", "divbo", n, PAIRS),
+            "smac": ("peer", "smac", n),
+            "optuna": ("peer", "optuna", n),
+        }
+        for n in (50, 150, 250)
+    },
+    "optimizers": {
+        **{name: ("suggestion", name, 250, {"budget": 250}) for name in ("rising-bandit", "boasf")},
+        **{
+            name: ("suggestion", name, 250, {}) for name in ("tpe", "k-bo", "ensemble-optimization")
+        },
+    },
+    **{f"esmbo-{n}": {"it": ("suggestion", "esmbo", n, ESMBO, "svm")} for n in (250, 1000)},
+    "large-divbo": {"it": LARGE, "all": (*LARGE, True)},
+    "selection": {
+        **{name: ("selection", 10_000, 2, name) for name in LOSSES},
+        **{f"plain-{name}": ("plain", 10_000, name) for name in LOSSES},
+        "gluon": ("autogluon", 10_000),
+    },
+    "large-selection": {
+        "log-loss-2": ("selection", 100_000, 2, "log-loss"),
+        **{f"{name}-10": ("selection", 100_000, 10, name) for name in LOSSES},
+    },
+    "memory": {"it": ("ensemble_job", 100_000, 10)},
+    **{name: {"it": (name,)} for name in ("replay", "start", "dry-run", "storage", "report")},
+    "predict": {"it": ("predict", 1_000_000), "pandas": ("pandas_reads",)},
+    "large-table": {"it": ("large_data", 1_000_000, 3)},
+    **{name: {"it": (name,)} for name in ("demo", "schedule")},
+}
 
-def work(root: str, pool: str, name: str, arguments: str) -> None:
+# fmt: off
+#: Group, title, unit, value, peer, and goal. A value is the CPU seconds of a work, a figure that it
+#: returns (work.figure), or the ratio of two.
+FIGURES: list[tuple[str, ...]] = [
+    *(
+        (f"suggestion-{n}", f"{title}, {n} observations", unit, value, "", goal if n == 250 else "")
+        for n in (50, 150, 250)
+        for title, unit, value, goal in (
+            ("BO", "CPU ms", "bo", "<= 25"),
+            ("DivBO", "× BO", "divbo/bo", "<= 2"),
+            ("DivBO with `lightgbm-pairs`", "× BO", "pairs/bo", "<= 2"),
+            ("SMAC3's `ask`", "× BO", "smac.asked/bo", ""),
+            ("Optuna's `ask`", "× BO", "optuna.asked/bo", ""),
+        )
+    ),
+    *(("optimizers", f"`{o}`, 250 observations", "CPU ms", o, "", "") for o in WORKS["optimizers"]),
+    ("esmbo-250", "ESMBO, Gaussian process, 250 observations", "CPU ms", "it", "", "<= 100"),
+    ("esmbo-1000", "ESMBO, Gaussian process, 1000", "CPU ms", "it", "", "<= 1000"),
+    ("large-divbo", "DivBO, 100 models, 100,000 rows × 10 classes", "CPU s", "it", "", "<= 0.5"),
+    ("large-divbo", "the same, first after a resume", "CPU s", "all", "", "<= 3"),
+    *(
+        ("selection", f"25 of 250 models, 10,000 × 2, {name}", "CPU ms", name, f"plain-{name}",
+         goal)
+        for name, goal in zip(LOSSES, ("<= 20", "<= 40", "<= 8"), strict=True)
+    ),
+    ("selection", "AutoGluon's by the error", "× ours", "gluon/error", "", ""),
+    *(
+        ("large-selection", f"25 of 250 models, 100,000 × {classes}, {name}{more}",
+         unit, f"{name}-{classes}{value}", "", goal)
+        for name, classes in (("log-loss", 2), *((name, 10) for name in LOSSES))
+        for more, unit, value, goal in (
+            ("", "CPU s", "", "<= 1" if classes == 2 else "<= 2"),
+            (": memory", "× predictions", ".memory", "<= 1.2" if classes > 2 else ""),
+        )
+    ),
+    ("memory", "ensemble job, 100,000 rows × 10 classes", "× memory asked for",
+     "it.peak/it.asked", "", "<= 1"),
+    ("replay", "replay of BO, 200 evaluations, a process", "CPU s", "it", "", "<= 2"),
+    ("start", "start of a search to its first suggestion", "CPU s", "it", "", "<= 1"),
+    ("dry-run", "dry run of the paper's study", "CPU s", "it", "", "<= 4.5"),
+    ("storage", "search of 250 evaluations, 720 rows × 10 classes", "MB",
+     "it.bytes", "", "<= 4.9"),
+    ("report", "report of the paper's size", "CPU s", "it", "", "<= 12"),
+    ("report", "its files", "MB", "it.bytes", "", "<= 6"),
+    ("predict", "`predict.py`, 1,000,000 rows × 50", "CPU s", "it", "pandas", "<= 15"),
+    ("large-table", "`make ensemble MINUTES=3`, 1,000,000 × 50: useful", "pipelines",
+     "it.useful", "", ">= 20"),
+    ("large-table", "of all, which fitted", "pipelines", "it.all", "", ""),
+    ("demo", "`make demo` after the installation", "minutes", "it.wall", "", "<= 3"),
+    ("demo", "the same without waiting", "CPU s", "it", "", ""),
+    ("schedule", "the paper's study on 64 cores", "× least", "it.size 64", "it.file 64", "<= 1.00"),
+    ("schedule", "if times were known", "× least", "it.known 64", "", ""),
+    ("schedule", "on 256 cores", "× least", "it.size 256", "it.file 256", "<= 1.07"),
+    ("schedule", "on 256, if times were known", "× least", "it.known 256", "", ""),
+]
+# fmt: on
+
+
+class Worker:
+    """A process that does a piece of work at every turn."""
+
+    def __init__(self, root: Path, folder: Path, work: tuple, python: str = sys.executable):
+        command = [python, __file__, "--work", root, folder, json.dumps(work)]
+        self.work = work
+        self.seconds: list[float] = []
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None if root == ROOT else subprocess.DEVNULL,  # older code lacks some works
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
+            text=True,
+        )
+        self.answer()  # it is prepared, and so are files that others use too
+
+    def answer(self) -> Any:
+        """Wait for a line of the process."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.work} has failed")
+        return json.loads(line)
+
+    def turn(self) -> None:
+        """Let it work, and note the CPU seconds."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        seconds, self.result = self.answer()
+        self.seconds.append(seconds)
+
+    def end(self, name: str) -> dict[str, float]:
+        """End the process; return the median of its CPU seconds and what a turn has returned."""
+        self.process.communicate()
+        middle = sorted(self.seconds)[len(self.seconds) // 2]
+        return {name: middle, **{f"{name}.{k}": v for k, v in (self.result or {}).items()}}
+
+
+def be_worker(root: str, folder: str, work: str) -> None:
     """Do a turn for every line of the standard input; be the process of a :class:`Worker`."""
-    sys.path[:0] = [f"{root}/workflow_scripts", f"{root}/benchmarks"]
-    run = WORK[name](Path(pool), *json.loads(arguments))
+    turn = prepared(Path(root), Path(folder), *json.loads(work))
+    print("true", flush=True)
     for _ in sys.stdin:
         before = cpu_seconds()
-        result = run()
+        result = turn()
         print(json.dumps([cpu_seconds() - before, result]), flush=True)
+
+
+def prepared(root: Path, folder: Path, name: str, *arguments: Any) -> Callable:
+    """Return a turn of a piece of work of a checkout."""
+    sys.path[:0] = [f"{root}/workflow_scripts", f"{ROOT}/benchmarks"]
+    import costs
+
+    import ensemble_search  # noqa: F401 - of this checkout, whatever else comes into sys.path
+
+    return getattr(costs, name.replace("-", "_"))(root, folder, *arguments)
 
 
 def cpu_seconds() -> float:
@@ -300,168 +212,191 @@ def cpu_seconds() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-class Worker:
-    """A process that does a piece of :data:`WORK` at every turn; the first one is not counted."""
+def python_of(work: tuple) -> str | None:
+    """The Python that runs a piece of work; None if a peer is not installed."""
+    from peers import NAMES
 
-    def __init__(self, root: Path, pool: Path, name: str, *arguments, python=sys.executable):
-        command = [python, __file__, "--work", root, pool, name, json.dumps(arguments)]
-        self.seconds: list[float] = []
-        self.process = subprocess.Popen(
-            [str(part) for part in command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
-            text=True,
-        )
-        self.turn()
-        self.seconds.clear()
-
-    def turn(self) -> None:
-        """Let it work, and note the CPU seconds."""
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        seconds, self.result = json.loads(self.process.stdout.readline())
-        self.seconds.append(seconds)
-
-    def stop(self) -> float:
-        """End the process; return the median of its CPU seconds."""
-        self.process.communicate()
-        return float(np.median(self.seconds))
+    own = NAMES[work[1]] if work[0] == "peer" else work[0]
+    python = ROOT / f".venv-{own}/bin/python"
+    if work[0] not in ("autogluon", "peer"):
+        return sys.executable
+    return (str(python) if own == "autogluon" else sys.executable) if python.exists() else None
 
 
-class Peer:
-    """A search of another project, asked at every turn, with an environment of its own."""
-
-    def __init__(self, name: str, problem, opened: ExitStack):
-        import peers
-
-        from ensemble_search.optimizers.base import History
-
-        self.problem, self.history = problem, History(problem.space, problem.labels)
-        search = peers.Peer(name, ROOT, max(SIZES))
-        self.suggest = opened.enter_context(search.suggester(problem, 0))
-        self.seconds: list[float] = []
-
-    def turn(self) -> None:
-        """Ask, note the CPU seconds, and evaluate."""
-        from ensemble_search.search.observe import observation
-
-        configuration, seconds = self.suggest(self.history)
-        outcome = self.problem.evaluate(configuration)
-        new = observation(configuration, outcome.status, outcome.error, outcome.validation)
-        self.history = replace(self.history, observations=(*self.history.observations, new))
-        self.seconds.append(seconds)
-
-
-def compare_suggestions(pool: Path, checkouts: dict[str, Path]) -> None:
-    """Print what suggestions cost, as multiples of BO's."""
-    import peers
-    from objectives import Synthetic
-
-    problem = Synthetic("ordinary", 0)
-    table: dict[str, list[float]] = {}
-    with ExitStack() as opened:
-        others = {
-            title: Peer(name, problem, opened)
-            for title, name in PEERS.items()
-            if (ROOT / f".venv-{peers.NAMES[name]}").exists()
-        }
-        for size in SIZES:
-            for peer in others.values():
-                while len(peer.history) < size - TURNS:
-                    peer.turn()
-                peer.seconds.clear()
-            own = {
-                f"{title}{when}": Worker(root, pool, "suggestion", name, size)
-                for title, name in OPTIMIZERS.items()
-                for when, root in checkouts.items()
-            }
-            for turn in range(TURNS):
-                for title, one in {**own, **others}.items():
-                    if turn % 4 == 0 or "lightgbm" not in title:  # which takes seconds
-                        one.turn()
-            seconds = {title: worker.stop() for title, worker in own.items()}
-            seconds |= {title: float(np.mean(peer.seconds)) for title, peer in others.items()}
-            for title, value in seconds.items():
-                table.setdefault(title, []).append(value / seconds["BO"])
-            table.setdefault("(BO: CPU seconds)", []).append(seconds["BO"])
-    print(f"{'suggestion / BO':44}" + "".join(f"{f'n = {size}':>10}" for size in SIZES))
-    for title, ratios in table.items():
-        print(f"{title:44}" + "".join(f"{ratio:10.2f}" for ratio in ratios))
+def measure(group: str, checkouts: Mapping[str, Path]) -> dict[str, dict[str, float]]:
+    """Let the works of a group take turns; return the results by checkout."""
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        workers: list[tuple[str, str, Worker]] = []
+        for when, root in checkouts.items():
+            folder = Path(name, when)
+            folder.mkdir()
+            for title, work in WORKS[group].items():
+                if not (python := python_of(work)) or (work[0] in PEERS and when == "before"):
+                    continue
+                with suppress(RuntimeError) if when == "before" else nullcontext():
+                    workers.append((when, title, Worker(root, folder, work, python)))
+        for number in [0] if (turns := TURNS.get(group, 3)) == 1 else range(-1, turns):
+            for one in list(workers):
+                worker = one[2]
+                try:
+                    worker.turn()
+                    while number >= 0 and worker.seconds[-1] < 0.1 and len(worker.seconds) % 9:
+                        worker.turn()  # short work is measured nine times a turn
+                except RuntimeError:
+                    if one[0] == "now":
+                        raise
+                    workers.remove(one)
+                if number < 0:
+                    worker.seconds.clear()
+        for when, title, worker in workers:
+            found.setdefault(when, {}).update(worker.end(title))
+    return found
 
 
-def compare_others(pool: Path, checkouts: dict[str, Path]) -> None:
-    """Print the other costs, of every checkout."""
+def rows_of(group: str, found: Mapping[str, Mapping[str, float]], about: dict) -> list[dict]:
+    """Return the rows of a group's figures; none of those whose works are not there."""
+    rows = []
+    for own, title, unit, value, peer, goal in FIGURES:
+        row = {"group": own, "figure": title, "unit": unit, "goal": goal}
+        for column, results, text in (
+            ("now", found["now"], value),
+            ("before", found.get("before", {}), value),
+            ("peer", found["now"], peer),
+        ):
+            parts = [results.get(name) for name in text.split("/")]
+            ratio = parts[0] / (parts[1] if parts[1:] else 1) if None not in parts else None
+            row[column] = (
+                "" if ratio is None else f"{float(f'{ratio * SCALES.get(unit, 1):.3g}'):g}"
+            )
+        if own == group and row["now"]:
+            rows.append({**row, **about, "against": about["against"] if row["before"] else ""})
+    return rows
 
-    def medians(turns: int, *names: tuple, **others: Worker) -> list[list[float]]:
-        """Measure works in turns; return the seconds of each, a list by checkout."""
-        rows = [[Worker(root, pool, *name) for root in checkouts.values()] for name in names]
-        rows += [[worker] for worker in others.values()]
-        for _ in range(turns):
-            for worker in chain.from_iterable(rows):
-                worker.turn()
-                while worker.seconds[-1] < 0.1 and len(worker.seconds) % 9:
-                    worker.turn()  # short work is measured nine times a turn
-        return [[worker.stop() for worker in row] for row in rows]
 
-    def show(title: str, values) -> None:
-        print(f"{title:44}" + "".join(f"{value:10.3g}" for value in values), flush=True)
+def read() -> list[dict[str, str]]:
+    """Return the figures that are stored."""
+    file = FOLDER / "figures.csv"
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
-    print(f"\n{'':44}" + "".join(f"{when.strip(', ') or 'now':>10}" for when in checkouts))
-    pairs, kernel = medians(3, ("surrogate", "lightgbm-pairs"), ("surrogate", "forest-kernel"))
-    show("lightgbm-pairs / forest-kernel", np.divide(pairs, kernel))
-    if AUTOGLUON.exists():
-        theirs = {
-            scorer: Worker(ROOT, pool, "autogluon", scorer, python=AUTOGLUON)
-            for scorer in ("accuracy", "free")
-        }
-        found = selection(pool)()
-        if found != theirs["accuracy"].result:
-            raise RuntimeError(f"{found} are selected, {theirs['accuracy'].result} by AutoGluon")
-        ours, (whole,), (loop,) = medians(3, ("selection",), **theirs)
-        show("AutoGluon's selection / selection", np.divide(whole, ours))
-        show("the same with a scorer that costs nothing", np.divide(loop, ours))
-    metrics = "error", "log-loss", "brier"
-    *temporary, new, all_prefixes = medians(
-        3, *(("temporary_ensemble", name) for name in metrics), ("diversities",), ("prefixes",)
-    )
-    for name, values in zip(metrics, temporary, strict=True):
-        show(f"selection for a suggestion by {name}, CPU ms", np.multiply(values, 1000))
-    show("diversities of a new model, CPU ms", np.multiply(new, 1000))
-    show(
-        "selection of a growing pool, CPU ms a model",
-        np.multiply(all_prefixes, 1000 / OBSERVATIONS),
-    )
-    (first,) = medians(5, ("start",))
-    show("start to first suggestion, CPU s", first)
-    (dry,) = medians(3, ("dry_run",))
-    show("dry run of the paper's study, CPU s", dry)
-    stored = [Worker(root, pool, "storage") for root in checkouts.values()]
-    show("what a search stores, MB", [worker.result / 1e6 for worker in stored])
-    for worker in stored:
-        worker.stop()
+
+def write(new: Iterable[Mapping[str, str]]) -> None:
+    """Merge new figures with those that are stored; write them, and the page."""
+    rows = {row["figure"]: row for row in (*read(), *new)}
+    kept = [rows[title] for _, title, *_ in FIGURES if title in rows]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (FOLDER / "figures.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+    (FOLDER / "README.md").write_text(page(kept), encoding="utf-8")
+
+
+def met(row: Mapping[str, str]) -> str:
+    """Say whether a figure meets its goal; nothing if it has none."""
+    if not row["goal"]:
+        return ""
+    sign, goal = row["goal"].split()
+    now = float(row["now"])
+    return "yes" if (now <= float(goal) if sign == "<=" else now >= float(goal)) else "**no**"
+
+
+def page(rows: Sequence[Mapping[str, str]]) -> str:
+    """Write the page of the figures, in Markdown."""
+    goals = [met(row) for row in rows if row["goal"]]
+    lines = [
+        "# What a search costs beside fitting pipelines",
+        "",
+        f"**{goals.count('yes')} of {len(goals)} goals are met**; [why not the others]"
+        "(../../docs/performance.md#goals-that-are-not-met). Written by `make bench`; the figures "
+        "are in `figures.csv`.",
+        "",
+        "| figure | unit | now | before | peer | goal | met | commit |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        cells = [row[c] for c in ("figure", "unit", "now", "before", "peer")]
+        cells += [row["goal"].replace("<=", "≤").replace(">=", "≥"), met(row), f"`{row['commit']}`"]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "Where and when:", ""]
+    for where in sorted({(row["date"], row["commit"], row["machine"]) for row in rows}):
+        own = [row for row in rows if (row["date"], row["commit"], row["machine"]) == where]
+        before = sorted({f"`{row['against']}`" for row in own if row["against"]})
+        lines.append(f"- `{where[1]}`, {where[0]}: {where[2]}")
+        lines[-1] += f"; before: {', '.join(before)}" * bool(before)
+    return "\n".join([*lines, ""])
+
+
+def describe(root: Path) -> str:
+    """The commit of a checkout; with + if its code has changed since."""
+    git = ["git", "-C", root]
+    commit = subprocess.check_output([*git, "rev-parse", "--short=7", "HEAD"], text=True).strip()
+    changed = subprocess.check_output([*git, "status", "--porcelain", "workflow_scripts"])
+    return commit + "+" * bool(changed)
+
+
+def machine() -> str:
+    """The processor and the versions of what figures depend on."""
+    from ensemble_search.runtime import provenance
+
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    lines = dict(re.findall(r"^(\S.*?)\s*: (.*)$", text, re.M))
+    name = " ".join(lines.get(key, "?") for key in ("model name", "cpu family", "model"))
+    return ", ".join([name, *(f"{k} {v}" for k, v in provenance.versions().items())])
+
+
+def profile(group: str) -> None:
+    """Run every work of a group once more under the profiler."""
+    for title, work in WORKS[group].items():
+        if work[0] in PEERS:
+            continue
+        import costs
+
+        with tempfile.TemporaryDirectory() as folder:
+            turn = prepared(ROOT, Path(folder), *work)
+            if TURNS.get(group) != 1:
+                turn()
+            costs.PROFILED[:] = ["-m", "cProfile", "-s", "tottime"]
+            print(f"== {title}: {work}")
+            with cProfile.Profile(time.process_time) as found:  # whatever else runs
+                turn()
+            costs.PROFILED.clear()
+            pstats.Stats(found).sort_stats("tottime").print_stats(15)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("groups", nargs="*", help=f"{', '.join(WORKS)} (default: all)")
     parser.add_argument("--against", type=Path, help="another checkout, to be measured too")
-    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--profile", action="store_true", help="show where the time goes")
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(*options.work)
-        return
+        return be_worker(*options.work)
+    if unknown := set(options.groups) - set(WORKS):
+        parser.error(f"there is no group '{min(unknown)}'; known: {', '.join(WORKS)}")
     sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
-    from selection import make_pool
-
-    checkouts = {"": ROOT}
-    if options.against:
-        checkouts[", before"] = options.against.resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        pool = Path(folder, "pool.npz")
-        made = make_pool(OBSERVATIONS, ROWS, 2)
-        np.savez(pool, predictions=made.predictions, labels=made.labels)
-        compare_suggestions(pool, checkouts)
-        compare_others(pool, checkouts)
+    chosen = [group for group in WORKS if group in (options.groups or WORKS)]
+    if options.profile:
+        for group in chosen:
+            profile(group)
+        return
+    before = {"before": options.against.resolve()} if options.against else {}
+    checkouts = {"now": ROOT, **before}
+    about = {
+        "commit": describe(ROOT),
+        "against": "".join(map(describe, before.values())),
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+    }
+    for group in chosen:
+        rows = rows_of(group, measure(group, checkouts), about)
+        write(rows)
+        for row in rows:
+            print(*(f"{row[column]}" for column in COLUMNS[1:7]), sep="  ", flush=True)
 
 
 if __name__ == "__main__":

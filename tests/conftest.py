@@ -3,6 +3,10 @@
 import signal
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("tests", deadline=None)  # no test depends on the clock
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser):

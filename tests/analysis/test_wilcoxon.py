@@ -26,7 +26,7 @@ def brute(difference: list[float]) -> float:
     return min(1.0, 2 * min((sums <= mine + 1e-9).mean(), (sums >= mine - 1e-9).mean()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=9).filter(any))
 def test_signed_rank_by_enumeration(differences):
     x = np.array(differences) / 1000

@@ -7,16 +7,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import psutil
 import pytest
-from ConfigSpace import AndConjunction, ConfigurationSpace, EqualsCondition
 from scipy import stats
 
 from ensemble_search.data.split import load_inputs
+from ensemble_search.drivers._configspace import config_space
 from ensemble_search.metrics.error import ERROR
+from ensemble_search.optimizers import ask_tell
 from ensemble_search.results import tables
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -346,23 +346,14 @@ def test_mistakes(options, message, tmp_path, monkeypatch):
 
 def test_peers_have_the_same_space():
     """Their draws are legal here, and cover all operators."""
-    theirs = peers.config_space(peers.describe(SPACE))
-    drawn = [SPACE.configuration({k: peers.plain(v) for k, v in c.items()})
+    theirs = config_space(ask_tell.describe(SPACE))
+    drawn = [SPACE.configuration({k: ask_tell.plain(v) for k, v in c.items()})
              for c in map(dict, theirs.sample_configuration(400))]  # fmt: skip
     for stage in ("algorithm", "preprocessor", "rescaler"):
         assert {c[stage] for c in drawn} == set(SPACE.configspace[stage].choices)
     default = SPACE.configuration(dict(SPACE.configspace.get_default_configuration()))
     assert SPACE.configuration(dict(theirs.get_default_configuration())) == default
     assert len(theirs.forbidden_clauses) == len(SPACE.configspace.forbidden_clauses)
-
-
-def test_peers_are_told_of_one_condition_at_most():
-    space = ConfigurationSpace({"a": ["x", "y"], "b": ["x", "y"], "c": (0.0, 1.0)})
-    parts = [EqualsCondition(space["c"], space[parent], "x") for parent in "ab"]
-    space.add(AndConjunction(*parts))
-    two = SimpleNamespace(columns=[SimpleNamespace(name="c")], configspace=space)
-    with pytest.raises(UserError, match="'c' has several conditions; searches of other projects"):
-        peers.describe(two)
 
 
 @pytest.mark.parametrize("name", peers.NAMES)

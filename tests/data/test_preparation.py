@@ -326,7 +326,6 @@ TIMES = st.sampled_from(["", "T00:00", " 23:59:59", "T12:30:01.5", "T12:30:01.12
 ZONES = st.sampled_from(["", "Z", "+01:00", "-0530", "+14", "+23:59", "-00:01"])
 
 
-@settings(deadline=None)
 @given(st.integers(1678, 2261), st.integers(0, 13), st.integers(0, 32), TIMES, ZONES)
 def test_dates_are_read_as_pandas_does(year, month, day, time, zone):
     text = f"{year:04}-{month:02}-{day:02}{time}{zone if time else ''}"
@@ -395,7 +394,7 @@ KINDS_OF_CELLS = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_new_rows_are_prepared_as_in_training(tmp_path_factory, data):
     """As text; and as a frame of pandas, which does not know words such as ? and -."""

@@ -20,7 +20,7 @@ def read(words, role=None):
 
 
 @pytest.mark.parametrize(
-    "form", ["EUR {}", "CHF {}", "R$ {}", "{} kr.", "{} zł", "-R$ {}", "{} USD", "US${}"]
+    "form", ["EUR {}", "Rs. {}", "R$ {}", "{} kr.", "{} zł", "-R$ {}", "{} USD", "US${}"]
 )
 def test_currencies_stand_on_either_side(form):
     words = [form.format(f"{i}.25") for i in range(1, 60)]
@@ -68,10 +68,12 @@ def test_what_looks_like_numbers_and_is_not_read_is_said(form):
 
 
 def test_names_and_codes_do_not_look_like_numbers():
-    for words in (["Anna", "Bo"] * 30, [f"street {chr(65 + i)}" for i in range(26)]):
+    for words in (["Anna", "Bo"] * 30, *([form.format(i) for i in range(1000, 1060)]
+                  for form in ("street {}", "w{}", "{:05d}"))):  # fmt: skip
         assert "looks like" not in read(words)[2]
-    assert "looks like" not in read([f"w{i}" for i in range(60)])[2]
-    assert "looks like" not in read([f"{i:05d}" for i in range(1000, 1060)])[2]
+    assert "looks like" not in read([f"{i}:30" for i in range(60)], "categorical")[2]
+    notes = read([f"1,{i}" for i in range(100, 160)])[2]
+    assert "stays" in notes and "looks like" not in notes
 
 
 @pytest.mark.parametrize("blank", ["\t", "\u200b", "\ufeff", "\u200b \t"])

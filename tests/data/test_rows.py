@@ -195,6 +195,7 @@ def test_groups_keep_shares_and_classes():
     for part, share in (("train", 0.6), ("validation", 0.2), ("test", 0.2)):
         assert len(parts[part]) == pytest.approx(share * 2000, abs=20)
         assert codes[parts[part]].mean() == pytest.approx(codes.mean(), abs=0.02)
+        assert (np.diff(parts[part]) < 0).any()  # in random order: folds are dealt by it
     others = rows.split_rows(codes, "ab", {**PAPER, "seed": 2}, groups)
     assert set(groups[others["test"]]) != set(groups[parts["test"]])
 
@@ -214,6 +215,13 @@ def test_later_rows_are_held_out():
         "validation": [4],
         "test": [5, 6],
     }
+
+
+def test_numbers_of_rows_need_as_many_rows_with_groups_too():
+    with pytest.raises(UserError, match="has 100 rows, too few for 60 training and 40 validation"):
+        rows.split_rows(
+            np.zeros(100, int), None, {"train": 60, "validation": 40, "seed": 1}, np.arange(100)
+        )
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_nothing_left_is_said():
         make(frame.drop(columns="x"))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**16), st.sampled_from(["validation", "test"]))
 def test_the_preparation_learns_from_the_training_part_only(seed, part):
     frame, described = normalise.normalise(Raw(mixed(seed=seed), "y", "set", {"sklearn": "set"}))
@@ -478,14 +478,26 @@ def test_weights_are_stored_and_read(tmp_path):
     split.write(*prepare.make_split(frame, described, PAPER), tmp_path)
     inputs = split.checked_inputs(tmp_path)
     assert len(inputs.weights) == len(inputs.y_train)
-    with pytest.raises(ValueError, match="weights has no number above 0"):
-        split._check(replace(inputs, weights=-inputs.weights))
+    for wrong in (-inputs.weights, inputs.weights[1:], inputs.weights.astype(int)):
+        with pytest.raises(ValueError, match="weights has no number above 0"):
+            split._check(replace(inputs, weights=wrong))
+
+
+def test_rows_are_divided_by_dates():
+    days = pd.date_range("2020-01-01", periods=100).strftime("%d.%m.%Y")
+    frame, described = normalise.normalise(
+        Raw(mixed().assign(day=days, weight=np.arange(100) + 0.5), "y", "set", {}),
+        {"time": ["day"], "weight": ["weight"]},
+    )
+    inputs, *_ = prepare.make_split(frame, described, PAPER)
+    assert inputs.weights.max() < inputs.validation_weights.min()
+    assert inputs.validation_weights.max() < inputs.test_weights.min()
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"weight": ["number"]}, r"column 'number': has no value in row \d+; the weight of each"),
+        ({"weight": ["number"]}, r"column 'number': has no value in \d+ rows; each"),
         ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
         ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
     ],

@@ -424,14 +424,14 @@ def test_members_behind_a_link_are_rejected(copied):
 
 def another_version(folder):
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    manifest["versions"]["scikit-learn"] = "1.0"
+    manifest["versions"]["scikit-learn"] = "1.0\n"
     (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     return manifest
 
 
 def test_another_version_of_a_library_is_told(copied, tmp_path):
     another_version(copied)
-    with pytest.warns(UserWarning, match=r"made with scikit-learn 1\.0, this is"):
+    with pytest.warns(UserWarning, match=r"made with scikit-learn 1\.0.*, this is"):
         load_ensemble(copied)
 
 
@@ -446,9 +446,7 @@ def test_another_version_is_told_before_what_may_be_its_consequence(copied, tmp_
     arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
     done = predict(copied, tmp_path, *arguments)
     warning, error = done.stderr.splitlines()
-    told = (
-        r"the ensemble was made with scikit-learn 1\.0, this is .*pip install -r requirements\.txt"
-    )
+    told = r"the ensemble was made with scikit-learn 1\.0.*, this is .*requirements\.txt"
     assert re.match(f"warning: {told}", warning)
     assert re.match(rf"error: {told} .*\. cannot read '.*/member\.npz': ", error)
     assert "forged" not in done.stderr

@@ -40,7 +40,7 @@ def test_star_discrepancy_by_hand(points, discrepancy):
     assert coverage.star_discrepancy(np.array(points)) == pytest.approx(discrepancy)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8).map(np.array))
 def test_star_discrepancy_by_brute_force(points):
     """The supremum over ends t is reached at a point, with or without it, or at 1."""

@@ -98,7 +98,6 @@ def matrices(max_rank=5):
     )
 
 
-@settings(deadline=None)
 @given(matrices(), st.integers(0, 2**32))
 def test_random_kernels(features, seed):
     """Primal and dual, against all subsets; whatever the rank, 0 included."""
@@ -125,7 +124,7 @@ def test_random_kernels(features, seed):
         assert len(items) == 0 or np.linalg.det(kernel[np.ix_(items, items)]) > 1e-9
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.floats(-300, 300), min_size=1, max_size=20), st.integers(1, 20))
 def test_the_choice_of_eigenvectors_of_any_spectrum(logs, k):
     """Against exact sums of products of integers."""

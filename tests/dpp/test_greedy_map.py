@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble_search.dpp.greedy import greedy_map
@@ -29,7 +29,6 @@ def plain_greedy(kernel, k):
     return items
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 8))
 def test_as_plain_greedy(seed, k):
     rng = np.random.default_rng(seed)

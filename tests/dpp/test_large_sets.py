@@ -41,7 +41,7 @@ def test_law_by_strata(alpha, k, weights):
     assert subsets.distance(sample, uniform, 800) > 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(1, 300), min_size=1, max_size=8), st.floats(0, 1), st.floats(0, 1),
     st.integers(0, 2**32),

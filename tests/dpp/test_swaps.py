@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ensemble_search.dpp.kernels import rbf
@@ -91,7 +91,6 @@ def made_kernel(arguments):
     return rbf(points, points, rng.uniform(0.05, 0.6)), int(rng.integers(k))
 
 
-@settings(deadline=None)
 @given(kernels())
 def test_ratio_and_update_against_determinants(made):
     matrix, out = made

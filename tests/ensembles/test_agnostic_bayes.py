@@ -84,7 +84,7 @@ def test_votes_of_three_classes():
         np.testing.assert_allclose(votes[row], expected)
 
 
-@pytest.mark.parametrize("metric", [LogLoss(), Auc()])
+@pytest.mark.parametrize("metric", [LogLoss(), Auc(), Auc().with_weights(np.arange(1.0, 41))])
 def test_losses_by_other_metrics_are_those_of_the_resampled_rows(metric):
     """With and without a loss of each sample."""
     pool = make_pool(5, 40, 2)
@@ -93,7 +93,8 @@ def test_losses_by_other_metrics_are_those_of_the_resampled_rows(metric):
     for number in range(4):
         rows = resampled(number, 40, 0.8)
         for model, found in zip(pool.predictions, losses[:, number], strict=True):
-            assert found == pytest.approx(metric.loss(pool.labels[rows], model[rows]), rel=1e-6)
+            expected = metric.on(np.array(rows)).loss(pool.labels[rows], model[rows])
+            assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("failed", [set(), {4, 13}])

@@ -95,7 +95,7 @@ def scorer(metric, p, labels, chosen=()):
     return candidates.scorer(sums, len(chosen) + 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(METRICS),
     st.integers(0, 10**6),

@@ -110,7 +110,7 @@ def pools(draw):
     return Pool(predictions, labels, errors, draw(st.integers(0, 3)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(pools(), st.integers(1, 9), st.booleans(), st.sampled_from(TIES))
 def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best, ties):
     trace = Selection(size=size, use_best=use_best, ties=ties).build_prefixes(pool)
@@ -128,7 +128,7 @@ def test_trace_equals_exact_selection_on_every_prefix(pool, size, use_best, ties
         assert members.weights == pytest.approx(weights, abs=1e-15)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pools(), st.integers(1, 9), st.sampled_from(TIES))
 def test_paths_and_their_errors_equal_exact_selection(pool, size, ties):
     predictions = pool.predictions[~np.isnan(pool.errors)]
@@ -138,7 +138,7 @@ def test_paths_and_their_errors_equal_exact_selection(pool, size, ties):
         assert chosen == exact_selection(predictions[:n], pool.labels, size, pool.seed, ties)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(pools(), st.integers(1, 9), st.sampled_from(TIES), st.randoms(use_true_random=False))
 def test_errors_are_those_of_the_labels_that_the_ensemble_gives(pool, size, ties, random):
     """Of every beginning of a selection, whatever the order of its models."""

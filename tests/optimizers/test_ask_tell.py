@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ConfigSpace import AndConjunction, ConfigurationSpace, EqualsCondition
 from pydantic import ValidationError
 
 from ensemble_search.optimizers import ask_tell
@@ -166,6 +167,19 @@ def test_description_of_a_space():
     assert described["forbidden"]
     for clause in described["forbidden"]:
         assert all(value in by_name[name]["choices"] for name, value in clause.items())
+
+
+def test_several_conditions_are_rejected():
+    space = ConfigurationSpace({"a": ["x", "y"], "b": ["x", "y"], "c": (0.0, 1.0)})
+    parts = [EqualsCondition(space["c"], space[parent], "x") for parent in "ab"]
+    space.add(AndConjunction(*parts))
+
+    class Two(ToySpace):
+        def define(self):
+            return space
+
+    with pytest.raises(UserError, match=r"^optimizer: 'ask-tell' cannot describe 'c' .*several"):
+        made("optuna").check_space(Two())
 
 
 @pytest.mark.parametrize("library", plugins.available("drivers"))

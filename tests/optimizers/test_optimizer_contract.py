@@ -225,7 +225,7 @@ def test_settings(name):
 def test_importing_is_cheap(name):
     """The workflow imports every optimizer to check a study: no learner library may come along."""
     came = in_another_process("""
-from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime import plugins
 def function(name):
     before = set(sys.modules)
     plugins.load("optimizers", name)()

@@ -44,7 +44,8 @@ def test_shared_searches_are_looked_for_where_they_lie():
 def test_every_study_comes_back_whole_from_its_manifest(file, tmp_path):
     """After defaults, on top of no other study, through JSON and YAML: the same searches."""
     jobs = Jobs.load(str(file))
-    made = {"study": {**json.loads(jobs.record())["study"], "openml": {}}}
+    content = {**json.loads(jobs.record())["study"], "openml": {}}
+    made = {"study": content, "plugins": {"files": {}}}
     if replay := jobs.study.evaluation.replay:
         (tmp_path / replay).mkdir(parents=True)
     study, _ = reproduction.study(made, tmp_path, tmp_path)
@@ -61,12 +62,13 @@ def test_every_study_comes_back_whole_from_its_manifest(file, tmp_path):
 def test_data_files_are_those_of_the_original_folder(tmp_path):
     """Relative paths start where the study ran; what is not there is named, in one line."""
     made = {
+        "plugins": {"files": {}},
         "study": {
             "datasets": {"mine": {"file": "data/mine.csv", "target": "y"}},
             "openml": {"cache": str(tmp_path / "gone")},
             "budget": {"evaluations": 3, "seconds": None},
             "extends": "../main.yaml",
-        }
+        },
     }
     with pytest.raises(UserError, match=r"datasets\.mine\.file: there is no file '.*mine\.csv'"):
         reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
@@ -81,6 +83,7 @@ def test_data_files_are_those_of_the_original_folder(tmp_path):
 
 def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
     made = {
+        "plugins": {"files": {}},
         "study": {
             "datasets": {"wine": {"sklearn": "wine"}},
             "openml": {},
@@ -88,7 +91,7 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
             "evaluation": {"replay": "results/other/tables"},
             "tables": None,
             "study": "mine",
-        }
+        },
     }
     with pytest.raises(UserError, match=r"evaluation\.replay: there are no tables in '.*tables'"):
         reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
@@ -241,14 +244,9 @@ def without(*keys):
 #: Places of code that is outside the folders of plugins, or could not be imported.
 HOSTILE_FILES = (
     *("../a.py", "/a.py", "optimizers/../a.py", "optimizers/a.sh", "optimizers//a.py", "a.py"),
-    *(
-        "learners/a.py",
-        "optimizers/.a.py",
-        "optimizers/a.py\n",
-        "optimizers",
-        "optimizers/a/../b.py",
-    ),
+    *("learners/a.py", "optimizers/.a.py", "optimizers/a.py\n", "optimizers", "metrics/a/../b.py"),
 )
+NO_PACKAGES = ("a.b", "no_such", "", "__main__")
 
 
 @pytest.mark.parametrize(
@@ -270,7 +268,10 @@ HOSTILE_FILES = (
         put("machine", {"system\n": "x"}),
         *(without(key) for key in sorted({*reproduction.Manifest.model_fields} - {"plugins"})),
         *(put("plugins", {"files": {name: ""}, "packages": {}}) for name in HOSTILE_FILES),
-        *(put("plugins", {"files": {}, "packages": {n: "1"}}) for n in ("a.b", "no_such", "")),
+        *(
+            put("plugins", {"files": {}, "packages": {n: "1"}})
+            for n in ("a.b", "no_such", "", "__main__")
+        ),
         *(put("plugins", wrong) for wrong in ([], 5, {}, {"files": {"optimizers/a.py": 1}})),
         *(
             put(path, wrong)
@@ -334,6 +335,11 @@ def test_code_of_a_manifest_runs_only_if_it_is_trusted(call, monkeypatch):
     (folder / "plugins/pages/own.py").touch()
     with pytest.raises(UserError, match=r"plugins/pages/own\.py' is not of the manifest; remove"):
         call(CODE)
+
+
+def test_another_version_of_a_package_with_parts_is_named(call, capsys):
+    call(put("plugins", {"files": {}, "packages": {"yaml": "0.1"}}))
+    assert "plugins: yaml: 0.1 there, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("part", ["plugins", "plugins/optimizers", "plugins/optimizers/mine.py"])

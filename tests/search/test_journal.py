@@ -246,6 +246,19 @@ def test_without_links_the_journal_keeps_its_copy(folder, output, monkeypatch, c
     assert went_on(folder)
 
 
+def test_a_full_disk_leaves_shared_predictions_and_no_others(folder, output, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    share(folder, output)
+    with Journal(folder, FINGERPRINT, SHAPES) as journal, monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refuse)
+        with pytest.raises(UserError, match=r"cannot write .*: no space"):
+            journal.append(record(6))
+    assert (folder / "predictions.f32").stat().st_size == 0
+    assert went_on(folder)
+
+
 class Killed(BaseException):
     pass
 
@@ -292,6 +305,9 @@ def test_killed_while_sharing_or_adding(folder, output, tmp_path, shared, after)
             else:
                 journal.share(output)
         assert 6 <= len(read(copy)) <= 7
+        if not shared:
+            share(copy, output)
+            assert all((copy / name).samefile(output / name) for name in PREDICTIONS)
         assert went_on(copy)
     assert moment > 6
 

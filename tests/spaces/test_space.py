@@ -466,7 +466,7 @@ PAIRS = {key: (make(*key), make(*key)) for key in FORMS}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" for ".join)
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_round_trip_through_json_keeps_every_bit(pair, seed):
     space, other = PAIRS[pair]

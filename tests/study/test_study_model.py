@@ -260,6 +260,9 @@ def test_columns_of_a_file(tmp_path):
         "study: datasets.x.columns.drop: there is no column 'secnd'; did you mean 'second'?",
         "error: study: datasets.x.columns.numeric: 'label' is the target; remove it here",
     ]
+    columns = {"group": "first", "weight": "second"}
+    with pytest.raises(UserError, match=r"x\.columns: no column beside the target 'label' is left"):
+        model.check(changed("datasets/x", {**source, "columns": columns}))
 
 
 def test_columns_are_part_of_what_a_data_set_is():
@@ -468,7 +471,7 @@ def test_a_data_set_has_its_own_part_of_the_training_rows():
     assert "train_rows" not in json.loads(Jobs(model.check(GOOD)).report())
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(splits=st.integers(1, 30), repeats=st.integers(1, 60), more=st.integers(0, 60))
 def test_repeats_go_round_over_splits(splits, repeats, more):
     """Each split has its share of the repeats, and its rows whatever the number of splits."""
@@ -661,8 +664,14 @@ def test_the_metric_decides_the_task():
         ({"group": "ash", "time": "hue"}, {}, r"columns: 'group' and 'time' both divide the rows"),
         ({"time": "hue"}, {"split": {"folds": 3}}, r"columns.time: folds are in no order"),
         ({"time": "hue"}, {"split": {"resample": 2}}, r"columns.time: the split is the same for"),
+        (
+            {"group": "hue"},
+            {"split": {"folds": 3}, "autogluon": {"seconds": 9}},
+            r"columns.group: AutoGluon's folds divide groups",
+        ),
         ({"group": "hue"}, {"ensembles/es/type": "stacking"}, r"columns.group: ensembles.es fits"),
         ({"weight": "hue"}, {"tables": {"random": 9}}, r"columns.weight: 'tables' does not regard"),
+        ({"weight": "hue"}, {"evaluation": {"replay": "x"}}, r"weight: 'evaluation.replay' does"),
     ],
 )
 def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):

@@ -59,14 +59,9 @@ RUN_BY = {
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp_ensembles.py": "workflow/test_documented_commands.py",
-    "benchmarks/large_table.py": "benchmarks/test_small_benchmarks.py",
-    "benchmarks/memory.py": "benchmarks/test_small_benchmarks.py",
-    "benchmarks/schedule.py": "benchmarks/test_small_benchmarks.py",
     "benchmarks/random_configurations.py": "workflow/test_documented_commands.py",
     "benchmarks/search_quality.py": "benchmarks/test_search_quality.py",
-    "benchmarks/selection.py": "workflow/test_documented_commands.py",
     "benchmarks/suite.py": "benchmarks/test_suite.py",
-    "benchmarks/suggest.py": "workflow/test_documented_commands.py",
     "benchmarks/ties.py": "workflow/test_documented_commands.py",
     "benchmarks/tpe.py": "benchmarks/test_tpe_densities.py",
     "benchmarks/unseen_algorithms.py": "benchmarks/test_search_quality.py",
@@ -104,12 +99,11 @@ TABLES_OF = {
 }
 #: What no test really runs, and why.
 NOT_RUN = {
-    "benchmarks/report.py": "takes a minute; report/test_report.py renders smaller made-up results",
     "benchmarks/automl_peers.py": "needs `make autogluon` and `make peers`, and runs for an hour",
     "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
     "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
     "make autogluon": "installs 1.1 GB",
-    "make bench": "runs for minutes; benchmarks/test_suite.py does the same work on less",
+    "make bench": "runs for an hour; benchmarks/test_suite.py does the same work on less",
     "make bench-peers": "runs for hours",
     "make bench-search": "runs for hours; benchmarks/test_search_quality.py runs its script",
     "make cluster-test": "root, and a cluster of three nodes; workflow/test_slurm.py runs a part",
@@ -206,7 +200,7 @@ def test_the_collector_finds_them():
         "make demo",
         "snakemake --cores 2 --configfile studies/quake.yaml",
         "pytest tests/runtime/test_signals.py",
-        "OMP_NUM_THREADS=1 python benchmarks/selection.py",
+        "OMP_NUM_THREADS=1 python benchmarks/dpp.py",
         "python workflow_scripts/status.py --study studies/quickstart.yaml",
     ):
         assert command in COMMANDS
@@ -342,10 +336,6 @@ def test_make_on_a_finished_study(checkout):
 @pytest.mark.parametrize(
     "command",
     [
-        "benchmarks/selection.py --models 20 --samples 40 --classes 2 --sizes 5 --plain",
-        "benchmarks/selection.py --models 20 --samples 40 --classes 3 --sizes 5 --plain "
-        "--ties log-loss",
-        "benchmarks/suggest.py --space divbo-small --samples 20 --sizes 12 --repeats 1 random bo",
         "benchmarks/diversity_surrogates.py --space divbo-small --configurations 62 --shuffles 1 "
         "forest-kernel",
         "benchmarks/dpp.py --items 100 --size 5 --steps 100 --points 9",

@@ -342,8 +342,8 @@ def check_plugins(where: str) -> None:
         Naming ``where`` and the first that cannot be used.
     """
     try:
-        for kind in (kind for kind in outside.KINDS if kind != "pages"):
-            for name in sorted({*outside.names(kind)} - {*outside.packaged(kind)}):
+        for kind in {*outside.KINDS} - {"pages"}:
+            for name in outside.names(kind):
                 plugins.load(kind, name)
         pages.check_outside()
     except UserError as error:

@@ -27,7 +27,7 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
-DIGITS, LONGEST = 17, 767  # so many digits tell floats apart, and so many has the longest one
+DIGITS = 17  # so many tell floats apart
 EXACT = 2**53  # integers up to this one are floats
 NAMED = 60  # characters of a value that a message shows
 
@@ -176,16 +176,14 @@ def rounds(text: str) -> bool:
 
     ``%.18e`` of a float has 19 digits and loses none.
     """
-    if len(text) <= DIGITS or not FRACTION.fullmatch(text):
+    if not FRACTION.fullmatch(text):
         return False
     found = float(text)
     if not found or math.isinf(found):
         return False
     exact = decimal.Decimal(text)
     digits = len(bytes(exact.as_tuple().digits).rstrip(b"\0"))
-    return digits > DIGITS and (
-        digits > LONGEST or decimal.Decimal(f"{found:.{digits - 1}e}") != exact
-    )
+    return digits > DIGITS and decimal.Decimal(f"{found:.{digits - 1}e}") != exact
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:

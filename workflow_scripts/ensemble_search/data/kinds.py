@@ -135,9 +135,9 @@ class Column:
         if self.missing:
             self._note(f"has {_as_missing(self.missing)}")
         if kind == "numeric":
-            for said in losses(self.values, self.rounded):
-                apart = f"; {self._remedy('categorical')} keeps them apart"
-                self._note(said + apart * ("integers" in said))
+            apart = f"; {self._remedy('categorical')} keeps them apart"
+            for said in losses(self.values, self.rounded, apart):
+                self._note(said)
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
             self._note(f"holds {value}; the base preparation drops it")
@@ -390,7 +390,7 @@ def _has_integers(values: "pd.Series") -> bool:
     return pd.api.types.is_integer_dtype(values.dtype)
 
 
-def losses(values: "pd.Series", rounded: tuple[int, str] | None = None) -> list[str]:
+def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = "") -> list[str]:
     """Say which numbers lose digits in double precision.
 
     Parameters
@@ -399,12 +399,14 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None = None) -> list[
         Numbers or text as in their source.
     rounded
         As in :class:`Column`.
+    apart
+        To be added for integers.
     """
     said = []
     if lost := inexact(values):
         said.append(
             f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} "
-            f"becomes {float(lost[0]):.0f})"
+            f"becomes {float(lost[0]):.0f}){apart}"
         )
     if rounded is None and (found := _rounded(values)):
         rounded = len(found), found[0]

@@ -108,19 +108,17 @@ def normalise(
     taken: dict[str, pd.Series] = {}
     kinds, left_out, read, of_rows = {}, {}, {}, {}
     for name in frame.columns.drop(raw.target):
-        role = asked.get(str(name))
+        role, about = asked.get(str(name)), f"{what}: column '{name}'"
         if role == "drop":
             left_out[str(name)] = "the study drops it"
         elif role in roles.OF_ROWS:
-            about = f"{what}: column '{name}'"
             kind, taken[str(name)] = _of_rows(str(name), role, frame[name], about, notes)
             of_rows[role] = {"column": str(name), "kind": kind}
             notes.append(f"column '{name}' is the {role} of the rows, and no feature")
         elif name in raw.ignored and role is None:
             left_out[str(name)] = raw.ignored[name]
         else:
-            about, words = f"{what}: column '{name}'", raw.missing.get(str(name))
-            rounded = raw.rounded.get(str(name))
+            words, rounded = raw.missing.get(str(name)), raw.rounded.get(str(name))
             column = Column(str(name), frame[name], role, about, notes, words, rounded)
             made = column.typed()
             if isinstance(made, str):
@@ -163,7 +161,7 @@ def _of_rows(
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and the values of a column by which rows are divided or weighted."""
     wanted = {"group": "categorical", "weight": "numeric"}.get(role)
-    made = Column(name, values, wanted, what, notes, None).typed()
+    made = Column(name, values, wanted, what, notes).typed()
     if isinstance(made, str):
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
     kind, typed = made
@@ -171,8 +169,8 @@ def _of_rows(
         raise UserError(
             f"{what}: cannot be the time of the rows: it holds neither dates nor numbers"
         )
-    for row in np.flatnonzero(typed.isna())[:1]:
-        raise UserError(f"{what}: has no value in row {row + 1}; the {role} of each row is needed")
+    if lacking := int(typed.isna().sum()):
+        raise UserError(f"{what}: has no value in {lacking} rows; each row needs its {role}")
     if role == "weight" and not (typed > 0).all():
         raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
     return kind, typed

@@ -23,10 +23,7 @@ EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
 READ = {
     "numeric": (DAYS, FROM_BOOLEANS),
-    "date": (
-        *(readings.ISO, readings.DAY_FIRST, readings.MONTH_FIRST, readings.NAMED),
-        EIGHT_DIGITS,
-    ),
+    "date": (*readings.DATES, EIGHT_DIGITS),
     "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
 }
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.

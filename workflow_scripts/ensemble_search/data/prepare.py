@@ -68,8 +68,8 @@ def make_split(
     """
     target = frame[description["target"]]
     of_rows = {
-        role: column_of_rows(frame[column["column"]], role)
-        for role, column in (description.get("of_rows") or {}).items()
+        role: _of_rows(frame[column["column"]], role)
+        for role, column in description.get("of_rows", {}).items()
     }
     by = of_rows.get("group"), of_rows.get("time")
     if description["classes"]:
@@ -134,14 +134,8 @@ def make_split(
     return inputs, labels[rows["test"]], made
 
 
-def column_of_rows(values: "pd.Series", role: str) -> np.ndarray:
-    """Return the column of a role of ``roles.OF_ROWS``: groups from 0, or numbers.
-
-    Returns
-    -------
-    values
-        int64 or float64, of shape (n,).
-    """
+def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
+    """Return the column of a role of ``roles.OF_ROWS``: groups from 0, or numbers."""
     if role == "group":
         return np.unique(values.to_numpy(dtype=str), return_inverse=True)[1]
     if values.dtype.kind == "M":

@@ -67,8 +67,9 @@ MONTHS = (
 )
 #: Years of two digits from this one on are of the 20th century, as for ``strptime``.
 CENTURY = 69
-NAMED = "dates with names of months"
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
+NAMED = "dates with names of months"
+DATES = (ISO, DAY_FIRST, MONTH_FIRST, NAMED)
 #: Pattern, and the groups of year, month and day, by style.
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
 #: Ends the style of texts that differ in having an offset.
@@ -258,7 +259,7 @@ def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
 
     Parameters and result are as those of :func:`numbers`.
     """
-    return _best([_dates(style, words, weights) for style in (*_DATES, NAMED)])
+    return _best([_dates(style, words, weights) for style in DATES])
 
 
 def booleans(words: Sequence[str], weights: np.ndarray) -> list[Reading]:

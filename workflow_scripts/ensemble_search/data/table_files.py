@@ -37,9 +37,8 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
-#: Attributes of a frame: the columns that pandas stored as its index; and the words that were
-#: treated as missing, with counts, by column; and the
-#: fractions that lose digits, their number and the first, by column.
+#: Attributes of a frame: the columns that pandas stored as its index; the words that were treated
+#: as missing, with counts, by column; and the fractions that lost digits, as in ``raw.Raw``.
 INDEX, WORDS, ROUNDED = "index", "words", "rounded"
 #: Integers of at least so many characters may lose digits in double precision.
 LONG = 16
@@ -74,7 +73,7 @@ def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_csv(path: Path, target: str) -> "pd.DataFrame":
-    """Read a CSV file; see ``sources.from_file``. Its ``attrs`` have :data:`WORDS` and more."""
+    """Read a CSV file, with attributes WORDS and ROUNDED; see ``sources.from_file``."""
     import pandas as pd
 
     header = csv_header(path, target)

@@ -35,7 +35,7 @@ class Optuna(Driver):
             study.add_trial(trial)
         for _ in range(TRIES):
             trial = study.ask()
-            values = _run(trial, space)
+            values = run(trial, space)
             if legal(space, values):
                 return values
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
@@ -57,7 +57,8 @@ def _inner(h: dict[str, Any], value: Any) -> Any:
     return h["choices"].index(value) if h["kind"] == "ordinal" else value
 
 
-def _run(trial, space: dict[str, Any]) -> dict[str, Any]:
+def run(trial, space: dict[str, Any]) -> dict[str, Any]:
+    """Let a trial suggest the active hyperparameters."""
     values: dict[str, Any] = {}
     for h in space["hyperparameters"]:
         if not active(h, values):

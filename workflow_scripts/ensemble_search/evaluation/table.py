@@ -6,7 +6,7 @@ configuration and fidelity.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -199,13 +199,13 @@ class Table:
         if differ:
             raise UserError(f"the table '{self.folder}' is not of this study: {'; '.join(differ)}")
 
-    def check_space(self, make: Callable[[Mapping[str, Any]], Any]) -> None:
+    def check_space(self, make: Callable[[Sequence[Mapping[str, Any]]], Any]) -> None:
         """Check that all configurations are of the space.
 
         Parameters
         ----------
         make
-            Method ``configuration`` of the space that the table names.
+            Method ``configurations`` of the space that the table names.
 
         Raises
         ------

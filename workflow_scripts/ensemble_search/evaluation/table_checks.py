@@ -3,6 +3,7 @@
 All raise ``Unusable``: one line with the file, the first row that is wrong (from 0) and its value.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -51,10 +52,13 @@ def check_unique(path: Path, keys: Sequence) -> None:
 
 
 def check_space(path: Path, configurations: Sequence[Mapping], make: Callable) -> None:
-    """Check that ``make``, which is ``Space.configuration``, accepts every configuration."""
+    """Check that ``make``, which is ``Space.configurations``, accepts every configuration."""
+    with contextlib.suppress(UserError):
+        make(configurations)  # all at once, which is far faster
+        return
     for row, values in enumerate(configurations):
         try:
-            make(values)
+            make([values])
         except UserError as error:
             _reject(path, row, str(error), "configurations must be of the table's space")
 

@@ -86,8 +86,6 @@ class _Weighted(Metric):
         self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
         """See :meth:`Metric.loss`; labels and predictions are those of all samples."""
-        if len(labels) != len(self.weights):
-            raise ValueError(f"{len(labels)} labels for {len(self.weights)} weights")
         return self.metric.loss(labels, predictions, self.weights)
 
     def with_weights(self, weights: np.ndarray) -> Metric:

@@ -66,7 +66,7 @@ class Plugins(_Part):
         ],
         str,
     ]
-    packages: dict[Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z_]\w*$")], Line]
+    packages: dict[Annotated[str, Field(max_length=200, pattern=r"^_?[A-Za-z]\w*$")], Line]
 
 
 class Manifest(_Part):
@@ -205,7 +205,7 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
-    content["plugins"] = [PLUGINS] if made.get("plugins", {}).get("files") else []
+    content["plugins"] = [PLUGINS] if made["plugins"]["files"] else []
     content["datasets"] = {}
     for name, source in made["study"]["datasets"].items():
         content["datasets"][name] = source
@@ -284,7 +284,7 @@ def check_folder(folder: Path, name: str) -> None:
     UserError
         If a part of the path is a link.
     """
-    for part in ("study.yaml", PLUGINS, ".snakemake", "results", "results/data", f"results/{name}"):
+    for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
         if (folder / part).is_symlink():
             raise UserError(f"'{folder / part}' is a link; remove it, results are written there")
 

@@ -140,7 +140,7 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     table = tables.Table.read(folder)
     task = tasks.problem(table.manifest.get("metric", "error")).task
     table.check_space(
-        plugins.load("spaces", table.manifest["space"])().for_task(task).configuration
+        plugins.load("spaces", table.manifest["space"])().for_task(task).configurations
     )
     dataset, split = folder.absolute().parts[-2:]
     splits = layout.path(folder / "../../..", layout.SPLIT, dataset=dataset, split=split)

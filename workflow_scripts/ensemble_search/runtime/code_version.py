@@ -152,9 +152,9 @@ def _closure(modules, neutral: bool = False) -> set[Path]:
 
 
 @outside.cached
-def _imported_by(path: Path) -> tuple[Path, ...]:
+def _imported_by(path: Path) -> set[Path]:
     """Files that importing a file executes, beside itself and what those import."""
-    return tuple({p: None for name in _known(path)[1] for p in _files_of(name)})
+    return {p for name in _known(path)[1] for p in _files_of(name)}
 
 
 @outside.cached

@@ -99,9 +99,13 @@ def packaged(kind: str) -> dict[str, str]:
 
 
 def names(kind: str) -> list[str]:
-    """Names of all parts of a kind from outside, sorted."""
-    own = [_name(file.stem) for file in files(kind) if not file.stem.startswith("_")]
-    return sorted({*own, *packaged(kind)})
+    """List the names of the parts of a kind in the folders."""
+    return [plugin_name(file) for file in files(kind) if not file.stem.startswith("_")]
+
+
+def plugin_name(file: PurePath) -> str:
+    """Return the name in a study of what a file has."""
+    return file.stem.replace("_", "-")
 
 
 def place(path: PurePath) -> Path | None:
@@ -166,7 +170,7 @@ def _problems(paths: Sequence[str]) -> Iterator[str]:
     for kind in KINDS if paths or _entry_points() else ():
         taken = {name: f"the built-in {file.relative_to(ROOT)}" for name, file in _built_in(kind)}
         for file in (f for folder in paths for f in _parts(Path(folder, kind))):
-            name, own = _name(file.stem), f"'{shown(file)}'"
+            name, own = plugin_name(file), f"'{shown(file)}'"
             if not STEM.fullmatch(file.stem):
                 right = re.sub(r"\W", "_", file.stem, flags=re.ASCII)
                 yield f"{own}: rename it to {right}{file.suffix}, to be imported"
@@ -174,8 +178,10 @@ def _problems(paths: Sequence[str]) -> Iterator[str]:
                 yield f"{own} has the name of {taken[name]}; rename it"
             taken.setdefault(name, own)
         for point in entry_points(kind):
-            name = _name(point.value.rpartition(".")[2]) if kind == "pages" else point.name
-            own = f"entry point '{point.name}' of {_package(point)} ({point.group})"
+            module = Path(*point.value.split("."))
+            name = plugin_name(module) if kind == "pages" else point.name
+            package = point.dist.name if point.dist else "a package"
+            own = f"entry point '{point.name}' of {package} ({point.group})"
             top = point.value.partition(".")[0]
             if not all(map(STEM.fullmatch, point.value.split("."))):
                 yield f"{own}: its value must be a module; found '{point.value}'"
@@ -186,10 +192,6 @@ def _problems(paths: Sequence[str]) -> Iterator[str]:
             elif name in taken:
                 yield f"{own} has the name of {taken[name]}; remove one of them"
             taken.setdefault(name, own)
-
-
-def _package(point: metadata.EntryPoint) -> str:
-    return point.dist.name if point.dist else "a package"
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -207,13 +209,9 @@ def _built_in(kind: str) -> Iterator[tuple[str, Path]]:
     folder = ROOT.joinpath(*KINDS[kind].split("."))
     papers = folder.parent.glob("papers/*") if kind == "pages" else ()
     for path in (p for where in (folder, *papers) for p in _parts(where)):
-        yield _name(path.stem), path
+        yield plugin_name(path), path
     for name, address in SHARED.get(kind, {}).items():
         yield name, folder / f"{address.partition(':')[0]}.py"
-
-
-def _name(stem: str) -> str:
-    return stem.replace("_", "-")
 
 
 class _Finder:
@@ -240,9 +238,6 @@ class _Finder:
         """Forget the modules that were imported."""
         below = tuple(f"{name}." for name in self._found)
         for name in [n for n in sys.modules if f"{n}.".startswith(below)]:
-            above, _, last = name.rpartition(".")
-            if hasattr(sys.modules.get(above), last):
-                delattr(sys.modules[above], last)
             del sys.modules[name]
         self._found.clear()
 

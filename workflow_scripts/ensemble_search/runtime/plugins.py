@@ -44,7 +44,7 @@ def address(kind: str, name: str) -> str:
 
 def available(kind: str) -> list[str]:
     """List the names of the plugins in folder ``kind``, such as ``optimizers``, sorted."""
-    files = (_name(file) for file in _files(kind))
+    files = (outside.plugin_name(file) for file in _files(kind))
     return sorted({*files, *SHARED.get(kind, ()), *outside.packaged(kind)})
 
 
@@ -77,7 +77,7 @@ def imported(module: str, file: Path | None = None):
 
 def _file(kind: str, name: str) -> Path:
     """Return the file of a plugin; errors are those of :func:`load`."""
-    files = [file for file in _files(kind) if _name(file) == name]
+    files = [file for file in _files(kind) if outside.plugin_name(file) == name]
     if not files:
         raise UserError(
             f"no {kind.rstrip('s')} is called '{name}'; {nearest(name, available(kind))}"
@@ -257,12 +257,7 @@ def _files(kind: str) -> list[Path]:
 
 def _shown(file: Path) -> str:
     """Write the path of a file for a reader: from the package, or where it lies outside."""
-    own = not any(file.is_relative_to(folder) for folder in outside.folders())
-    return f"{file.parent.name}/{file.name}" if own else outside.shown(file)
-
-
-def _name(file: Path) -> str:
-    return file.stem.replace("_", "-")
+    return f"{file.parent.name}/{file.name}" if file.is_relative_to(ROOT) else outside.shown(file)
 
 
 def _classes(module) -> list[type]:

@@ -190,7 +190,7 @@ def _space(name: str, task: str) -> Space:
 
 @lru_cache(maxsize=1)
 def _table_space(space: Space, table: Table, shares: tuple[float, ...]) -> TableSpace:
-    table.check_space(space.configuration)
+    table.check_space(space.configurations)
     return TableSpace(space, space.configurations(table.at(shares)))
 
 

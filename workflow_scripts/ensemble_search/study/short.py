@@ -167,11 +167,6 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
     return Table(described["rows"], columns, metric, summary, classes, described["notes"])
 
 
-def seconds_of(minutes: float) -> int:
-    """Seconds that an evaluation may take in a search of so many minutes."""
-    return max(SECONDS, round(60 * minutes * SHARE))
-
-
 def split_of(rows: int, columns: int, seconds: float) -> dict[str, Any]:
     """Choose the section `split` of a study.
 
@@ -187,7 +182,7 @@ def split_of(rows: int, columns: int, seconds: float) -> dict[str, Any]:
     split
         Folds of a table with few rows, else 60/20/20 %. If the training rows have more than
         ``CELLS * seconds`` cells, these of a part of them, in thousandths, and a third as many rows
-        each, but at least ``HELD_OUT``, to validate and to test.
+        each, but at least ``HELD_OUT`` or a fifth of the table, to validate and to test.
     """
     if rows < FEW_ROWS:
         return {"folds": FOLDS}
@@ -249,7 +244,7 @@ def content(
     ensemble: dict[str, Any] = {"type": "selection", "size": 25}
     if metric == "error":
         ensemble["metric"] = "brier"
-    seconds = seconds_of(minutes)
+    seconds = max(SECONDS, round(60 * minutes * SHARE))
     source = {"file": file, "target": target} | ({"classes": [*classes]} if classes else {})
     return {
         "study": name,

@@ -3,13 +3,8 @@
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import Affine2D
 
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots.figures import STYLE, log_ticks, margins
@@ -20,8 +15,6 @@ FEW = 6
 MANY = 10
 #: What a page with :func:`multiples` says of them.
 FRAMES = "In each frame grey is the range of all methods, and the dotted line the reference."
-#: Ticks are multiples of one of these and a power of ten.
-STEPS = (1, 2, 2.5, 5, 10)
 #: Points along a curve: more cannot be seen, and would make the page large.
 POINTS = 100
 
@@ -164,120 +157,34 @@ def multiples(
         Of the vertical axis, bottom and top; None: whatever there is.
     """
     wide = _thin(wide)
-    look = {name: look[name] for name in wide}
     thickest = max(wide.columns, key=lambda name: look[name]["linewidth"])
     columns = min(4, wide.shape[1])
     rows = -(-wide.shape[1] // columns)
-    low, high = wide.min(axis=1), wide.max(axis=1)
-    if limits is None:
-        bottom, top = np.nan_to_num(low.min()), np.nan_to_num(high.max())
-        margin = 0.05 * (top - bottom) or 0.5
-        limits = bottom - margin, top + margin
-    start, end = wide.index[0], max(wide.index[-1], wide.index[0] + 1)
-    levels, times = (MaxNLocator(4, steps=STEPS).tick_values(*ends) for ends in
-                     (sorted(limits), (start, end)))  # fmt: skip
-    levels = levels[(levels >= min(limits)) & (levels <= max(limits))]
-    times = times[(times >= start) & (times <= end)]
-    names = _labels(levels)
-    # In points, without axes: those of matplotlib take ten times as long as what is in them.
-    width, height = 5.6 * 72, 72 * (0.5 + max(1.5, 1.05 * rows))
-    left, below, above, gap = 20 + 5 * max(map(len, names), default=0), 31, 15, 9
-    across = (width - left - 5 + gap) / columns
-    up = (height - below) / rows
-    corners = [
-        (left + across * (i % columns), below + up * (rows - 1 - i // columns))
-        for i in range(wide.shape[1])
-    ]
-
-    def x(values) -> np.ndarray:
-        return (across - gap) * (np.asarray(values, dtype=float) - start) / (end - start)
-
-    def y(values) -> np.ndarray:
-        return (up - above) * (np.asarray(values, dtype=float) - limits[0]) / np.ptp(limits)
-
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width / 72, height / 72))
-        points = Affine2D().scale(1 / 72) + figure.dpi_scale_trans
-
-        def draw(paths: list[Path], **style) -> None:
-            """Draw the same in every frame."""
-            at = {"offsets": corners, "offset_transform": points, "transform": points}
-            figure.add_artist(PathCollection(paths, **at, **style))
-
-        def line(name: str) -> Path:
+        height = 0.5 + max(1.5, 1.05 * rows)
+        figure = Figure(figsize=(5.6, height))
+        # Fixed: a constrained layout would take as long as all the rest.
+        figure.subplots_adjust(0.12, 0.42 / height, 0.99, 1 - 0.17 / height, 0.1, 0.3)
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        low, high = wide.min(axis=1), wide.max(axis=1)
+        for i, (axes, name) in enumerate(zip(grid, wide.columns, strict=False)):
+            axes.tick_params(labelbottom=i + columns >= wide.shape[1])
+            axes.fill_between(wide.index, low, high, color="#e8e8e8", linewidth=0)
             values = wide[name].dropna()
-            return _within(x(values.index), y(values), up - above)
-
-        def write(place_x: float, place_y: float, text: str, size: float, **more) -> None:
-            figure.text(place_x, place_y, text, fontsize=size, transform=points, **more)
-
-        known = low.notna()
-        band = np.concatenate([low[known], high[known][::-1]])
-        there = x(wide.index[known])
-        edge = np.column_stack([np.concatenate([there, there[::-1]]), y(band)])
-        edge[:, 1] = edge[:, 1].clip(0, up - above)
-        draw([Path(edge)], facecolors="#e8e8e8", linewidths=0)
-        right, high_up = across - gap, up - above
-        marks = [[(x(t), 0), (x(t), high_up)] for t in times]
-        marks += [[(0, y(v)), (right, y(v))] for v in levels]
-        grid = STYLE["grid.color"], STYLE["grid.linewidth"]
-        draw([_joined(marks)], facecolors="none", edgecolors=grid[0], linewidths=grid[1])
-        ticks = [[(x(t), 0), (x(t), -2)] for t in times] + [[(0, y(v)), (-2, y(v))] for v in levels]
-        frame = _joined([[(0, high_up), (0, 0), (right, 0)], *ticks])
-        draw([frame], facecolors="none", edgecolors="black", linewidths=STYLE["axes.linewidth"])
-        for i, (name, (place_x, place_y)) in enumerate(zip(wide, corners, strict=True)):
-            own = {"edgecolor": look[name]["color"], "linewidth": look[name]["linewidth"]}
-            place = Affine2D().translate(place_x, place_y) + points
-            curves = [(line(name), own)]
+            style = {k: v for k, v in look[name].items() if k in ("color", "linewidth")}
+            axes.plot(values.index, values, **style)
             if look[thickest]["linewidth"] > look[name]["linewidth"]:
-                dotted = {"linestyle": ":", "linewidth": 0.9, "edgecolor": look[thickest]["color"]}
-                curves.append((line(thickest), dotted))
-            for path, style in curves:
-                figure.add_artist(PathPatch(path, fill=False, transform=place, **style))
-            write(place_x + right / 2, place_y + high_up + 3, name, 7, ha="center")
-            if i % columns == 0:
-                for level, text in zip(levels, names, strict=True):
-                    write(place_x - 4, place_y + y(level), text, 7, ha="right", va="center")
-            if i + columns >= wide.shape[1]:
-                for time, text in zip(times, _labels(times), strict=True):
-                    write(place_x + x(time), place_y - 4, text, 7, ha="center", va="top")
-        write(width / 2, 3, "iteration", 8, ha="center")
-        middle = {"ha": "left", "va": "center", "rotation": "vertical"}
-        write(2, (height + below - above) / 2, label, 8, **middle)
+                other = wide[thickest].dropna()
+                dotted = {"linestyle": ":", "linewidth": 0.9, "color": look[thickest]["color"]}
+                axes.plot(other.index, other, **dotted)
+            axes.set_title(name, fontsize=7, pad=2)
+        for axes in grid[wide.shape[1] :]:
+            axes.set_visible(False)
+        if limits:
+            grid[0].set_ylim(limits)
+        figure.supxlabel("iteration", fontsize=8)
+        figure.supylabel(label, x=0.003, fontsize=8)
     return figure
-
-
-def _labels(ticks: np.ndarray) -> list[str]:
-    """Write the numbers of an axis with the same number of decimals, as few as they need."""
-    short = [f"{v:.10g}" for v in ticks]
-    decimals = max((len(s.partition(".")[2]) for s in short if "e" not in s), default=0)
-    return [s if "e" in s else f"{v:.{decimals}f}" for s, v in zip(short, ticks, strict=True)]
-
-
-def _within(x: np.ndarray, y: np.ndarray, top: float) -> Path:
-    """Make the path through points, without what lies below 0 or above ``top``."""
-    parts: list[list[tuple[float, float]]] = [[]]
-    for i in range(len(x)):
-        inside = 0 <= y[i] <= top
-        if i and (inside or 0 <= y[i - 1] <= top or (y[i] < 0) != (y[i - 1] < 0)):
-            cuts = [(b - y[i - 1]) / (y[i] - y[i - 1]) for b in (0, top) if y[i] != y[i - 1]]
-            for share in sorted(s for s in cuts if 0 < s < 1):
-                cut = x[i - 1] + share * (x[i] - x[i - 1]), y[i - 1] + share * (y[i] - y[i - 1])
-                parts[-1].append(cut)
-                if len(parts[-1]) > 1 and not inside:
-                    parts.append([])
-        if inside:
-            parts[-1].append((x[i], y[i]))
-        elif parts[-1] and 0 <= y[i - 1] <= top:
-            parts.append([])
-    return _joined([p for p in parts if len(p) > 1])
-
-
-def _joined(lines: list[list[tuple[float, float]]]) -> Path:
-    """Make one path of several open lines."""
-    codes = [Path.MOVETO if i == 0 else Path.LINETO for points in lines for i in range(len(points))]
-    vertices = [point for points in lines for point in points]
-    return Path(np.reshape(vertices, (-1, 2)), codes)
 
 
 def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:

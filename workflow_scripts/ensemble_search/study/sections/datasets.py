@@ -140,18 +140,18 @@ def _of_rows(study: "Study", columns: Columns, where: str) -> Iterator[str]:
         yield f"{where}.time: folds are in no order; use a validation part in place of split.folds"
     if "time" in given and study.split.resample != "never":
         yield f"{where}.time: the split is the same for every seed; remove split.resample"
-    where = f"{where}.{given[0]}"
+    if "group" in given and study.split.folds and study.autogluon:
+        yield f"{where}.group: AutoGluon's folds divide groups; remove autogluon or split.folds"
     for name in study.ensembles:
         if plugins.load("ensembles", study.ensembles[name]["type"]).refits:
             yield (
-                f"{where}: ensembles.{name} fits on parts of the training rows, which regards "
-                "neither groups nor times nor weights; remove one of them"
+                f"{where}.{given[0]}: ensembles.{name} fits on parts of the training rows, which "
+                "regards neither groups nor times nor weights; remove one of them"
             )
     if "weight" in given:
-        where = f"{where.rpartition('.')[0]}.weight"
         others = {"tables": study.tables, "autogluon": study.autogluon, "deliver": study.deliver}
         others |= {
             f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
         }
         for key in (key for key, used in others.items() if used):
-            yield f"{where}: '{key}' does not regard weights; remove one of them"
+            yield f"{where}.weight: '{key}' does not regard weights; remove one of them"

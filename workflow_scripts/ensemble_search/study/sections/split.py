@@ -95,8 +95,8 @@ class Split(Section):
     @classmethod
     def _share_or_number(cls, value: Any) -> Any:
         """Reject all else in one line, instead of one for each type."""
-        number = type(value) in (int, float) and (SHARE <= value < 1 or value >= 10)
-        if value is not None and (not number or (value >= 1 and type(value) is float)):
+        share = type(value) is float and SHARE <= value < 1
+        if value is not None and not share and not (type(value) is int and value >= 10):
             raise ValueError(
                 f"must be a share from {SHARE} to below 1, or a number of rows from 10"
             )
@@ -117,10 +117,9 @@ class Split(Section):
             raise ValueError(
                 "takes 'folds' or 'train' and 'validation', not both; set the others to null"
             )
-        parts = {"train": self.train, "validation": self.validation}
-        by_numbers = [type(part) is int for part in parts.values() if part is not None]
-        if any(by_numbers):
-            if by_numbers != [True, True]:
+        types = {type(self.train), type(self.validation)}
+        if int in types:
+            if types != {int}:
                 raise ValueError("takes shares or numbers of rows of 'train' and 'validation'")
             if self.test is not None:
                 raise ValueError(
