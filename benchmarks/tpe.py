@@ -86,7 +86,7 @@ def main() -> None:
         return
 
     sys.path.insert(0, str(ROOT / "workflow_scripts"))
-    from suggest import made_history
+    from costs import made_history
 
     from ensemble_search.optimizers._model_based.parzen import recency
     from ensemble_search.optimizers.tpe import TreeParzenEstimator

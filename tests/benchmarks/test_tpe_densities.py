@@ -12,7 +12,7 @@ from support import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import suggest
+import costs
 import tpe
 
 PEERS = ROOT / ".venv-openbox/bin/python"
@@ -21,7 +21,7 @@ COMMAND = [sys.executable, ROOT / "benchmarks/tpe.py", "--space", "divbo-small"]
 
 def test_what_is_compared_are_densities_in_the_scale_of_the_hyperparameter():
     space = plugins.load("spaces", "divbo-small")()
-    made = list(tpe.densities(space, suggest.made_history(space, 60, 20, 2)))
+    made = list(tpe.densities(space, costs.made_history(space, 60, 20, 2)))
     assert len(made) == 2 * len(space.columns)
     for d in made:
         likelihood, low, high = np.exp(d["ours"]), *tpe.ends(d)
