@@ -1,8 +1,7 @@
 # Ensembles on random divisions of the held-out rows, if the study has the key `divisions:`.
 DIVISIONS = (
     [
-        layout.path(RESULTS, layout.DIVISIONS, dataset=d, search=s, repeat=r)
-        / "divisions.parquet"
+        layout.path(RESULTS, layout.DIVISIONS, dataset=d, search=s, repeat=r) / "divisions.parquet"
         for d in STUDY.datasets
         for s in STUDY.used("search")
         for r in range(STUDY.repeats)
