@@ -624,6 +624,12 @@ def test_a_word_beside_two_categories_is_said(two):
     assert "makes a column" not in str(notes_of([*two, "third"] * 66 + [*two]))
 
 
+def test_a_small_category_beside_two_is_no_mistake():
+    """Such as the races of the data set adult."""
+    words = ["white"] * 4180 + ["black"] * 460 + ["other"] * 40
+    assert notes_of(words, y=["a", "b"] * 2340) == []
+
+
 @pytest.mark.parametrize(
     ("words", "how"),
     [

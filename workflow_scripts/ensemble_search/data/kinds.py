@@ -33,7 +33,8 @@ PLACEHOLDERS = frozenset(
         *("empty", "tbd", "tba", "#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),
     ]
 )
-# Where two categories have this share of the values, others are probably mistakes.
+# Where two categories have this share of the values, others of at most FEW values are probably
+# mistakes.
 BINARY = 0.95
 # With more categories, those that are alike are not looked for.
 MOST_ALIKE = 1000
@@ -407,9 +408,11 @@ def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
 
 
 def _beside_two(present: "pd.Series") -> str:
-    """List the categories beside two that have nearly all values."""
+    """List the rare categories beside two that have nearly all values."""
     counts = present.value_counts()
     if not 2 < len(counts) <= FEW or counts.iloc[:2].sum() < BINARY * len(present):
+        return ""
+    if counts.iloc[2] > FEW:
         return ""
     first, second = sorted(counts.index[:2])
     return f"{short(first)}, {short(second)} and {counted(counts.iloc[2:].to_dict())}"
