@@ -73,6 +73,8 @@ def main() -> None:
                     found = [[written[label], *map(repr, p)] for label, p in pairs]
                 writer.writerows(found)
                 progress.show(len(found), position, model.notes_)
+    except BrokenPipeError:
+        raise  # nobody reads it any more
     except OSError as error:
         raise UserError(f"--output: '{options.output}': {error.strerror}") from None
     progress.end(options.output)

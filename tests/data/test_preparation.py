@@ -159,7 +159,7 @@ def test_numbers_as_categories_that_cannot_be_used_are_missing():
     assert found[:, places].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]]
     assert notes == [
         "column 'n': 4 values that cannot be read, treated as missing: 'inf', '-inf', '1e+39', ...",
-        "column 'n': 1 value that the training rows do not have, taken for none of theirs: '7'",
+        "column 'n': 1 value that the training rows do not have, treated as none of theirs: '7'",
     ]
 
 
@@ -261,14 +261,14 @@ def test_categories_by_hand():
     one_hot = [[1, 0], [0, 1], [0, 0], [0, 0], [0, 1], [0, 1], [0, 0], [0, 1]]
     np.testing.assert_array_equal(found[:, PREPARED.places()["w"]], one_hot)
     assert notes == [
-        "column 'w': 2 values that the training rows do not have, taken for none of theirs: "
+        "column 'w': 2 values that the training rows do not have, treated as none of theirs: "
         "'s', 'P'"
     ]
     numbers = [1, "1", "1.0", 2.0, "x", True, "02"]
     found, notes = PREPARED.transform({n: [v] * 7 for n, v in ROW.items()} | {"n": numbers})
     one_hot = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 0], [1, 0], [0, 1]]
     np.testing.assert_array_equal(found[:, PREPARED.places()["n"]], one_hot)
-    assert notes[0].endswith("taken for none of theirs: 'x'")
+    assert notes[0].endswith("treated as none of theirs: 'x'")
 
 
 def test_words_for_missing_values_may_be_categories():

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.kernels import length_scale, rbf
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import Determinant, default_steps, swap_items, swap_points
+from ensemble_search.dpp.posterior_variance import sample_by_variance
+from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
@@ -262,3 +265,21 @@ def test_indefinite_kernels():
     chain = swap_points(draw, kernel, 2, np.random.default_rng(0), steps=5, given=[[0, 1]])
     same = swap_points(draw, kernel, 2, np.random.default_rng(0), steps=5, given=np.eye(2)[1:])
     assert np.array_equal(chain.points, same.points)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int64])
+def test_sizes_may_be_small_integers_of_numpy(kind):
+    """Multiples of such a number overflow."""
+    k, features = kind(3), np.eye(6, 3) + 0.1
+    draws = [
+        lambda k, rng: swap_items(SIMILARITY, k, rng).items,
+        lambda k, rng: swap_points(draw_of_line, KERNEL, k, rng).points,
+        lambda k, rng: swap_features(features, k, 0.5, rng).items,
+        lambda k, rng: LEnsemble.from_similarity(SIMILARITY).sample(rng, k),
+        lambda k, rng: sample_strata(np.arange(6), k, 0.5, rng),
+        lambda k, rng: sample_by_variance(LINE, k, KERNEL, rng),
+    ]
+    for draw in draws:
+        found, expected = (draw(size, np.random.default_rng(0)) for size in (k, 3))
+        np.testing.assert_array_equal(found, expected)
+    assert length_scale(draw_of_line, k, np.random.default_rng(0)).sigma > 0

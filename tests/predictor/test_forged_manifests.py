@@ -8,6 +8,7 @@ import pytest
 from ensemble_search.predictor import ensemble
 from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import sha256
 from support import delivered_folder
 
 
@@ -60,7 +61,8 @@ def forged(folder, change):
         (lambda m, p: p["columns"][0].update(read="numbers in kg"), "columns are not"),
         (lambda m, p: p["columns"].reverse(), "columns are not"),
         (lambda m, p: p.update(target="other"), "target or columns are not"),
-        (lambda m, p: m.pop("columns"), "KeyError: 'columns'"),
+        (lambda m, p: m.pop("columns"), r"an earlier version .* the folder's own '.*predict.py'"),
+        (lambda m, p: m["members"][0].update(evaluation=77), "member 77 is not 'members/77'"),
         (lambda m, p: p["columns"][0].update(fills={"a": 1e39}), "imputed values of 'a'"),
         (lambda m, p: p["columns"][3].update(words="rb", fill="r"), "are no list"),
         (lambda m, p: m["files"].update({"a/" * 3000 + "a": "0"}), "no name is so long"),
@@ -71,6 +73,13 @@ def test_contradictions_are_refused(restored, change, message):
     with pytest.raises(UserError, match=message) as found:
         load_ensemble(restored)
     assert "\n" not in str(found.value)
+
+
+def test_a_checksum_may_have_capital_letters(folder):
+    digest = sha256(folder / MANIFEST)
+    assert load_ensemble(folder, digest.upper()).manifest == load_ensemble(folder, digest).manifest
+    with pytest.raises(UserError, match="it is another ensemble"):
+        load_ensemble(folder, digest[:-1])
 
 
 def test_keys_are_there_once(restored):

@@ -4,6 +4,7 @@ import importlib
 import io
 import json
 import struct
+import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
@@ -21,6 +22,8 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from ensemble_search.learners.operators import Data
 from ensemble_search.predictor import members, stored
+from ensemble_search.predictor.fields import Fields
+from ensemble_search.predictor.transformers import Groups
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from support.fitted_pipelines import pipeline, predictions
@@ -191,6 +194,50 @@ def test_rows_are_taken_in_parts_of_what_fits_into_memory(tmp_path, monkeypatch)
     found = stored.load(tmp_path, X.shape[1], 3)
     assert found.rows == 3
     np.testing.assert_array_equal(predictions(found, X), whole)
+
+
+def test_what_is_in_between_needs_a_gigabyte(monkeypatch):
+    scale = stored.ENTRIES // 2**16
+    monkeypatch.setattr(stored, "ENTRIES", 2**16)
+    width = 2**12
+    arrays = {
+        "t0.columns": np.zeros(width, int), "t1.factor": np.ones(width), "t1.offset": np.ones(width),
+        "learner.weights": np.zeros((width, 3)), "learner.offset": np.zeros(3),
+        "learner.classes": np.arange(3),
+    }  # fmt: skip
+    kinds = {"transformers": [{"kind": "columns"}, {"kind": "stretch"}],
+             "learner": {"kind": "linear", "link": "softmax"}}  # fmt: skip
+    found = stored.StoredPipeline(kinds, arrays, X.shape[1], 3)
+    tracemalloc.start()
+    found.predict_proba(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak * scale <= 2**30
+
+
+@pytest.mark.parametrize("pool", ["mean", "median", "max"])
+def test_groups_of_columns_are_found_once(pool):
+    labels = np.random.default_rng(0).permutation(np.arange(300) % 40)
+    fields = Fields("t0", {"pool": pool}, {"t0.labels": labels})
+    found = Groups(fields, len(labels))
+    found.labels = found.labels.view(_Counted)
+    rows = np.random.default_rng(1).normal(size=(5, len(labels)))
+    reduce = {"mean": np.mean, "median": np.median, "max": np.max}[pool]
+    expected = np.stack([reduce(rows[:, labels == group], axis=1) for group in range(40)], axis=1)
+    np.testing.assert_allclose(found(rows), expected, rtol=1e-12)
+    assert _Counted.compared == 0, "each group looks at all columns"
+
+
+class _Counted(np.ndarray):
+    """Counts comparisons of all its numbers with one."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        _Counted.compared += 1
+        return np.asarray(self) == other
+
+    __hash__ = None
 
 
 def test_numbers_that_are_not_finite_are_no_prediction(tmp_path):

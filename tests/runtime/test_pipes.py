@@ -55,3 +55,12 @@ def test_an_error_is_said_although_nobody_reads_the_output():
         process.stdout.close()
         process.stdin.close()
         assert process.stderr.read().startswith(b"error: this is wrong\n")
+
+
+def test_closed_streams_are_empty_and_their_numbers_not_those_of_files(tmp_path):
+    body = "open('f', 'w').write('kept'); print('x'); print(sys.stdin.read(), file=sys.stderr)"
+    command = [sys.executable, "-c", SCRIPT.format(body)]
+    closing = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command]
+    environment = os.environ | {"PYTHONPATH": PYTHONPATH}
+    assert subprocess.run(closing, cwd=tmp_path, env=environment, check=False).returncode == 0
+    assert (tmp_path / "f").read_text() == "kept"

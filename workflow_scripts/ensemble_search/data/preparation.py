@@ -432,7 +432,7 @@ def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> n
     if unknown:
         notes.append(
             f"column '{column.name}': {_values(sum(row in unknown for row in rows))} that the "
-            f"training rows do not have, taken for none of theirs: {_some(list(unknown.values()))}"
+            f"training rows do not have, treated as none of theirs: {_some(list(unknown.values()))}"
         )
     if known is not None:
         made = np.empty(len(found), dtype=object)

@@ -75,12 +75,16 @@ def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
     return quality
 
 
-def check_size(k: int, most: int, what: str) -> None:
-    """Check that a set of k items can be drawn from ``most``, described by ``what``."""
+def check_size(k: int, most: int, what: str) -> int:
+    """Check that a set of k items can be drawn from ``most``, described by ``what``; return k.
+
+    It is a Python integer then: multiples of NumPy's small ones overflow.
+    """
     if not isinstance(k, Integral) or isinstance(k, bool):
         raise UserError(f"k is {k!r}, must be an integer")
     if not 1 <= k <= most:
         raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
+    return int(k)
 
 
 def is_number(value: object) -> bool:

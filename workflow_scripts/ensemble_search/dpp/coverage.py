@@ -88,7 +88,7 @@ def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarr
     """
     if sampler not in SAMPLERS:
         raise UserError(f"there is no sampler '{sampler}'; choose from {', '.join(SAMPLERS)}")
-    check_size(k, CELLS, "the number of cells that a k-DPP draws from")
+    k = check_size(k, CELLS, "the number of cells that a k-DPP draws from")
     return SAMPLERS[sampler](k, rng)
 
 

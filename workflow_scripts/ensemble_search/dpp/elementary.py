@@ -59,7 +59,7 @@ class Elementary:
 
     def __init__(self, log_values: np.ndarray, k: int):
         rank = len(log_values)
-        check_size(k, rank, "the rank of the kernel")
+        k = check_size(k, rank, "the rank of the kernel")
         self._k = k
         self._scale = log_scale(log_values, min(k, rank - 0.5))
         self._tilted = log_values + self._scale

@@ -52,7 +52,7 @@ class LEnsemble:
 
     def _elementary(self, k: int) -> Elementary:
         """Those of the last k are kept, for many draws."""
-        check_size(k, self.rank, "the rank of the kernel")
+        k = check_size(k, self.rank, "the rank of the kernel")
         if k not in self._of_size:
             self._of_size.clear()
             self._of_size[k] = Elementary(self.log_values, k)

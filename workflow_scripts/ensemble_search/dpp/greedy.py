@@ -39,8 +39,8 @@ def greedy_map(
     """
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
-    most = len(similarity) if k is None else k
-    check_size(most, len(similarity), "the number of items")
+    n_items = len(similarity)
+    most = check_size(n_items if k is None else k, n_items, "the number of items")
     residuals = Residuals(similarity.diagonal(), similarity.__getitem__, most, quality)
     items: list[int] = []
     while len(items) < most and residuals.left.any():

@@ -111,11 +111,16 @@ def length_scale(
     """
     from scipy.spatial.distance import pdist
 
-    check_size(k, 10**6, "a million points")
+    k = check_size(k, 10**6, "a million points")
     draws = Draws(draw, rng)
     distances = pdist(np.array([draws.next()[1] for _ in range(600)]), "sqeuclidean")
+    if not np.isfinite(distances).all():
+        raise UserError("feature vectors and their squared distances must be finite")
     if not distances.any():
-        raise UserError("600 uniform draws are all the same point; sigma must be given")
+        raise UserError(
+            "600 uniform draws have no squared distance above 0: they are the same point, or closer "
+            "than squares can tell; sigma must be given"
+        )
     median = float(np.median(distances[distances > 0]))
     sets = [draws.distinct(k)[1] for _ in range(SETS)]
     gamma = 0.1 / median

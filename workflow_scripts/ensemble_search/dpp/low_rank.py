@@ -70,7 +70,7 @@ def swap_features(
         raise UserError(f"features must be a matrix, have the shape {features.shape}")
     given = _check_given(given, len(features))
     possible = np.setdiff1d(np.arange(len(features)), given)
-    check_size(k, len(possible), "the number of items")
+    k = check_size(k, len(possible), "the number of items")
     check_alpha(alpha)
     with np.errstate(over="ignore"):
         norm = float(np.square(features).sum(axis=1).max())

@@ -111,7 +111,7 @@ def swap_items(
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
     possible = np.flatnonzero((quality > 0) & (similarity.diagonal() > 0))
-    check_size(k, len(possible), "the number of items of positive quality")
+    k = check_size(k, len(possible), "the number of items of positive quality")
     ground = _Items(similarity, possible, quality, k, rng)
     steps = check_steps(steps, k, len(possible))
     return _run(ground, k, rng, steps if len(possible) > k else 0)
@@ -155,7 +155,7 @@ def swap_points(
         matrix, with the given ones, is too close to singular. If draws or kernel are not finite,
         the kernel is seen not to be positive semidefinite, or a quality is not positive.
     """
-    check_size(k, 10**6, "a million points")
+    k = check_size(k, 10**6, "a million points")
     ground = _Space(Draws(draw, rng), kernel, quality, k, given)
     return _run(ground, k, rng, check_steps(steps, k))
 

@@ -49,7 +49,7 @@ def sample_by_variance(
     candidates = real(candidates, "candidates")
     if candidates.ndim != 2 or not np.isfinite(candidates).all():
         raise UserError("candidates must be a matrix of finite feature vectors")
-    check_size(k, len(candidates), "the number of candidates")
+    k = check_size(k, len(candidates), "the number of candidates")
 
     def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         result = real(kernel(a, b), "the kernel of two candidates")

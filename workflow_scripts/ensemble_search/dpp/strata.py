@@ -51,7 +51,7 @@ def sample_strata(
     sizes = np.bincount(strata)
     if not sizes.all():
         raise UserError(f"strata must be without gaps; none is {sizes.argmin()}")
-    check_size(k, len(strata), "the number of items")
+    k = check_size(k, len(strata), "the number of items")
     if alpha == 1:
         check_size(k, len(sizes), "the number of strata")
     quality = check_quality(quality, len(sizes))

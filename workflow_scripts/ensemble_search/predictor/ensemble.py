@@ -20,7 +20,7 @@ from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
-MANIFEST, PREPARATION = "ensemble.json", "preparation.json"
+MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
 #: Bytes of a manifest or of a preparation.
 LONGEST = 2**26
 MOST_LIBRARIES = 20
@@ -68,9 +68,9 @@ def load_ensemble(
     folder = Path(folder)
     if not (folder / MANIFEST).is_file():
         raise UserError(f"'{folder}' is not a delivered ensemble: it has no file '{MANIFEST}'")
-    if checksum is not None and sha256(folder / MANIFEST) != checksum:
+    if checksum is not None and (found := sha256(folder / MANIFEST)) != checksum.lower():
         raise UserError(
-            f"'{folder / MANIFEST}' has the checksum {sha256(folder / MANIFEST)}, not {checksum}: "
+            f"'{folder / MANIFEST}' has the checksum {found}, not {checksum}: "
             "it is another ensemble, or was changed"
         )
     manifest = _json(folder / MANIFEST)
@@ -84,18 +84,23 @@ def load_ensemble(
 
 
 def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | DeliveredRegressor":
+    if "columns" not in manifest:
+        raise UserError(
+            f"'{folder / MANIFEST}' lists no 'columns': an earlier version of this project has "
+            f"delivered it; predict with the folder's own '{folder / PROGRAM}', or deliver it again"
+        )
     kind = {CLASSIFICATION: DeliveredClassifier, REGRESSION: DeliveredRegressor}[manifest["task"]]
     listed, weights = manifest["members"], []
     needed = [PREPARATION]
     for member in listed:
         weights.append(_number(member["weight"], "a weight", 0.0, 1.0))
-        if type(member["evaluation"]) is not int or not isinstance(member["folder"], str):
-            raise TypeError("a member has no number or no folder")
+        if type(number := member["evaluation"]) is not int or number < 1:
+            raise TypeError("a member has no number")
+        if member["folder"] != f"members/{number}":
+            raise ValueError(f"the folder of the member {number} is not 'members/{number}'")
         needed += [f"{member['folder']}/{name}" for name in (stored.MEMBER, stored.ARRAYS)]
     if not weights or min(weights) <= 0 or abs(sum(weights) - 1) > 1e-9:
         raise ValueError("the weights of the members are not positive with sum 1")
-    if len({member["folder"] for member in listed}) < len(listed):
-        raise ValueError("two members have the same folder")
     if len({member["evaluation"] for member in listed}) < len(listed):
         raise ValueError("two members are of the same evaluation")
     if manifest["combination"] not in COMBINATIONS:

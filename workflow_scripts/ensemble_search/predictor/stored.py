@@ -19,8 +19,9 @@ MEMBER, ARRAYS = "member.json", "member.npz"
 REMEDY = "copy the whole folder of the ensemble again, or deliver it again"
 #: Transformers of a pipeline.
 MOST = 20
-#: Numbers that a part may need at a time; a pipeline takes rows accordingly.
-ENTRIES = 2**26
+#: Numbers that a part may need at a time; a pipeline takes rows accordingly. There are up to four
+#: times as many in memory: what goes in and what comes out, each perhaps in another order, too.
+ENTRIES = 2**25
 #: Bytes of a description.
 LONGEST = 2**20
 

@@ -206,6 +206,7 @@ class Groups:
         self.sizes = np.bincount(self.labels, minlength=self.width)
         if not self.sizes.all():
             raise ValueError(f"'{fields.name}' has groups without columns")
+        self.order = np.argsort(self.labels, kind="stable")
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         if self.pool == "mean":
@@ -214,8 +215,10 @@ class Groups:
                 made[:, label] += X[:, column]
             return made / self.sizes
         pool = {"median": np.median, "max": np.max}[self.pool]
-        groups = (X[:, self.labels == label] for label in range(self.width))
-        return np.column_stack([pool(group, axis=1) for group in groups])
+        made = np.empty((len(X), self.width))
+        for group, columns in enumerate(np.split(self.order, np.cumsum(self.sizes)[:-1])):
+            made[:, group] = pool(X[:, columns], axis=1)
+        return made
 
 
 class Leaves:

@@ -107,10 +107,13 @@ def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
     So does a system error: a full disk, no permission, a file system that is gone, too little
-    memory. If nobody reads the output any more, as after ``| head``, the script ends silently with
-    status 141. Signals end the script as described in ``runtime.signals``. If
+    memory. Closed standard streams become empty ones. If nobody reads the output any more, as after
+    ``| head``, the script ends silently with status 141. Signals end the script as described in ``runtime.signals``. If
     ``ENSEMBLE_SEARCH_PARENT`` is the id of the parent process, the script ends with it.
     """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed, as by >&-: the next file would take its number
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     signals.on_signals()
     # Of the processes that it starts: LightGBM cannot be imported without docstrings.
     os.environ.pop("PYTHONOPTIMIZE", None)
