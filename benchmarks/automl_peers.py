@@ -19,6 +19,10 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
+
+from ensemble_search.runtime import errors
+
 ROOT = Path(__file__).resolve().parents[1]
 #: OpenML ids by name.
 SETS = {"diabetes": 37, "cpu_small": 735, "adult": 1590}
@@ -52,7 +56,6 @@ def main() -> None:
 
 def prepare(name: str, folder: Path) -> tuple[str, int]:
     """Write train.csv and test.csv; return the target and the number of training rows."""
-    sys.path.insert(0, str(ROOT / "workflow_scripts"))
     from sklearn.model_selection import train_test_split
 
     from ensemble_search.data import sources
@@ -154,4 +157,4 @@ def labels(file: Path, target: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    errors.run(main)

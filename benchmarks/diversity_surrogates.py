@@ -30,7 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
 from ensemble_search.problems.diversity import pairwise
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import errors, plugins
 from ensemble_search.scoring.surrogate_quality import Evaluated, read
 
 HELD_OUT = 50
@@ -137,4 +137,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    errors.run(main)

@@ -26,6 +26,7 @@ from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.mcmc import swap_items, swap_points
 from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
+from ensemble_search.runtime import errors
 
 try:
     from dppy.finite_dpps import FiniteDPP
@@ -133,4 +134,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    errors.run(main)

@@ -27,6 +27,7 @@ from ensemble_search.drivers._configspace import config_space
 from ensemble_search.drivers._serve import plain
 from ensemble_search.drivers.base import legal
 from ensemble_search.drivers.optuna import run
+from ensemble_search.runtime import errors
 
 #: To be raised when something here changes what is found.
 VERSION = 1
@@ -198,4 +199,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    errors.run(main)

@@ -12,6 +12,7 @@ bandwidths and weights, and to Optuna with its own (``TPESampler.hyperopt_parame
 import argparse
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,10 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
+
+from ensemble_search.runtime import errors
 
 ROOT = Path(__file__).parents[1]
 GRID = 64
@@ -85,7 +90,6 @@ def main() -> None:
         print(json.dumps(inside(json.load(sys.stdin))))
         return
 
-    sys.path.insert(0, str(ROOT / "workflow_scripts"))
     from costs import made_history
 
     from ensemble_search.optimizers._model_based.parzen import recency
@@ -99,6 +103,8 @@ def main() -> None:
     print(" " * 28 + "".join(f"{kind:>14s}" for kind in kinds))
     print(f"{'densities':28s}" + "".join(f"{count(made, kind):14d}" for kind in kinds))
     for python in options.python:
+        if not shutil.which(python):
+            raise errors.UserError(f"there is no Python '{python}'; `make peers` makes the default")
         command = [str(python), "-W", "ignore", __file__, "--inside"]
         done = subprocess.run(
             command, input=json.dumps(made), stdout=subprocess.PIPE, text=True, check=True
@@ -222,4 +228,4 @@ def hyperopt_estimator(d: dict) -> list[float]:
 
 
 if __name__ == "__main__":
-    main()
+    errors.run(main)

@@ -52,7 +52,7 @@ def forged(folder, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m, p: m["members"][1].update(evaluation=1), "of the same evaluation"),
+        (lambda m, p: m["members"].append(m["members"][0] | {"weight": 1e-12}), "same evaluation"),
         (lambda m, p: [own.update(target="a") for own in (m, p)], "target is one of the columns"),
         (lambda m, p: p["columns"][3].update(fill="nope"), "none of its categories"),
         (lambda m, p: p["columns"][0].update(kind="boolean", fills={"a": 0.5}), "not 0 or 1"),

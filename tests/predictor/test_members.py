@@ -201,7 +201,8 @@ def test_what_is_in_between_needs_a_gigabyte(monkeypatch):
     monkeypatch.setattr(stored, "ENTRIES", 2**16)
     width = 2**12
     arrays = {
-        "t0.columns": np.zeros(width, int), "t1.factor": np.ones(width), "t1.offset": np.ones(width),
+        "t0.columns": np.zeros(width, int),
+        "t1.factor": np.ones(width), "t1.offset": np.ones(width),
         "learner.weights": np.zeros((width, 3)), "learner.offset": np.zeros(3),
         "learner.classes": np.arange(3),
     }  # fmt: skip

@@ -109,6 +109,8 @@ STUDIES = [
     (text(tables="{searches: [rnd]}"), "tables.searches: 'rnd' is not .*did you mean 'random'"),
     (text(tables="{predictions: float8}"), "tables.predictions: .*'float32' or 'float16'"),
     (text(evaluation="{replay: 'a/{b}'}"), "evaluation.replay: a path must not contain braces"),
+    (text(evaluation="{replay: " + "a" * 300 + "}"),
+     "evaluation.replay: cannot be looked at: File name too long"),
     (text(evaluation="{share: true, tables: 'a/{b}'}"),
      "evaluation.tables: a path must not contain braces"),
     (text(evaluation="{share: results/t/tables}"), "evaluation.share: input should be a .*boolean"),

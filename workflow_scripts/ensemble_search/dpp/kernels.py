@@ -118,8 +118,8 @@ def length_scale(
         raise UserError("feature vectors and their squared distances must be finite")
     if not distances.any():
         raise UserError(
-            "600 uniform draws have no squared distance above 0: they are the same point, or closer "
-            "than squares can tell; sigma must be given"
+            "600 uniform draws have no squared distance above 0: they are the same point, or "
+            "closer than squares can tell; sigma must be given"
         )
     median = float(np.median(distances[distances > 0]))
     sets = [draws.distinct(k)[1] for _ in range(SETS)]

@@ -37,6 +37,12 @@ class Evaluation(Section):
         """Spell a folder below the working directory as the rule that may make it does."""
         if path is None:
             return None
+        try:
+            os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # it may still have to be made
+        except OSError as error:
+            raise ValueError(f"cannot be looked at: {error.strerror}") from None
         here, real = os.path.realpath("."), os.path.realpath(path)
         below = real.startswith(here + os.sep)
         return os.path.relpath(real, here) if below else os.path.normpath(path)
