@@ -230,9 +230,11 @@ def test_numbers_of_rows_need_as_many_rows_with_groups_too():
         ({"groups": np.repeat([0, 1], 50)}, r"columns.group, no rows are left for validation"),
         ({"times": np.zeros(100)}, r"columns.time, no rows are left for train"),
         ({"times": np.arange(100)}, r"columns.time, no training row has class 'b'"),
+        ({"parts": np.repeat([0, 2], 50)}, r"for validation: name the part of each row there"),
+        ({"parts": np.repeat([0, 1, 2], [90, 5, 5])}, r"has class 'b'; leave the class out"),
     ],
 )
-def test_groups_and_times_that_cannot_divide(columns, message):
+def test_columns_that_cannot_divide(columns, message):
     with pytest.raises(UserError, match=message):
         rows.split_rows(np.repeat([0, 1], [90, 10]), "ab", PAPER, **columns)
 

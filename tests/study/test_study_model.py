@@ -667,6 +667,9 @@ def test_the_metric_decides_the_task():
     ("columns", "changes", "message"),
     [
         ({"group": "ash", "time": "hue"}, {}, r"columns: 'group' and 'time' both divide the rows"),
+        ({"part": "ash", "time": "hue"}, {}, r"columns: 'time' and 'part' both divide the rows"),
+        ({"part": "hue"}, {"split": {"folds": 3}}, r"columns.part: it names the validation rows"),
+        ({"part": "hue"}, {"split": {"resample": 2}}, r"columns.part: the split is the same for"),
         ({"time": "hue"}, {"split": {"folds": 3}}, r"columns.time: folds are in no order"),
         ({"time": "hue"}, {"split": {"resample": 2}}, r"columns.time: the split is the same for"),
         (
@@ -689,5 +692,8 @@ def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):
 
 
 def test_a_column_of_rows_is_one_name():
+    with_stacking = changed("datasets/wine/columns", {"part": "ash"})
+    with_stacking["ensembles"]["es"] = {"type": "stacking"}
+    model.check(with_stacking)
     checked = model.check(changed("datasets/wine/columns", {"group": "ash", "drop": ["hue"]}))
     assert checked.datasets["wine"].source["columns"] == {"drop": ["hue"], "group": ["ash"]}

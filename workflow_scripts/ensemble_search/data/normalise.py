@@ -12,6 +12,7 @@ from ensemble_search.data import prepare, readings, roles
 from ensemble_search.data.kinds import PLACEHOLDERS, ROW_IDS, Column, counted, losses, text, twins
 from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
+from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
@@ -162,7 +163,7 @@ def _of_rows(
     name: str, role: str, values: "pd.Series", what: str, notes: list[str]
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and the values of a column by which rows are divided or weighted."""
-    wanted = {"group": "categorical", "weight": "numeric"}.get(role)
+    wanted = {"group": "categorical", "weight": "numeric", "part": "categorical"}.get(role)
     made = Column(name, values, wanted, what, notes).typed()
     if isinstance(made, str):
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
@@ -175,6 +176,8 @@ def _of_rows(
         raise UserError(f"{what}: has no value in {lacking} rows; each row needs its {role}")
     if role == "weight" and not (typed > 0).all():
         raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
+    if role == "part" and len(others := typed[~typed.isin(PARTS)]):
+        raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
     return kind, typed
 
 

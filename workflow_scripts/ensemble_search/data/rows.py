@@ -61,6 +61,7 @@ def split_rows(
     settings: Mapping[str, Any],
     groups: np.ndarray | None = None,
     times: np.ndarray | None = None,
+    parts: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Draw the rows of the parts, class by class.
 
@@ -72,7 +73,8 @@ def split_rows(
 
     With groups, whole groups are drawn, so that the parts have their share of each class as nearly
     as the groups allow. With times, the latest rows are for testing, those before them for
-    validation; rows of the same time are in the same part.
+    validation; rows of the same time are in the same part. With parts, nothing is drawn but the
+    order of the training rows.
 
     Parameters
     ----------
@@ -86,28 +88,35 @@ def split_rows(
         int, of shape (n,): group of every row, from 0.
     times
         Numbers, of shape (n,).
+    parts
+        int, of shape (n,): part of every row, a place in :data:`PARTS`.
 
     Returns
     -------
     rows
-        By part: int, in random order; disjoint, and together all n rows.
+        By part: int, in random order (with ``parts``, validation and test rows in the data's);
+        disjoint, and together all n rows.
 
     Raises
     ------
     UserError
-        If the settings are wrong, or a class has too few rows for its shares; with groups or
-        times, if a part would have no row, or the training part none of some class.
+        If the settings are wrong, or a class has too few rows for its shares; with groups, times
+        or parts, if a part would have no row, or the training part none of some class.
     """
     check_settings(settings)
     rng = np.random.default_rng(settings["seed"])
+    if parts is not None:
+        given = {part: np.flatnonzero(parts == place) for place, part in enumerate(PARTS)}
+        _check_parts(given, codes, classes, "part")
+        return {**given, "train": rng.permutation(given["train"])}
     if groups is not None or times is not None:
-        parts = [part for part in PARTS if "folds" not in settings or part != "validation"]
-        shares = _shares(settings, len(codes), parts)
+        names = [part for part in PARTS if "folds" not in settings or part != "validation"]
+        shares = _shares(settings, len(codes), names)
         if groups is not None:
             part_of = deal(codes, groups, shares, rng)
         else:
             part_of = _in_order(times, shares)
-        rows = {part: np.flatnonzero(part_of == place) for place, part in enumerate(parts)}
+        rows = {part: np.flatnonzero(part_of == place) for place, part in enumerate(names)}
         _check_parts(rows, codes, classes, "group" if groups is not None else "time")
         return {part: rng.permutation(chosen) for part, chosen in rows.items()}
     by_folds, by_numbers = "folds" in settings, "test" not in settings
@@ -191,15 +200,18 @@ def _check_parts(rows: Mapping[str, np.ndarray], codes: np.ndarray, classes, rol
     """Check that no part is empty, and that there are training rows of all classes."""
     for part, chosen in rows.items():
         if not len(chosen):
-            raise UserError(
-                f"split: by columns.{role}, no rows are left for {part}: it has too few values, or "
-                "too many rows of one value; change the shares, or name another column"
+            why = (
+                "name the part of each row there"
+                if role == "part"
+                else "it has too few values, or too many rows of one value; change the shares, or "
+                "name another column"
             )
+            raise UserError(f"split: by columns.{role}, no rows are left for {part}: {why}")
     for code, label in enumerate([] if classes is None else classes):
         if not (codes[rows["train"]] == code).any():
             raise UserError(
-                f"split: by columns.{role}, no training row has class '{label}'; raise "
-                "split.train, or leave the class out"
+                f"split: by columns.{role}, no training row has class '{label}'; "
+                f"{'' if role == 'part' else 'raise split.train, or '}leave the class out"
             )
 
 

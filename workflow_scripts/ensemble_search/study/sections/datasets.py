@@ -39,6 +39,9 @@ class Columns(Section):
     weight: list[str] = Field(
         [], description="a column of positive numbers, no feature: how much each row counts"
     )
+    part: list[str] = Field(
+        [], description="a column, no feature: `train`, `validation` or `test` for each row"
+    )
 
     @field_validator(*roles.OF_ROWS, mode="before")
     @classmethod
@@ -134,16 +137,23 @@ def _of_rows(study: "Study", columns: Columns, where: str) -> Iterator[str]:
     given = [role for role in roles.OF_ROWS if getattr(columns, role)]
     if not given:
         return
-    if {"group", "time"} <= {*given}:
-        yield f"{where}: 'group' and 'time' both divide the rows; remove one of them"
+    dividing = [role for role in given if role != "weight"]
+    if len(dividing) > 1:
+        yield (
+            f"{where}: '{dividing[0]}' and '{dividing[1]}' both divide the rows; remove one of them"
+        )
     if "time" in given and study.split.folds:
         yield f"{where}.time: folds are in no order; use a validation part in place of split.folds"
-    if "time" in given and study.split.resample != "never":
-        yield f"{where}.time: the split is the same for every seed; remove split.resample"
+    if "part" in given and study.split.folds:
+        yield f"{where}.part: it names the validation rows; remove split.folds"
+    for role in ("time", "part"):
+        if role in given and study.split.resample != "never":
+            yield f"{where}.{role}: the split is the same for every seed; remove split.resample"
     if "group" in given and study.split.folds and study.autogluon:
         yield f"{where}.group: AutoGluon's folds divide groups; remove autogluon or split.folds"
     for name in study.ensembles:
-        if plugins.load("ensembles", study.ensembles[name]["type"]).refits:
+        refits = plugins.load("ensembles", study.ensembles[name]["type"]).refits
+        if refits and given != ["part"]:
             yield (
                 f"{where}.{given[0]}: ensembles.{name} fits on parts of the training rows, which "
                 "regards neither groups nor times nor weights; remove one of them"
