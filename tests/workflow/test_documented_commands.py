@@ -55,6 +55,7 @@ RUN_BY = {
     "make partial": "workflow/test_documented_commands.py",
     "make reproduce": "workflow/test_documented_commands.py",
     "make schema": "workflow/test_documented_commands.py",
+    "make table": "results/test_imported.py",
     "make table-info": "workflow/test_documented_commands.py",
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp.py": "workflow/test_documented_commands.py",
