@@ -73,7 +73,7 @@ def normalise(
     what = f"data set '{raw.name}'"
     if not len(raw.frame):
         raise UserError(f"{what}: has no rows")
-    columns = columns or {}
+    columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
     asked = roles.by_name(columns)
     notes: list[str] = []
@@ -163,7 +163,8 @@ def _of_rows(
     name: str, role: str, values: "pd.Series", what: str, notes: list[str]
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and the values of a column by which rows are divided or weighted."""
-    wanted = {"group": "categorical", "weight": "numeric", "part": "categorical"}.get(role)
+    numbers = ("weight", "fold")
+    wanted = "numeric" if role in numbers else "categorical" if role in ("group", "part") else None
     made = Column(name, values, wanted, what, notes).typed()
     if isinstance(made, str):
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
@@ -176,6 +177,8 @@ def _of_rows(
         raise UserError(f"{what}: has no value in {lacking} rows; each row needs its {role}")
     if role == "weight" and not (typed > 0).all():
         raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
+    if role == "fold" and len(odd := typed[typed != typed.round()]):
+        raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
     if role == "part" and len(others := typed[~typed.isin(PARTS)]):
         raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
     return kind, typed

@@ -71,7 +71,7 @@ def make_split(
         role: _of_rows(frame[column["column"]], role)
         for role, column in description.get("of_rows", {}).items()
     }
-    by = of_rows.get("group"), of_rows.get("time"), of_rows.get("part")
+    by = [of_rows.get(role) for role in ("group", "time", "part", "fold")]
     if description["classes"]:
         classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
         labels = codes.astype(np.int64)
