@@ -25,7 +25,7 @@
 # make bench    measure what searches cost, beside peers that are installed (`make peers`, `make
 #               autogluon`), into evidence/performance; FIGURES= are some of them:
 #               make bench FIGURES="start replay" AGAINST=../before
-# make bench-search  compare searches without fitting a model: docs/search-quality.md
+# make bench-search  compare searches without fitting a model: docs/optimizers.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
 
