@@ -18,6 +18,7 @@
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
 #               with PLUGINS=my_parts, your own parts are in it
+# make reference  rewrite docs/settings.md after a change of settings or their descriptions
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make table-info  what tables of evaluated configurations hold, after a check of their files:
@@ -56,7 +57,7 @@ export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGU
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -135,6 +136,9 @@ schema: env
 	@mkdir -p schemas
 	@$(RUN) PYTHONPATH=workflow_scripts ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" \
 		python -m ensemble_search.study.schema > schemas/study.schema.json
+
+reference: env
+	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/settings.md
 
 format: env
 	$(RUN) ruff check --fix .
