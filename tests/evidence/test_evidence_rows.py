@@ -99,6 +99,25 @@ def test_an_optimizer_without_recorded_numbers_is_named():
         evidence.numbers(study(), unknown)
 
 
+def test_a_diversity_surrogate_without_recorded_numbers_is_named():
+    unknown = {**RECORDED, "surrogate": {}}
+    with pytest.raises(UserError, match=r"'forest-kernel' has no recorded numbers; run: make"):
+        evidence.numbers(study(), unknown)
+
+
+def test_searches_by_other_libraries_depend_on_driver_and_pinned_versions(tmp_path, monkeypatch):
+    def found(library):
+        content = study()
+        content["searches"]["search-divbo"] = {"optimizer": "ask-tell", "library": library}
+        return evidence.numbers(content, RECORDED)["DivBO"]
+
+    before = found("optuna")
+    assert before != found("smac")
+    monkeypatch.setattr(evidence, "ENVIRONMENTS", tmp_path)
+    (tmp_path / "optuna.txt").write_text("optuna==1\n", encoding="utf-8")
+    assert found("optuna") != before
+
+
 def test_a_file_with_other_columns_is_named(tmp_path):
     (tmp_path / "runs.csv").write_text("dataset,test\nd,0.1\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"runs.csv': line 2 does not have the columns dataset, "):

@@ -3,7 +3,9 @@
 import copy
 import json
 import re
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,6 +15,7 @@ from pydantic import BaseModel
 
 from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs
+from ensemble_search.optimizers.ask_tell import AskTell
 from ensemble_search.results import layout
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -403,6 +406,8 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
 @pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])
 def test_studies_of_the_repository_are_valid(file, monkeypatch):
     monkeypatch.chdir(ROOT)
+    # Environments of other libraries are made by `make peers`.
+    monkeypatch.setattr(AskTell, "_python", Path(sys.executable))
     model.load(file)
 
 

@@ -1,10 +1,12 @@
 """Evidence: one row per run and method of a study, small enough to be committed.
 
 A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
-made it stay the same: changes of the code that move no number make no row stale.
+made it stay the same: changes of the code that move no number make no row stale. Of searches by
+other libraries, the driver and the pinned versions stand in for recorded numbers.
 """
 
 import csv
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,7 @@ COLUMNS = (
 )
 #: A further column, if the study has divisions: test losses on each, in their order.
 DIVISIONS = "test_divisions"
+ENVIRONMENTS = Path(__file__).parents[3] / "envs"
 #: Digits of losses and seconds.
 DIGITS = 6
 
@@ -55,27 +58,42 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     Raises
     ------
     UserError
-        If the optimizer or the ensemble of a method has no recorded numbers.
+        If the optimizer, its diversity surrogate or the ensemble of a method has no recorded
+        numbers.
     """
     found = {}
     for method, parts in study["methods"].items():
         search, ensemble = study["searches"][parts["search"]], study["ensembles"][parts["ensemble"]]
         made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
-        own = recorded["search"].get(search["optimizer"], {})
+        library = getattr(made, "library", None)
+        own = recorded["search"].get("random" if library else search["optimizer"], {})
         keys = "configurations", "errors", ensemble["type"]
-        for name, key in ((search["optimizer"], keys[0]), (ensemble["type"], keys[2])):
-            if key not in own:
-                raise UserError(
-                    f"methods.{method}: '{name}' has no recorded numbers; run: make record"
-                )
-        surrogate = recorded["surrogate"].get(getattr(made, "diversity_surrogate", None))
+        diversity = getattr(made, "diversity_surrogate", None)
+        lacking = [search["optimizer"]] if keys[0] not in own else []
+        lacking += [ensemble["type"]] if keys[2] not in own else []
+        lacking += [diversity] if diversity not in (None, *recorded["surrogate"]) else []
+        if lacking:
+            raise UserError(
+                f"methods.{method}: '{lacking[0]}' has no recorded numbers; run: make record"
+            )
+        surrogate = recorded["surrogate"].get(diversity)
         content = [{key: own[key] for key in keys}, surrogate, recorded["pipeline"]]
+        if library:
+            content.append(_driver(library))
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
         settings += [study["budget"], study["split"], study["seed"]]
         if study.get("divisions"):
             settings.append(study["divisions"])
         found[method] = files.digest([content, settings])[:8]
     return found
+
+
+def _driver(library: str) -> str:
+    """Return a digest of a driver and of the versions in ``envs/``, for lack of own numbers."""
+    driver = plugins.load("drivers", library)
+    pinned = ENVIRONMENTS / f"{driver.environment}.txt"
+    parts = [Path(sys.modules[driver.__module__].__file__), *([pinned] if pinned.exists() else [])]
+    return files.digest([part.read_text(encoding="utf-8") for part in parts])
 
 
 def rows(

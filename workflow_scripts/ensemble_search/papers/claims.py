@@ -1,11 +1,10 @@
 """Read what the papers claim, ``<paper>/claims.yaml``."""
 
-from functools import cache
 from typing import Literal
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
-from ensemble_search.papers.printed import Part, read
+from ensemble_search.papers.printed import Part, entries
 
 
 class Decide(Part):
@@ -55,13 +54,6 @@ class Claim(Part):
     decide: Decide | None = None
 
 
-@cache
 def load(paper: str) -> dict[str, Claim]:
-    """Read the claims of a paper by name.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If the file does not have this shape.
-    """
-    return RootModel[dict[str, Claim]].model_validate(read(paper, "claims.yaml")).root
+    """Read what a paper claims, by name; see ``printed.entries``."""
+    return entries(paper, "claims.yaml", Claim)
