@@ -18,6 +18,7 @@
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
 #               with PLUGINS=my_parts, your own parts are in it
+# make reference  rewrite docs/settings.md after a change of settings or their descriptions
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make table    write a study of predictions that were made elsewhere (docs/replay.md):
@@ -27,7 +28,7 @@
 # make bench    measure what searches cost, beside peers that are installed (`make peers`, `make
 #               autogluon`), into evidence/performance; FIGURES= are some of them:
 #               make bench FIGURES="start replay" AGAINST=../before
-# make bench-search  compare searches without fitting a model: docs/search-quality.md
+# make bench-search  compare searches without fitting a model: docs/optimizers.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
 
@@ -58,7 +59,7 @@ export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGU
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record env autogluon peers table table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -137,6 +138,9 @@ schema: env
 	@mkdir -p schemas
 	@$(RUN) PYTHONPATH=workflow_scripts ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" \
 		python -m ensemble_search.study.schema > schemas/study.schema.json
+
+reference: env
+	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/settings.md
 
 format: env
 	$(RUN) ruff check --fix .

@@ -54,6 +54,7 @@ RUN_BY = {
     "make verify": "workflow/test_documented_commands.py",
     "make partial": "workflow/test_documented_commands.py",
     "make reproduce": "workflow/test_documented_commands.py",
+    "make reference": "study/test_reference.py",
     "make schema": "workflow/test_documented_commands.py",
     "make table": "results/test_imported.py",
     "make table-info": "workflow/test_documented_commands.py",
