@@ -1,5 +1,6 @@
 """Rows of evidence: what they hold, when they are current, and how they are merged."""
 
+import csv
 import json
 
 import pytest
@@ -35,6 +36,7 @@ def test_rows_by_hand(tmp_path):
     row = rows[0]
     assert (row["validation"], row["test"]) == ("0.2", "0.41")
     assert row["test_tenths"] == "0.5 0.49 0.48 0.47 0.46 0.45 0.44 0.43 0.42 0.41"
+    assert row["validation_curve"] == "1:0.3 2:0.2"
     assert (row["evaluations"], row["test_rows"], row["stale"]) == ("10", "100", "")
     assert set(row) == set(evidence.COLUMNS)
 
@@ -50,6 +52,21 @@ def test_what_is_written_is_read(tmp_path):
     assert evidence.missing(content, merged) == []
     assert evidence.missing({**content, "repeats": 3}, merged) == [(2, "d"), (2, "e")]
     assert evidence.read(tmp_path / "nothing") == []
+
+
+def test_columns_that_older_files_lack_are_empty(tmp_path):
+    content = study()
+    results(tmp_path, content)
+    rows = evidence.rows(content, tmp_path, RECORDED)
+    for row in rows:
+        for name in evidence.LATER:
+            del row[name]
+    with (tmp_path / evidence.FILE).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert [{*row} for row in evidence.read(tmp_path)] == [{*evidence.COLUMNS}] * len(rows)
+    assert {row["validation_curve"] for row in evidence.read(tmp_path)} == {""}
 
 
 def test_new_numbers_make_rows_stale_and_new_rows_replace_them():

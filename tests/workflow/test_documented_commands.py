@@ -56,6 +56,7 @@ RUN_BY = {
     "make reproduce": "workflow/test_documented_commands.py",
     "make reference": "study/test_reference.py",
     "make schema": "workflow/test_documented_commands.py",
+    "make table": "results/test_imported.py",
     "make table-info": "workflow/test_documented_commands.py",
     "benchmarks/diversity_surrogates.py": "workflow/test_documented_commands.py",
     "benchmarks/dpp.py": "workflow/test_documented_commands.py",

@@ -116,7 +116,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     if verdict == deciding.MISSING:
         return verdict, ""
     shown = losses.of(study)
-    errors = claim.decide.by == "mean" and claim.decide.column != "minimum_diversity"
+    errors = claim.decide.by == "mean" and claim.decide.column in ("test", "validation")
     return verdict, _text(pairs.loc[pairs["low"].idxmin()], shown if errors else None)
 
 

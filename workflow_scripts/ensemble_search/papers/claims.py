@@ -13,7 +13,8 @@ class Decide(Part):
     Attributes
     ----------
     column
-        Column of the rows in which methods are compared.
+        Column of the rows in which methods are compared. ``validation_100``: the lowest validation
+        loss up to iteration 100.
     by
         ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
         the methods named here.
@@ -23,7 +24,15 @@ class Decide(Part):
         The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
     """
 
-    column: Literal["test", "validation", "minimum_diversity"]
+    column: Literal[
+        "test",
+        "validation",
+        "validation_100",
+        "minimum_diversity",
+        "updates_100",
+        "updates_50",
+        "disagreement",
+    ]
     by: Literal["mean", "rank"] = "mean"
     lower: list[str]
     higher: list[str]
