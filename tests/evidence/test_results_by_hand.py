@@ -6,7 +6,12 @@ import pytest
 
 from support import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: performance.md says why figures of evidence/performance/ miss their goals, since which commit.
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if page.name != "performance.md"
+]
 NUMBER = r"[-+−]?\d*\.\d+"
 #: What results look like: intervals and deviations, p-values, and the commit they were computed at.
 RESULT = re.compile(
