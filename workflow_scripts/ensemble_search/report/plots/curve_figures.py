@@ -1,5 +1,7 @@
 """Figures of something over iterations: lines, their names at their ends or in a shared legend."""
 
+from collections.abc import Iterable
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -44,14 +46,20 @@ def _lines(
     if wide.shape[1] > MANY:
         return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 3.7), layout="constrained")
+        figure = Figure(figsize=(5.2, 3.7))
         axes = figure.subplots()
+        margins(figure, bottom=0.4, left=0.75, right=_room(wide))
         for place, name in enumerate(wide):
             _line(axes, wide[name], look[name], place, wide.shape[1])
         axes.set(xlabel="iteration", ylabel=label, ylim=limits)
         axes.set_xlim(wide.index[0], wide.index[-1])
         _names(axes, wide.iloc[-1], look)
     return figure
+
+
+def _room(names: Iterable[str]) -> float:
+    """Width of the longest name beside the lines in inches, about; half of a figure at most."""
+    return min(0.3 + 0.075 * max(map(len, names)), 2.6)
 
 
 def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
@@ -108,10 +116,12 @@ def error_panel(
     if len(methods) > MANY:
         return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.6, 2.5)) if few else Figure((5.2, 3.9), layout="constrained")
+        figure = Figure(figsize=(3.6, 2.5) if few else (5.2, 3.9))
         axes = figure.subplots()
         if few:
             margins(figure, bottom=0.4)
+        else:
+            margins(figure, bottom=0.4, left=0.75, right=_room(wide))
         for place, name in enumerate(wide.columns):
             mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
             style = look[name]

@@ -309,7 +309,7 @@ def log_ticks(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def margins(figure: Figure, bottom: float) -> None:
+def margins(figure: Figure, bottom: float, left: float = 0.58, right: float = 0.1) -> None:
     """Set a panel's margins in inches, the same ones for all, so that panels line up."""
     width, height = figure.get_size_inches()
-    figure.subplots_adjust(0.58 / width, bottom / height, 1 - 0.1 / width, 1 - 0.08 / height)
+    figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - 0.08 / height)
