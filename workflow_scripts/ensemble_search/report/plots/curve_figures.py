@@ -189,7 +189,7 @@ def multiples(
         height = 0.5 + max(1.5, 1.05 * rows)
         figure = Figure(figsize=(5.6, height))
         # Frames are parts of one pair of axes: pairs of their own would take three times as long.
-        axes = figure.add_axes((0.12, 0.42 / height, 0.87, 1 - 0.59 / height))
+        axes = figure.add_axes((0.12, 0.42 / height, 0.85, 1 - 0.59 / height))
         axes.axis("off")
         axes.set(xlim=(0, 1.1 * columns - 0.1), ylim=(0, 1.3 * rows - 0.3), autoscale_on=False)
         moved = AffineDeltaTransform(axes.transData)
