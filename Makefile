@@ -18,14 +18,17 @@
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
 #               with PLUGINS=my_parts, your own parts are in it
+# make reference  rewrite docs/settings.md after a change of settings or their descriptions
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
+# make table    write a study of predictions that were made elsewhere (docs/replay.md):
+#               make table FROM=my_predictions OUTPUT=elsewhere METRIC=log-loss
 # make table-info  what tables of evaluated configurations hold, after a check of their files:
 #                 make table-info TABLE=results/replay/tables
 # make bench    measure what searches cost, beside peers that are installed (`make peers`, `make
 #               autogluon`), into evidence/performance; FIGURES= are some of them:
 #               make bench FIGURES="start replay" AGAINST=../before
-# make bench-search  compare searches without fitting a model: docs/search-quality.md
+# make bench-search  compare searches without fitting a model: docs/optimizers.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
 
@@ -56,7 +59,7 @@ export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGU
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record env autogluon peers table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -136,6 +139,9 @@ schema: env
 	@$(RUN) PYTHONPATH=workflow_scripts ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" \
 		python -m ensemble_search.study.schema > schemas/study.schema.json
 
+reference: env
+	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/settings.md
+
 format: env
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
@@ -158,6 +164,14 @@ peers: .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv
 	PATH="$(CURDIR)/.venv-$*/bin:$$PATH" .venv-$*/bin/python -m pip install --quiet \
 		--disable-pip-version-check --no-build-isolation --requirement envs/$*.txt
 	@touch $@
+
+table: override export FROM := $(value FROM)
+table: override export OUTPUT := $(value OUTPUT)
+table: override export METRIC := $(value METRIC)
+table: override export FOLD := $(value FOLD)
+table: env
+	@$(RUN) python workflow_scripts/table.py --from "$$FROM" --output "$$OUTPUT" \
+		--metric "$$METRIC" --fold "$${FOLD:-0}"
 
 table-info: env
 	@$(RUN) ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" python workflow_scripts/table.py --info "$$TABLE"

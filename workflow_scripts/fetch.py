@@ -1,4 +1,7 @@
-"""Fetch one data set and write it in the form that every later step reads."""
+"""Fetch one data set and write it in the form that every later step reads; or list a suite.
+
+python workflow_scripts/fetch.py --suite 99      # `datasets:` of a study: its tasks at OpenML
+"""
 
 import argparse
 import json
@@ -6,17 +9,18 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from ensemble_search.runtime.errors import one_line, run
+from ensemble_search.runtime.errors import UserError, one_line, run
 
 
 def main() -> None:
     """Read ``--source``, write ``dataset.parquet`` and ``dataset.json`` into ``--output``."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--source", required=True, type=_json, help='JSON, such as {"openml": 772}')
-    parser.add_argument("--output", required=True, type=Path, help="folder to write into")
+    parser.add_argument("--source", type=_json, help='JSON, such as {"openml": 772}')
+    parser.add_argument("--output", type=Path, help="folder to write into")
     parser.add_argument(
         "--openml", default={}, type=_json, help="JSON: server, cache, tries and so on"
     )
+    parser.add_argument("--suite", type=int, help="id of a suite at OpenML, to list")
     arguments = parser.parse_args()
 
     # The client warns through the root logger about matters that are nobody's concern here.
@@ -25,8 +29,14 @@ def main() -> None:
     progress.addHandler(logging.StreamHandler())
     progress.setLevel(logging.INFO)
 
-    from ensemble_search.data import changes, normalise, sources
+    from ensemble_search.data import changes, normalise, openml_client, openml_tasks, sources
 
+    if arguments.suite is not None:
+        tasks = openml_tasks.suite(arguments.suite, openml_client.access(arguments.openml))
+        print("datasets:", *(f"  task-{n}: {{openml_task: {n}}}" for n in tasks), sep="\n")
+        return
+    if not arguments.source or not arguments.output:
+        raise UserError("give --source and --output, or --suite")
     frame, description = normalise.normalise(
         sources.read(arguments.source, arguments.openml, arguments.output),
         arguments.source.get("columns"),

@@ -1,10 +1,11 @@
-"""Make a table of evaluated configurations from finished searches, or describe tables.
+"""Make a table of evaluated configurations from searches or predictions, or describe tables.
 
 By hand:
 
     python workflow_scripts/table.py --output results/mine/tables/quake/fixed \\
         results/mine/searches/quake/*/0
     python workflow_scripts/table.py --info results/mine/tables
+    python workflow_scripts/table.py --from my_predictions --output elsewhere
 """
 
 import argparse
@@ -18,18 +19,32 @@ def main() -> None:
     """Write a table, or print what tables hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("searches", type=Path, nargs="*", help="folders of finished searches")
-    parser.add_argument("--output", type=Path, help="folder of the table")
+    parser.add_argument("--output", type=Path, help="folder of the table, or of the study")
     parser.add_argument("--predictions", default="float32", choices=("float32", "float16"))
     parser.add_argument("--info", type=Path, help="describe and check the tables below this folder")
+    parser.add_argument(
+        "--from",
+        dest="predictions_of",
+        type=Path,
+        help="write a study of predictions made elsewhere",
+    )
+    parser.add_argument("--metric", help="of --from: loss to minimise (error, or squared-error)")
+    parser.add_argument("--fold", type=int, default=0, help="of --from: the fold to read (0)")
     arguments = parser.parse_args()
     if arguments.info:
         outside.use_environment()
         for line in tables.describe(arguments.info):
             print(line)
+    elif arguments.output and arguments.predictions_of:
+        from ensemble_search.results import imported
+
+        source, output = arguments.predictions_of, arguments.output
+        for line in imported.write(source, output, arguments.metric or None, arguments.fold):
+            print(line)
     elif arguments.output and arguments.searches:
         tables.build(arguments.searches, arguments.output, arguments.predictions)
     else:
-        raise errors.UserError("give --output and folders of searches, or --info")
+        raise errors.UserError("give --output and folders of searches or --from, or --info")
 
 
 if __name__ == "__main__":

@@ -230,9 +230,11 @@ def test_numbers_of_rows_need_as_many_rows_with_groups_too():
         ({"groups": np.repeat([0, 1], 50)}, r"columns.group, no rows are left for validation"),
         ({"times": np.zeros(100)}, r"columns.time, no rows are left for train"),
         ({"times": np.arange(100)}, r"columns.time, no training row has class 'b'"),
+        ({"parts": np.repeat([0, 2], 50)}, r"for validation: name the part of each row there"),
+        ({"parts": np.repeat([0, 1, 2], [90, 5, 5])}, r"has class 'b'; leave the class out"),
     ],
 )
-def test_groups_and_times_that_cannot_divide(columns, message):
+def test_columns_that_cannot_divide(columns, message):
     with pytest.raises(UserError, match=message):
         rows.split_rows(np.repeat([0, 1], [90, 10]), "ab", PAPER, **columns)
 
@@ -247,3 +249,37 @@ def test_folds_of_groups():
         rows.fold_numbers(codes, 3, groups // 5)
     with pytest.raises(UserError, match=r"all training rows of a class are in one fold"):
         rows.fold_numbers((groups == 0).astype(int), 3, groups)
+
+
+@pytest.mark.parametrize("by_folds", [False, True])
+def test_each_fold_is_tested_once(by_folds):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=200)
+    folds = rng.integers(-1, 4, size=200) * 10
+    settings = {"folds": 3, "test": 0.2} if by_folds else {k: PAPER[k] for k in rows.PARTS}
+    tested = []
+    for seed in range(1, 5):
+        parts = rows.split_rows(codes, "ab", {**settings, "seed": seed}, folds=folds)
+        assert sorted(np.concatenate([*parts.values()])) == list(range(200))
+        (number,) = set(folds[parts["test"]])
+        tested.append(number)
+        if not by_folds:
+            rest = codes[folds != number]
+            held = np.bincount(codes[parts["validation"]])
+            assert held.tolist() == [round(n / 4) for n in np.bincount(rest)]
+    assert tested == [0, 10, 20, 30]  # and never those below 0
+    again = rows.split_rows(codes, "ab", {**settings, "seed": 5}, folds=folds)
+    assert set(folds[again["test"]]) == {0}
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (np.full(100, -1), r"columns.fold has no fold from 0 on"),
+        (np.zeros(100), r"columns.fold, no rows are left for train: each fold needs rows beside"),
+        (np.repeat([0, 1], [10, 90])[::-1], r"columns.fold, no training row has class 'b'"),
+    ],
+)
+def test_folds_that_cannot_divide(folds, message):
+    with pytest.raises(UserError, match=message):
+        rows.split_rows(np.repeat([0, 1], [90, 10]), "ab", {**PAPER, "seed": 1}, folds=folds)

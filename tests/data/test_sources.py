@@ -71,7 +71,7 @@ def test_the_module_imports_nothing_heavy():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ({}, "needs exactly one of openml, file, sklearn; found none"),
+        ({}, "needs exactly one of openml, openml_task, file, sklearn; found none"),
         ({"openml": 1, "sklearn": "iris"}, "found openml and sklearn"),
         ({"openml": 1, "versoin": 1}, "unknown key 'versoin'; did you mean 'version'?"),
         ({"openml": "quake"}, "openml: 'quake' is not an integer from 1"),

@@ -494,11 +494,26 @@ def test_rows_are_divided_by_dates():
     assert inputs.validation_weights.max() < inputs.test_weights.min()
 
 
+def test_rows_are_divided_as_their_column_says():
+    parts = np.array([*PARTS, "test"] * 25)
+    frame, described = normalise.normalise(
+        Raw(mixed().assign(fold=parts, weight=np.arange(100) + 0.5), "y", "set", {}),
+        {"part": ["fold"], "weight": ["weight"]},
+    )
+    inputs, *_ = prepare.make_split(frame, described, PAPER)
+    assert not any(name.startswith("fold") for name in inputs.features)
+    # Validation and test rows keep their order.
+    assert (inputs.validation_weights - 0.5).tolist() == list(range(1, 100, 4))
+    assert (inputs.test_weights - 0.5).tolist() == np.flatnonzero(parts == "test").tolist()
+    assert sorted(inputs.weights - 0.5) == list(range(0, 100, 4))
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"weight": ["number"]}, r"column 'number': has no value in \d+ rows; each"),
         ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
+        ({"part": ["zero"]}, r"column 'zero': has the part '0.*'; parts are train, validation, t"),
         ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
     ],
 )

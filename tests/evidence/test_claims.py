@@ -122,3 +122,17 @@ def test_committed_evidence_decides_all_claims_of_its_study():
                 expected = len(claim.decide.lower) * len(claim.decide.higher)
                 assert verdict != decided.MISSING
                 assert len(pairs) == expected
+
+
+def test_the_lowest_validation_loss_of_an_iteration():
+    """Of losses that fall later, or that older rows lack, nothing is known."""
+    rule = Decide(column="validation_100", lower=["DivBO"], higher=["RS"])
+    made = rows([0.0] * 3)
+    for row in made:
+        lead = 0.01 * int(row["dataset"][1]) if row["method"] == "RS" else 0.0
+        row["validation_curve"] = f"1:0.5 99:{0.3 + lead} 100:{0.2 + lead} 101:0.1"
+    found = decided.decide(rule, made)[1].iloc[0]
+    assert found["difference"] == pytest.approx(0.01) and found["datasets"] == 3
+    for row in made[:4]:
+        row["validation_curve"] = ""
+    assert decided.decide(rule, made)[1].iloc[0]["datasets"] == 2

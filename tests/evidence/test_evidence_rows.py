@@ -1,5 +1,6 @@
 """Rows of evidence: what they hold, when they are current, and how they are merged."""
 
+import csv
 import json
 
 import pytest
@@ -35,6 +36,7 @@ def test_rows_by_hand(tmp_path):
     row = rows[0]
     assert (row["validation"], row["test"]) == ("0.2", "0.41")
     assert row["test_tenths"] == "0.5 0.49 0.48 0.47 0.46 0.45 0.44 0.43 0.42 0.41"
+    assert row["validation_curve"] == "1:0.3 2:0.2"
     assert (row["evaluations"], row["test_rows"], row["stale"]) == ("10", "100", "")
     assert set(row) == set(evidence.COLUMNS)
 
@@ -50,6 +52,21 @@ def test_what_is_written_is_read(tmp_path):
     assert evidence.missing(content, merged) == []
     assert evidence.missing({**content, "repeats": 3}, merged) == [(2, "d"), (2, "e")]
     assert evidence.read(tmp_path / "nothing") == []
+
+
+def test_columns_that_older_files_lack_are_empty(tmp_path):
+    content = study()
+    results(tmp_path, content)
+    rows = evidence.rows(content, tmp_path, RECORDED)
+    for row in rows:
+        for name in evidence.LATER:
+            del row[name]
+    with (tmp_path / evidence.FILE).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert [{*row} for row in evidence.read(tmp_path)] == [{*evidence.COLUMNS}] * len(rows)
+    assert {row["validation_curve"] for row in evidence.read(tmp_path)} == {""}
 
 
 def test_new_numbers_make_rows_stale_and_new_rows_replace_them():
@@ -97,6 +114,25 @@ def test_an_optimizer_without_recorded_numbers_is_named():
     unknown = {**RECORDED, "search": {}}
     with pytest.raises(UserError, match=r"has no recorded numbers; run: make record"):
         evidence.numbers(study(), unknown)
+
+
+def test_a_diversity_surrogate_without_recorded_numbers_is_named():
+    unknown = {**RECORDED, "surrogate": {}}
+    with pytest.raises(UserError, match=r"'forest-kernel' has no recorded numbers; run: make"):
+        evidence.numbers(study(), unknown)
+
+
+def test_searches_by_other_libraries_depend_on_driver_and_pinned_versions(tmp_path, monkeypatch):
+    def found(library):
+        content = study()
+        content["searches"]["search-divbo"] = {"optimizer": "ask-tell", "library": library}
+        return evidence.numbers(content, RECORDED)["DivBO"]
+
+    before = found("optuna")
+    assert before != found("smac")
+    monkeypatch.setattr(evidence, "ENVIRONMENTS", tmp_path)
+    (tmp_path / "optuna.txt").write_text("optuna==1\n", encoding="utf-8")
+    assert found("optuna") != before
 
 
 def test_a_file_with_other_columns_is_named(tmp_path):

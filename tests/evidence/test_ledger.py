@@ -41,12 +41,21 @@ def test_a_claim_is_shown_with_its_interval(study):
     text = ledger.page({"verdict": (study, rows(made))})
     found = line(text, "DivBO is significantly better than RS-ES")
     # Differences 1, 2 and 3 points: mean 2, half width 4.303 / sqrt(3) = 2.48.
-    assert found[2:4] == ["[verdict](verdict/README.md)", "**could not be seen**"]
+    assert found[2:4] == ["[verdict](verdict/README.md), 0 of 112 runs", "**could not be seen**"]
     assert found[4].startswith("RS-ES − DivBO: 2.00 [-0.48, 4.48]; sees ")
     assert found[4].endswith("; 3 data sets")
     assert line(text, "DivBO is significantly better than RB-ES")[3:] == ["not attempted", ""]
     total = len(claims.load("divbo"))
     assert line(text, "DivBO (Shen")[1:] == [str(total), "0", "0", "2", str(total - 2)]
+
+
+def test_runs_are_counted_while_some_are_missing(study):
+    study = {**study, "datasets": ["wind"], "repeats": 1, "methods": {"RS-ES": {}, "DivBO": {}}}
+    made = rows({"wind": {"DivBO": 0.20, "RS-ES": 0.21}})
+    start = "DivBO is significantly better than RS-ES"
+    assert line(ledger.page({"verdict": (study, made)}), start)[2] == "[verdict](verdict/README.md)"
+    found = line(ledger.page({"verdict": (study, made[:1])}), start)[2]
+    assert found == "[verdict](verdict/README.md), 0 of 1 runs"
 
 
 def test_without_evidence_nothing_is_attempted():

@@ -67,7 +67,9 @@ def test_runs_that_are_missing_or_made_otherwise_are_named(study, tmp_path):
     content, results = study
     write(results, content, "e", divisions=4)
     scores, missing = divisions.load(load(content, results))
-    assert missing == ["divisions/e/random/0/divisions.parquet: made with other settings"]
+    assert missing == [
+        "divisions/e/random/0/divisions.parquet: made with other settings (divisions)"
+    ]
     assert set(scores["dataset"]) == {"d"} and len(scores) == 6
     (results / "divisions/d/random/0/divisions.parquet").unlink()
     page = pages.make(PAGE, load(content, results), tmp_path)

@@ -1,4 +1,4 @@
-"""docs/space.md suffices to fit any configuration: here its tables are read, and it is done.
+"""by_hand.md suffices to fit any configuration: here its tables are read, and it is done.
 
 The calls of the tables are evaluated as they stand; what the page says in prose is written here a
 second time, from the page. Of the project only spaces are imported, for their pipelines and to draw
@@ -16,6 +16,7 @@ import subprocess
 import warnings
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import catboost
@@ -112,8 +113,8 @@ class Row:
 
 @cache
 def table(heading: str) -> list[Row]:
-    """Read the table under a heading of docs/space.md."""
-    page = (ROOT / "docs/space.md").read_text(encoding="utf-8")
+    """Read the table under a heading of by_hand.md."""
+    page = Path(__file__).with_name("by_hand.md").read_text(encoding="utf-8")
     lines = page.split(f"### {heading}\n", 1)[1].split("\n#", 1)[0].splitlines()
     rows = []
     for line in [line for line in lines if line.startswith("|")][2:]:

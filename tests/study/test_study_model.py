@@ -3,7 +3,9 @@
 import copy
 import json
 import re
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,6 +15,7 @@ from pydantic import BaseModel
 
 from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs
+from ensemble_search.optimizers.ask_tell import AskTell
 from ensemble_search.results import layout
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -133,7 +136,7 @@ def test_defaults_are_written_out():
         ("report", {"reference": "DivBO"}, "report.reference", "'DivBO' is not among methods"),
         ("datasets", {}, "datasets", "is empty"),
         ("datasets", ..., "datasets", "is missing"),
-        ("datasets/wine", {}, "datasets.wine", "exactly one of openml, file, sklearn"),
+        ("datasets/wine", {}, "datasets.wine", "exactly one of openml, openml_task, file, sklearn"),
         ("datasets/wine/openml", 187, "datasets.wine", "found openml and sklearn"),
         ("datasets/wine/sklearn", "mnist", "datasets.wine.sklearn", "'digits'"),
         (
@@ -163,7 +166,12 @@ def test_defaults_are_written_out():
             "datasets.wine.columns.date",
             "'x' stands in 'drop', too; keep one",
         ),
-        ("datasets/wine/version", 1, "datasets.wine.version", "goes with 'openml:' only"),
+        (
+            "datasets/wine/version",
+            1,
+            "datasets.wine.version",
+            "goes with 'openml:' or 'openml_task:' only",
+        ),
         ("limits", {"seconds": float("inf")}, "limits.seconds", "finite number; found inf"),
         ("limits", {"seconds": float("nan")}, "limits.seconds", "found nan"),
         ("searches/d", {"optimizer": "divbo", "beta": float("inf")}, "searches.d.beta", "finite"),
@@ -403,6 +411,8 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
 @pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])
 def test_studies_of_the_repository_are_valid(file, monkeypatch):
     monkeypatch.chdir(ROOT)
+    # Environments of other libraries are made by `make peers`.
+    monkeypatch.setattr(AskTell, "_python", Path(sys.executable))
     model.load(file)
 
 
@@ -661,7 +671,18 @@ def test_the_metric_decides_the_task():
 @pytest.mark.parametrize(
     ("columns", "changes", "message"),
     [
-        ({"group": "ash", "time": "hue"}, {}, r"columns: 'group' and 'time' both divide the rows"),
+        (
+            {"group": "ash", "time": "hue"},
+            {},
+            r"columns.time: 'group' and 'time' both divide the rows",
+        ),
+        (
+            {"part": "ash", "time": "hue"},
+            {},
+            r"columns.part: 'time' and 'part' both divide the rows",
+        ),
+        ({"part": "hue"}, {"split": {"folds": 3}}, r"columns.part: it names the validation rows"),
+        ({"part": "hue"}, {"split": {"resample": 2}}, r"columns.part: the split is the same for"),
         ({"time": "hue"}, {"split": {"folds": 3}}, r"columns.time: folds are in no order"),
         ({"time": "hue"}, {"split": {"resample": 2}}, r"columns.time: the split is the same for"),
         (
@@ -684,5 +705,8 @@ def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):
 
 
 def test_a_column_of_rows_is_one_name():
+    with_stacking = changed("datasets/wine/columns", {"part": "ash"})
+    with_stacking["ensembles"]["es"] = {"type": "stacking"}
+    model.check(with_stacking)
     checked = model.check(changed("datasets/wine/columns", {"group": "ash", "drop": ["hue"]}))
     assert checked.datasets["wine"].source["columns"] == {"drop": ["hue"], "group": ["ash"]}

@@ -54,6 +54,8 @@ class OpenMLServer:
         Paths asked for, in their order.
     queries
         What followed them, after a question mark.
+    pages
+        What is offered, by path.
     released
         Set when the server is closed: what answers without an end must look at it.
     """
@@ -64,15 +66,15 @@ class OpenMLServer:
         self.requests: list[str] = []
         self.queries: list[str] = []
         self.released = threading.Event()
-        self._pages: dict[str, str] = {}
+        self.pages: dict[str, str] = {}
         self._replies: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
         self._failures: dict[str, deque[str]] = {"data": deque(), "file": deque()}
 
     def add(self, number: int, arff: str, **elements) -> None:
         """Offer a data set; ``elements`` as in :func:`description`."""
         path = f"/files/{number}.arff"
-        self._pages[path] = arff
-        self._pages[f"/api/v1/xml/data/{number}"] = description(
+        self.pages[path] = arff
+        self.pages[f"/api/v1/xml/data/{number}"] = description(
             number, arff, self.origin + path, **elements
         )
 
@@ -99,7 +101,7 @@ class OpenMLServer:
             return
         queue = self._failures[which]
         how = queue.popleft() if queue else "well"
-        page = self._pages.get(path)
+        page = self.pages.get(path)
         if how == "hang":
             self.released.wait(HANG_SECONDS)
         elif how == "500":

@@ -7,7 +7,11 @@ import pytest
 
 from support import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/*.md", "evidence/**/*.md", "examples/**/*.md", "tests/**/*.md")
+    for page in ROOT.glob(pattern)
+)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -18,7 +22,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
         target = (page.parent / path).resolve() if path else page

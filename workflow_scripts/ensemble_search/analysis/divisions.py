@@ -4,7 +4,6 @@ import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime.files import Missing
 
 
 def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
@@ -30,16 +29,12 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
         for search in searches:
             for repeat in range(study["repeats"]):
                 folder = layout.DIVISIONS.format(dataset=dataset, search=search, repeat=repeat)
-                file = f"{folder}/divisions.parquet"
-                try:
-                    table, job = readers.divisions(results.folder / folder)
-                except Missing:
-                    missing.append(f"{file}: not there")
-                    continue
                 methods = {m: p for m, p in study["methods"].items() if p["search"] == search}
                 used = {p["ensemble"]: study["ensembles"][p["ensemble"]] for p in methods.values()}
-                if job != {"divisions": wanted, "ensembles": used}:
-                    missing.append(f"{file}: made with other settings")
+                asked = {"divisions": wanted, "ensembles": used}
+                file = f"{folder}/divisions.parquet"
+                table = readers.of_job(readers.divisions, results.folder, file, asked, missing)
+                if table is None:
                     continue
                 frame = table.to_pandas().dropna()
                 for method, parts in methods.items():

@@ -9,7 +9,6 @@ import pandas as pd
 
 from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime.files import Missing
 
 MEASURES = ("discrepancy", "centre", "origin")
 
@@ -38,19 +37,11 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     """
     tables, missing = [], []
     for sampler in SAMPLERS if study.get("spread") else ():
-        folder = layout.SPREAD.format(sampler=sampler)
-        try:
-            table, job = readers.spread(results / folder)
-        except Missing:
-            missing.append(f"{folder}/spread.parquet: not there")
-            continue
+        file = f"{layout.SPREAD.format(sampler=sampler)}/spread.parquet"
         asked = {**study["spread"], "seed": study["seed"]}
-        if other := [key for key, value in asked.items() if job.get(key) != value]:
-            missing.append(
-                f"{folder}/spread.parquet: made with other settings ({', '.join(other)})"
-            )
-            continue
-        tables.append(table.to_pandas().assign(sampler=sampler))
+        table = readers.of_job(readers.spread, results, file, asked, missing)
+        if table is not None:
+            tables.append(table.to_pandas().assign(sampler=sampler))
     if not tables:
         return pd.DataFrame(columns=["sampler", *readers.SPREAD]), missing
     return pd.concat(tables, ignore_index=True), missing

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from ensemble_search.results import layout, readers
-from ensemble_search.runtime.files import Missing
 
 KEYS = ["dataset", "protocol", "surrogate", "observations"]
 
@@ -47,13 +46,8 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
                 asked = {"surrogate": surrogate, "repeat": repeat}
                 asked |= {key: section[key] for key in ("sizes", "held_out")}
                 asked |= {key: study[key] for key in ("seed", "space")}
-                try:
-                    table, job = readers.quality((results / file).parent)
-                except Missing:
-                    missing.append(f"{file}: not there")
-                    continue
-                if other := [key for key, value in asked.items() if job.get(key) != value]:
-                    missing.append(f"{file}: made with other settings ({', '.join(other)})")
+                table = readers.of_job(readers.quality, results, file, asked, missing)
+                if table is None:
                     continue
                 found = table.to_pandas()
                 found.insert(0, "repeat", repeat)

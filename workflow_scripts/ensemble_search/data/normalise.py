@@ -12,6 +12,7 @@ from ensemble_search.data import prepare, readings, roles
 from ensemble_search.data.kinds import PLACEHOLDERS, ROW_IDS, Column, counted, losses, text, twins
 from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
+from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
@@ -72,7 +73,7 @@ def normalise(
     what = f"data set '{raw.name}'"
     if not len(raw.frame):
         raise UserError(f"{what}: has no rows")
-    columns = columns or {}
+    columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
     asked = roles.by_name(columns)
     notes: list[str] = []
@@ -162,7 +163,8 @@ def _of_rows(
     name: str, role: str, values: "pd.Series", what: str, notes: list[str]
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and the values of a column by which rows are divided or weighted."""
-    wanted = {"group": "categorical", "weight": "numeric"}.get(role)
+    numbers = ("weight", "fold")
+    wanted = "numeric" if role in numbers else "categorical" if role in ("group", "part") else None
     made = Column(name, values, wanted, what, notes).typed()
     if isinstance(made, str):
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
@@ -175,6 +177,10 @@ def _of_rows(
         raise UserError(f"{what}: has no value in {lacking} rows; each row needs its {role}")
     if role == "weight" and not (typed > 0).all():
         raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
+    if role == "fold" and len(odd := typed[typed != typed.round()]):
+        raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
+    if role == "part" and len(others := typed[~typed.isin(PARTS)]):
+        raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
     return kind, typed
 
 

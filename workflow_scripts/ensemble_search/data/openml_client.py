@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from http.client import HTTPException
 from pathlib import Path
@@ -131,7 +131,7 @@ def fetch(
         damaged, or cannot be read as a classification data set.
     """
     beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
-    with files.temporary_folder(beside) as root, _client(how, root) as own:
+    with files.temporary_folder(beside) as root, client(how, root) as own:
         import openml
 
         cached = own.cache / "datasets" / str(number)
@@ -144,7 +144,7 @@ def fetch(
                     shutil.copyfile(cached / name, private / name)
             try:
                 _described(description, number)
-            except _Failed as error:
+            except Failed as error:
                 raise UserError(
                     f"OpenML data set {number}: '{cached / 'description.xml'}': {error}; "
                     "remove the damaged folder and fetch it again"
@@ -194,7 +194,7 @@ def fetch(
 
 
 @dataclass(frozen=True)
-class _Settings:
+class Settings:
     """The client's own settings: server, cache, and a key for the server it belongs to."""
 
     server: str
@@ -204,7 +204,7 @@ class _Settings:
 
 
 @contextlib.contextmanager
-def _client(how: Access, folder: Path) -> Iterator[_Settings]:
+def client(how: Access, folder: Path) -> Iterator[Settings]:
     """Set the client to a private root; yield its own settings."""
     import openml
 
@@ -216,7 +216,7 @@ def _client(how: Access, folder: Path) -> Iterator[_Settings]:
         if how.cache is not None:
             config.set_root_cache_directory(Path(how.cache).resolve())
         cache = Path(config.get_cache_directory())
-        own = _Settings(config.server, cache, config.apikey or "", before[0])
+        own = Settings(config.server, cache, config.apikey or "", before[0])
         config.set_root_cache_directory(folder.resolve())
         os.environ["OPENML_SKIP_PARQUET"] = "true"  # only the ARFF file has a checksum
         yield own
@@ -229,7 +229,7 @@ def _client(how: Access, folder: Path) -> Iterator[_Settings]:
             os.environ["OPENML_SKIP_PARQUET"] = skip_parquet
 
 
-class _Failed(Exception):
+class Failed(Exception):
     """A failed try: the reason, and the remedy if a retry is useless."""
 
     def __init__(self, reason: str, remedy: str = ""):
@@ -237,48 +237,65 @@ class _Failed(Exception):
         self.remedy = remedy
 
 
-def _download(number: int, description: Path, file: Path, how: Access, own: _Settings) -> None:
-    """Download description and data, with retries and growing pauses."""
-    ends = time.monotonic() + how.max_seconds
+def _download(number: int, description: Path, file: Path, how: Access, own: Settings) -> None:
+    """Download description and data."""
     known = description.is_file()
+
+    def attempt(ends: float) -> None:
+        if not known:
+            asked = f"{own.server.rstrip('/')}/data/{number}"
+            load(asked, description, DESCRIPTION_MB, how, own, ends)
+        described = _described(description, number)
+        load(described["url"], file, how.max_mb, how, own, ends)
+        expected = described["md5_checksum"]
+        if expected and files.md5(file) != expected.lower():
+            raise Failed("the downloaded file has not the MD5 that its description states")
+
+    retry(f"OpenML data set {number}", number, attempt, how, own)
+
+
+def retry(
+    what: str, number: int, once: Callable[[float], None], how: Access, own: Settings
+) -> None:
+    """Try until nothing has failed, with growing pauses; ``once`` gets the time of the end.
+
+    Raises
+    ------
+    UserError
+        If a further try is useless, or there was no success in all of them.
+    """
+    ends = time.monotonic() + how.max_seconds
     for attempt in range(1, how.tries + 1):
-        log.info("OpenML data set %d: try %d of %d", number, attempt, how.tries)
+        log.info("%s: try %d of %d", what, attempt, how.tries)
         try:
-            if not known:
-                asked = f"{own.server.rstrip('/')}/data/{number}"
-                _load(asked, description, DESCRIPTION_MB, how, own, ends)
-            described = _described(description, number)
-            _load(described["url"], file, how.max_mb, how, own, ends)
-            expected = described["md5_checksum"]
-            if expected and files.md5(file) != expected.lower():
-                raise _Failed("the downloaded file has not the MD5 that its description states")
+            once(ends)
             return
-        except _Failed as error:
+        except Failed as error:
             reason = str(error)
             if error.remedy:
-                raise UserError(f"OpenML data set {number}: {reason}; {error.remedy}") from None
+                raise UserError(f"{what}: {reason}; {error.remedy}") from None
         if attempt < how.tries:
             # The id spreads retries of jobs that failed together over another half of the pause.
             pause = min(60.0, how.pause * 2 ** (attempt - 1)) * (1 + number % 10 / 20)
             if time.monotonic() + pause >= ends:
                 raise UserError(
-                    f"OpenML data set {number}: {reason}; not loaded within {how.max_seconds:g} s "
+                    f"{what}: {reason}; not loaded within {how.max_seconds:g} s "
                     "('openml.max_seconds')"
                 )
-            log.info("OpenML data set %d: %s; next try in %.1f s", number, reason, pause)
+            log.info("%s: %s; next try in %.1f s", what, reason, pause)
             time.sleep(pause)
     raise UserError(
-        f"OpenML data set {number}: no success in {how.tries} tries at {own.server}: {reason}; "
+        f"{what}: no success in {how.tries} tries at {own.server}: {reason}; "
         "without network, name a filled cache folder as 'openml.cache'"
     )
 
 
-def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends: float) -> None:
+def load(url: str, path: Path, most_mb: int, how: Access, own: Settings, ends: float) -> None:
     """Download a file, with limits on size, time and minimum speed.
 
     Raises
     ------
-    _Failed
+    Failed
         If the download fails.
     OSError
         If the file cannot be written.
@@ -293,7 +310,7 @@ def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends:
             if not transfer.is_alive():
                 break
             if now >= ends:
-                raise _Failed(
+                raise Failed(
                     f"not loaded within {how.max_seconds:g} s",
                     "a larger 'openml.max_seconds' allows more",
                 )
@@ -301,9 +318,9 @@ def _load(url: str, path: Path, most_mb: int, how: Access, own: _Settings, ends:
                 since, before = now, received
             elif now - since >= how.timeout:
                 if received == before:
-                    raise _Failed(f"no answer within {how.timeout:g} s")
+                    raise Failed(f"no answer within {how.timeout:g} s")
                 if received - before < how.min_kb_per_second * 1000 * (now - since):
-                    raise _Failed(
+                    raise Failed(
                         f"slower than {how.min_kb_per_second:g} kB/s ('openml.min_kb_per_second')"
                     )
                 since, before = now, received
@@ -322,7 +339,7 @@ class _Transfer(threading.Thread):
         The exception that ended it, if any.
     """
 
-    def __init__(self, url: str, file: BinaryIO, most_mb: int, timeout: float, own: _Settings):
+    def __init__(self, url: str, file: BinaryIO, most_mb: int, timeout: float, own: Settings):
         super().__init__(daemon=True)
         self.received = 0
         self.error: Exception | None = None
@@ -351,15 +368,15 @@ class _Transfer(threading.Thread):
                         self._save(response)
                         return
                     url = _web_address(_joined(url, response.headers["Location"]), url)
-        raise _Failed(f"more than {MAX_REDIRECTS} redirects")
+        raise Failed(f"more than {MAX_REDIRECTS} redirects")
 
     def _save(self, response) -> None:
         if response.status_code != 200:
             raise _refused(
                 response.status_code, next(response.iter_content(100_000), b""), self._url
             )
-        too_large = _Failed(
-            f"{_short(self._url)} has more than {self._most_mb} MB",
+        too_large = Failed(
+            f"{short(self._url)} has more than {self._most_mb} MB",
             "a larger 'openml.max_mb' allows more"
             if self._most_mb != DESCRIPTION_MB
             else "that is not a description of a data set",
@@ -382,9 +399,9 @@ def _web_address(url: str, before: str = "") -> str:
     except ValueError:  # of a port or a bracket
         right = False
     if not right:
-        raise _Failed(f"the server names {_short(url)}, which is not an http(s) address")
+        raise Failed(f"the server names {short(url)}, which is not an http(s) address")
     if before.startswith("https:") and parts.scheme != "https":
-        raise _Failed(f"the server redirects to {_short(url)}, without encryption")
+        raise Failed(f"the server redirects to {short(url)}, without encryption")
     return url
 
 
@@ -399,7 +416,7 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc.rpartition("@")[2].lower()
 
 
-def _refused(status: int, body: bytes, url: str) -> _Failed:
+def _refused(status: int, body: bytes, url: str) -> Failed:
     """Parse an error response of OpenML."""
     import xmltodict
 
@@ -408,11 +425,11 @@ def _refused(status: int, body: bytes, url: str) -> _Failed:
         code, told = error["oml:code"], error["oml:message"]
         more = error.get("oml:additional_information")
     except Exception:  # the response may be anything
-        return _Failed(f"the answer is not an OpenML description or file (status {status})")
-    told = _short(f"{told} - {more}" if more else str(told))
+        return Failed(f"the answer is not an OpenML description or file (status {status})")
+    told = short(f"{told} - {more}" if more else str(told))
     if code in PERMANENT:
-        return _Failed(f"{_short(url)} answers: {told}", "check the id")
-    return _Failed(told)
+        return Failed(f"{short(url)} answers: {told}", "check the id")
+    return Failed(told)
 
 
 def _described(path: Path, number: int) -> dict[str, Any]:
@@ -423,13 +440,13 @@ def _described(path: Path, number: int) -> dict[str, Any]:
         content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:data_set_description"]
         found = {name: content.get(f"oml:{name}") for name in ELEMENTS}
     except Exception:  # the parser raises various errors for invalid XML or entities
-        raise _Failed("the answer is not an OpenML description") from None
+        raise Failed("the answer is not an OpenML description") from None
     for name, right in ELEMENTS.items():
         if not right(found[name]):
-            shown = _short(str(found[name]))
-            raise _Failed(f"the answer is not an OpenML description: its '{name}' is {shown!r}")
+            shown = short(str(found[name]))
+            raise Failed(f"the answer is not an OpenML description: its '{name}' is {shown!r}")
     if int(found["id"]) != number:
-        raise _Failed(f"the answer describes data set {found['id']}")
+        raise Failed(f"the answer describes data set {found['id']}")
     return found
 
 
@@ -463,7 +480,7 @@ ELEMENTS = {
 }
 
 
-def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
+def _failure(error: Exception, how: Access, own: Settings) -> Exception:
     """Turn the error of a transfer into one short line; disk errors are unchanged."""
     import requests
     from urllib3.exceptions import HTTPError, ProtocolError
@@ -472,20 +489,20 @@ def _failure(error: Exception, how: Access, own: _Settings) -> Exception:
         return error
     text = str(error)
     if isinstance(error, requests.Timeout) or "timed out" in text.lower():
-        return _Failed(f"no answer within {how.timeout:g} s")
+        return Failed(f"no answer within {how.timeout:g} s")
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return _Failed("the answer was cut short")
+        return Failed("the answer was cut short")
     if isinstance(error, requests.exceptions.ContentDecodingError):
-        return _Failed("the answer cannot be unpacked")
+        return Failed("the answer cannot be unpacked")
     if isinstance(error, requests.ConnectionError):
         if error.args and isinstance(error.args[0], ProtocolError):
-            return _Failed("the connection was broken off, or the answer is not HTTP")
+            return Failed("the connection was broken off, or the answer is not HTTP")
         host = urlsplit(getattr(error.request, "url", "") or "").netloc
-        return _Failed(f"no connection to {host or 'the server'}")
-    return _Failed(_short(text.replace(own.key or "\0", "...")) or type(error).__name__)
+        return Failed(f"no connection to {host or 'the server'}")
+    return Failed(short(text.replace(own.key or "\0", "...")) or type(error).__name__)
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """Make a server's message one printable line of at most 200 characters."""
     text = " ".join(text.split())[:200]
     return "".join(c if c.isprintable() else "?" for c in text)

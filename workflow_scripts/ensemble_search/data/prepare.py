@@ -71,7 +71,7 @@ def make_split(
         role: _of_rows(frame[column["column"]], role)
         for role, column in description.get("of_rows", {}).items()
     }
-    by = of_rows.get("group"), of_rows.get("time")
+    by = [of_rows.get(role) for role in ("group", "time", "part", "fold")]
     if description["classes"]:
         classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
         labels = codes.astype(np.int64)
@@ -135,7 +135,9 @@ def make_split(
 
 
 def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
-    """Return the column of a role of ``roles.OF_ROWS``: groups from 0, or numbers."""
+    """Return the column of a role of ``roles.OF_ROWS``: groups from 0, places of parts, numbers."""
+    if role == "part":
+        return np.array([PARTS.index(part) for part in values])
     if role == "group":
         return np.unique(values.to_numpy(dtype=str), return_inverse=True)[1]
     if values.dtype.kind == "M":

@@ -12,8 +12,10 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 
 #: Of a column that is no feature, one each: rows of one group are never divided between parts or
-#: folds; of rows in the order of a time, later ones are held out; and rows count by their weights.
-OF_ROWS = ("group", "time", "weight")
+#: folds; of rows in the order of a time, later ones are held out; rows count by their weights; and
+#: their part says whether they are for training, validation or testing, their fold in which split
+#: they are for testing.
+OF_ROWS = ("group", "time", "weight", "part", "fold")
 ROLES = ("drop", "numeric", "categorical", "date", *OF_ROWS)
 
 

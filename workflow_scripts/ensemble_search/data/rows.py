@@ -61,6 +61,8 @@ def split_rows(
     settings: Mapping[str, Any],
     groups: np.ndarray | None = None,
     times: np.ndarray | None = None,
+    parts: np.ndarray | None = None,
+    folds: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """Draw the rows of the parts, class by class.
 
@@ -72,7 +74,9 @@ def split_rows(
 
     With groups, whole groups are drawn, so that the parts have their share of each class as nearly
     as the groups allow. With times, the latest rows are for testing, those before them for
-    validation; rows of the same time are in the same part.
+    validation; rows of the same time are in the same part. With parts, nothing is drawn but the
+    order of the training rows. With folds, the test rows are those of one of them, which the seed
+    names: the first one for 1. The others are divided in the ratio of their shares.
 
     Parameters
     ----------
@@ -86,31 +90,42 @@ def split_rows(
         int, of shape (n,): group of every row, from 0.
     times
         Numbers, of shape (n,).
+    parts
+        int, of shape (n,): part of every row, a place in :data:`PARTS`.
+    folds
+        Integers, of shape (n,): fold of every row; those below 0 are never test rows.
 
     Returns
     -------
     rows
-        By part: int, in random order; disjoint, and together all n rows.
+        By part: int, in random order (with ``parts``, validation and test rows in the data's);
+        disjoint, and together all n rows.
 
     Raises
     ------
     UserError
-        If the settings are wrong, or a class has too few rows for its shares; with groups or
-        times, if a part would have no row, or the training part none of some class.
+        If the settings are wrong, or a class has too few rows for its shares; with groups, times
+        or parts, if a part would have no row, or the training part none of some class.
     """
     check_settings(settings)
     rng = np.random.default_rng(settings["seed"])
+    if parts is not None:
+        given = {part: np.flatnonzero(parts == place) for place, part in enumerate(PARTS)}
+        _check_parts(given, codes, classes, "part")
+        return {**given, "train": rng.permutation(given["train"])}
     if groups is not None or times is not None:
-        parts = [part for part in PARTS if "folds" not in settings or part != "validation"]
-        shares = _shares(settings, len(codes), parts)
+        names = [part for part in PARTS if "folds" not in settings or part != "validation"]
+        shares = _shares(settings, len(codes), names)
         if groups is not None:
             part_of = deal(codes, groups, shares, rng)
         else:
             part_of = _in_order(times, shares)
-        rows = {part: np.flatnonzero(part_of == place) for place, part in enumerate(parts)}
+        rows = {part: np.flatnonzero(part_of == place) for place, part in enumerate(names)}
         _check_parts(rows, codes, classes, "group" if groups is not None else "time")
         return {part: rng.permutation(chosen) for part, chosen in rows.items()}
     by_folds, by_numbers = "folds" in settings, "test" not in settings
+    if folds is not None:
+        return _by_fold(codes, classes, settings, folds, rng)
     held_out = ("test",) if by_folds else ("validation", "train" if by_numbers else "test")
     rest = "test" if by_numbers else "train"
     counts = np.bincount(codes, minlength=1 if classes is None else len(classes))
@@ -129,6 +144,29 @@ def split_rows(
             rows[part].append(chosen)
     # Not class by class: some learners and folds use the rows in this order.
     return {part: rng.permutation(np.concatenate(rows[part])) for part in rows}
+
+
+def _by_fold(
+    codes: np.ndarray, classes, settings: Mapping[str, Any], folds: np.ndarray, rng
+) -> dict[str, np.ndarray]:
+    """Divide rows by the folds of their data: one has the test rows; see :func:`split_rows`."""
+    names = np.unique(folds[folds >= 0])
+    if not len(names):
+        raise UserError("split: columns.fold has no fold from 0 on, so there are no test rows")
+    test = folds == names[(np.sum(settings["seed"]) - 1) % len(names)]
+    rest = np.flatnonzero(~test)
+    rows = {"train": rest, "test": np.flatnonzero(test)}
+    if "folds" not in settings:
+        share = settings["validation"] / (settings["train"] + settings["validation"])
+        drawn = {"validation": [], "train": []}
+        for code in range(int(codes.max()) + 1):
+            members = rng.permutation(rest[codes[rest] == code])
+            size = max(1, round(share * len(members)))
+            drawn["validation"].append(members[:size])
+            drawn["train"].append(members[size:])
+        rows |= {part: np.concatenate(own) for part, own in drawn.items()}
+    _check_parts(rows, codes, classes, "fold")
+    return {part: rng.permutation(rows[part]) for part in PARTS if part in rows}
 
 
 def _shares(settings: Mapping[str, Any], n: int, parts: list[str]) -> np.ndarray:
@@ -191,15 +229,20 @@ def _check_parts(rows: Mapping[str, np.ndarray], codes: np.ndarray, classes, rol
     """Check that no part is empty, and that there are training rows of all classes."""
     for part, chosen in rows.items():
         if not len(chosen):
-            raise UserError(
-                f"split: by columns.{role}, no rows are left for {part}: it has too few values, or "
-                "too many rows of one value; change the shares, or name another column"
+            why = (
+                "name the part of each row there"
+                if role == "part"
+                else "each fold needs rows beside it"
+                if role == "fold"
+                else "it has too few values, or too many rows of one value; change the shares, or "
+                "name another column"
             )
+            raise UserError(f"split: by columns.{role}, no rows are left for {part}: {why}")
     for code, label in enumerate([] if classes is None else classes):
         if not (codes[rows["train"]] == code).any():
             raise UserError(
-                f"split: by columns.{role}, no training row has class '{label}'; raise "
-                "split.train, or leave the class out"
+                f"split: by columns.{role}, no training row has class '{label}'; "
+                f"{'' if role == 'part' else 'raise split.train, or '}leave the class out"
             )
 
 

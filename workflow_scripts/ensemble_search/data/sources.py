@@ -1,6 +1,7 @@
 """Sources of data sets: OpenML, a file, or scikit-learn; one function each.
 
 A source is written as in a study: ``{"openml": 772, "version": 1, "md5": "..."}``,
+``{"openml_task": 59}``,
 ``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``, and with ``task:
 regression`` if it is not for classification. This module imports nothing heavy, because the
 workflow uses it for folder names.
@@ -24,6 +25,7 @@ from ensemble_search.runtime.plugins import nearest
 
 KEYS = {
     "openml": {"openml", "version", "md5", "target", "columns", "classes", "task"},
+    "openml_task": {"openml_task", "version", "md5", "columns", "classes", "task"},
     "file": {"file", "target", "columns", "classes", "task"},
     "sklearn": {"sklearn", "columns", "classes", "task"},
 }
@@ -39,21 +41,21 @@ BUNDLED = {
 
 
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
-    """Return ``openml``, ``file`` or ``sklearn``, and check the keys and values of a source.
+    """Return the kind of a source, one of :data:`KEYS`, and check its keys and values.
 
     ``where`` is the place of the source, for the messages.
 
     Raises
     ------
     UserError
-        If it is not exactly one of the three, or has an unknown key or a value of the wrong type.
+        If it is not exactly one of these, or has an unknown key or a value of the wrong type.
     """
     if not isinstance(source, Mapping):
         raise UserError(f"{where}: {source!r} is not a mapping, such as {{openml: 772}}")
     kinds = [kind for kind in KEYS if kind in source]
     if len(kinds) != 1:
         found = " and ".join(kinds) or ", ".join(map(str, source)) or "none"
-        raise UserError(f"{where}: needs exactly one of openml, file, sklearn; found {found}")
+        raise UserError(f"{where}: needs exactly one of {', '.join(KEYS)}; found {found}")
     kind = kinds[0]
     for key in source:
         if key in KEYS[kind]:
@@ -61,7 +63,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         if owners := [f"'{k}:'" for k in KEYS if key in KEYS[k]]:
             raise UserError(f"{where}.{key}: goes with {' or '.join(owners)} only")
         raise UserError(f"{where}: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
-    for key in ("openml", "version"):
+    for key in ("openml", "openml_task", "version"):
         value = source.get(key, 1)
         if type(value) is not int or not 1 <= value <= LARGEST_ID:
             raise UserError(f"{where}.{key}: {value!r} is not an integer from 1 to {LARGEST_ID}")
@@ -131,7 +133,7 @@ def source_key(source: Mapping[str, Any]) -> str:
         return f"file-{stem}-{digest[:8]}{suffix}"
     if target := source.get("target"):
         suffix = f"-{hashlib.sha256(target.encode()).hexdigest()[:8]}{suffix}"
-    return f"{kind}-{source[kind]}{suffix}"
+    return f"{kind.replace('_', '-')}-{source[kind]}{suffix}"
 
 
 def read(
@@ -166,6 +168,11 @@ def read(
         if md5 is None:  # a pinned file is accepted
             paper_sets.check(number, raw)
         return _with_target(raw, source["target"]) if "target" in source else raw
+    if kind == "openml_task":
+        from ensemble_search.data import openml_client, openml_tasks
+
+        how = openml_client.access(openml or {})
+        return openml_tasks.fetch(source, how, beside)
     if kind == "file":
         return from_file(source["file"], source["target"])
     return from_sklearn(source["sklearn"])

@@ -10,7 +10,7 @@ import json
 import sys
 from contextlib import redirect_stdout
 
-from ensemble_search.drivers.base import Driver
+from ensemble_search.drivers.base import Driver, plain
 
 
 def main() -> None:
@@ -37,11 +37,6 @@ def main() -> None:
             except Exception as error:  # whatever the library raises
                 answer = {"error": f"{type(error).__name__}: {error}"}
             print(json.dumps(answer), file=answers, flush=True)
-
-
-def plain(value):
-    """Turn a number of NumPy into one of Python."""
-    return value.item() if hasattr(value, "item") else value
 
 
 if __name__ == "__main__":

@@ -61,3 +61,8 @@ def legal(space: dict[str, Any], values: dict[str, Any]) -> bool:
         all(values.get(name) == value for name, value in clause.items())
         for clause in space["forbidden"]
     )
+
+
+def plain(value: Any) -> Any:
+    """Turn a number of NumPy into one of Python."""
+    return value.item() if hasattr(value, "item") else value

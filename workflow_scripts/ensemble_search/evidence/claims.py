@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from itertools import product
 
+import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks
@@ -43,6 +44,8 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     columns = ["lower", "higher", "datasets", "difference", "low", "high", "detectable"]
     if table.empty or not set(methods) <= set(table["method"]):
         return MISSING, pd.DataFrame(columns=columns)
+    if rule.column == "validation_100":
+        table[rule.column] = [_at(curve, 100) for curve in table["validation_curve"]]
     table[rule.column] = pd.to_numeric(table[rule.column])
     runs = table.pivot(index=["dataset", "repeat"], columns="method", values=rule.column)
     means = runs[methods].dropna().groupby(level="dataset").mean()
@@ -61,3 +64,9 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     if (found["low"] > 0).all():
         return AGREES, found
     return (DIFFERS if (found["high"] < (rule.size or 0)).any() else OPEN), found
+
+
+def _at(curve: str, iteration: int) -> float:
+    """Read the lowest loss up to an iteration; NaN before the first, or without a curve."""
+    points = (point.split(":") for point in curve.split())
+    return min((float(loss) for place, loss in points if int(place) <= iteration), default=np.nan)

@@ -1,7 +1,7 @@
 """The ledger of claims, ``evidence/README.md``: what evidence says about the papers' claims."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import rows as evidence_rows
+from ensemble_search.evidence.page import markdown
 from ensemble_search.papers import claims, inconsistencies
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS
@@ -47,19 +48,18 @@ def page(evidence: Mapping[str, Evidence]) -> str:
         for claim in claims.load(paper).values():
             verdict, found = _decide(claim, evidence)
             verdicts[verdict] += 1
-            study = f"[{claim.study}]({claim.study}/README.md)"
             lines.append(
                 [
                     claim.claim,
                     claim.where,
-                    study if claim.study in evidence else claim.study or "–",
+                    _study(claim.study, evidence),
                     f"**{verdict}**" if verdict != deciding.MISSING else verdict,
                     found,
                 ]
             )
         counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
         head = ["the paper claims", "where", "study", "verdict", "here"]
-        sections += ["", f"## {NAMES[paper]}", "", *_markdown(head, lines)]
+        sections += ["", f"## {NAMES[paper]}", "", *markdown(head, lines)]
         sections += ["", *_own_numbers(paper)]
     return "\n".join(
         [
@@ -68,7 +68,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             "Written by `make evidence` from the claims in "
             "`workflow_scripts/ensemble_search/papers/` and the rows below `evidence/`.",
             "",
-            *_markdown(["paper", "claims", *VERDICTS], counts),
+            *markdown(["paper", "claims", *VERDICTS], counts),
             "",
             f"**{deciding.AGREES}**: the unadjusted 95 % intervals of all differences that a claim "
             f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: that of some "
@@ -79,7 +79,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             "direction: above 0 where the claim holds. Of several, the one with the lowest limit "
             "is shown. *Sees*: the smallest difference that as many data sets would find in 80 % "
             "of the cases. Of twenty claims without any truth in them, intervals alone would let "
-            "one agree or differ.",
+            "one agree or differ. Where runs are missing, a verdict may still change.",
             *sections,
             "",
         ]
@@ -97,6 +97,17 @@ def read(folder: Path) -> dict[str, Evidence]:
     }
 
 
+def _study(name: str, evidence: Mapping[str, Evidence]) -> str:
+    """Link a study, with the number of its runs while some are missing."""
+    if name not in evidence:
+        return name or "–"
+    study, rows = evidence[name]
+    total = study["repeats"] * len(study["datasets"])
+    done = total - len(evidence_rows.missing(study, rows))
+    link = f"[{name}]({name}/README.md)"
+    return link if done == total else f"{link}, {done} of {total} runs"
+
+
 def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     if claim.decide is None or claim.study not in evidence:
         return deciding.MISSING, ""
@@ -105,7 +116,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     if verdict == deciding.MISSING:
         return verdict, ""
     shown = losses.of(study)
-    errors = claim.decide.by == "mean" and claim.decide.column != "minimum_diversity"
+    errors = claim.decide.by == "mean" and claim.decide.column in ("test", "validation")
     return verdict, _text(pairs.loc[pairs["low"].idxmin()], shown if errors else None)
 
 
@@ -126,7 +137,7 @@ def _own_numbers(paper: str) -> list[str]:
         for entry in inconsistencies.load(paper).values()
     ]
     head = ["where", "what", "", "printed", "computed"]
-    return ["What follows from the paper's own numbers:", "", *_markdown(head, lines)]
+    return ["What follows from the paper's own numbers:", "", *markdown(head, lines)]
 
 
 def _short(value: Any) -> str:
@@ -135,8 +146,3 @@ def _short(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
     return ", ".join(map(_short, value)) if isinstance(value, list) else str(value)
-
-
-def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    head = list(head)
-    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows)]

@@ -78,7 +78,7 @@ def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> 
     return [
         f"## Test {shown.plural}{unit}",
         "",
-        *_markdown(
+        *markdown(
             ["data set", "runs", *errors.columns, "majority class"],
             [
                 [
@@ -131,7 +131,7 @@ def _differences(
         f"that this study would find in {effects.POWER:.0%} of the cases (two-sided, at 5 %). "
         f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
-        *_markdown(
+        *markdown(
             ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows
         ),
     ]
@@ -163,7 +163,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
         "that it is to join, over the last fifth of a search; members of the final ensemble; "
         "failed evaluations; CPU seconds to fit and to suggest.",
         "",
-        *_markdown(
+        *markdown(
             ["method", "min. diversity", "members", "failed", "fit s", "suggest s"],
             [
                 [name, f"{m.iloc[0]:.3f}", *(f"{value:.1f}" for value in m.iloc[1:])]
@@ -173,6 +173,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     ]
 
 
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Write the lines of a table."""
     lines = [head, ["---"] * len(head), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]

@@ -1,19 +1,26 @@
 """Evidence: one row per run and method of a study, small enough to be committed.
 
 A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
-made it stay the same: changes of the code that move no number make no row stale.
+made it stay the same: changes of the code that move no number make no row stale. Of searches by
+other libraries, the driver and the pinned versions stand in for recorded numbers.
 """
 
 import csv
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import divisions, load, minimum_diversity
+from ensemble_search.analysis import divisions, final_members, load, minimum_diversity, updates
+from ensemble_search.analysis.load import Results
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import Missing
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILE = "runs.csv"
 #: What identifies a row.
@@ -24,7 +31,12 @@ COLUMNS = (
     "validation",  # losses by the study's metric, after the whole budget
     "test",
     "test_tenths",  # test losses after each tenth of the budget
+    "validation_curve",  # the lowest validation losses so far, as iteration:loss where they fall
+    "updates_100",  # ensembles that improved in the last 100 iterations, as in Table 4 of DivBO
+    "updates_50",
     "members",
+    "member_error",  # mean validation loss of the final ensemble's members
+    "disagreement",  # of their predicted classes, mean over pairs
     "minimum_diversity",  # mean over the last fifth of the suggestions
     "evaluations",
     "failed",
@@ -38,6 +50,9 @@ COLUMNS = (
 )
 #: A further column, if the study has divisions: test losses on each, in their order.
 DIVISIONS = "test_divisions"
+#: Columns that older files lack.
+LATER = ("validation_curve", "updates_100", "updates_50", "member_error", "disagreement")
+ENVIRONMENTS = Path(__file__).parents[3] / "envs"
 #: Digits of losses and seconds.
 DIGITS = 6
 
@@ -55,21 +70,28 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     Raises
     ------
     UserError
-        If the optimizer or the ensemble of a method has no recorded numbers.
+        If the optimizer, its diversity surrogate or the ensemble of a method has no recorded
+        numbers.
     """
     found = {}
     for method, parts in study["methods"].items():
         search, ensemble = study["searches"][parts["search"]], study["ensembles"][parts["ensemble"]]
         made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
-        own = recorded["search"].get(search["optimizer"], {})
+        library = getattr(made, "library", None)
+        own = recorded["search"].get("random" if library else search["optimizer"], {})
         keys = "configurations", "errors", ensemble["type"]
-        for name, key in ((search["optimizer"], keys[0]), (ensemble["type"], keys[2])):
-            if key not in own:
-                raise UserError(
-                    f"methods.{method}: '{name}' has no recorded numbers; run: make record"
-                )
-        surrogate = recorded["surrogate"].get(getattr(made, "diversity_surrogate", None))
+        diversity = getattr(made, "diversity_surrogate", None)
+        lacking = [search["optimizer"]] if keys[0] not in own else []
+        lacking += [ensemble["type"]] if keys[2] not in own else []
+        lacking += [diversity] if diversity not in (None, *recorded["surrogate"]) else []
+        if lacking:
+            raise UserError(
+                f"methods.{method}: '{lacking[0]}' has no recorded numbers; run: make record"
+            )
+        surrogate = recorded["surrogate"].get(diversity)
         content = [{key: own[key] for key in keys}, surrogate, recorded["pipeline"]]
+        if library:
+            content.append(_driver(library))
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
         settings += [study["budget"], study["split"], study["seed"]]
         if study.get("divisions"):
@@ -78,18 +100,27 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     return found
 
 
+def _driver(library: str) -> str:
+    """Return a digest of a driver and of the versions in ``envs/``, for lack of own numbers."""
+    driver = plugins.load("drivers", library)
+    pinned = ENVIRONMENTS / f"{driver.environment}.txt"
+    parts = [Path(sys.modules[driver.__module__].__file__), *([pinned] if pinned.exists() else [])]
+    return files.digest([part.read_text(encoding="utf-8") for part in parts])
+
+
 def rows(
     study: Mapping[str, Any], results: Path, recorded: Mapping[str, Any]
 ) -> list[dict[str, str]]:
     """Return the rows of all finished runs of a study below ``results/<study>``, as text."""
     found = load.load(study, results)
+    if found.manifests.empty:
+        return []
     current = numbers(study, recorded)
-    runs = (
-        found.manifests.set_index(["dataset", "search", "repeat"]) if len(found.manifests) else {}
-    )
+    runs = found.manifests.set_index(["dataset", "search", "repeat"])
     sizes = found.datasets.set_index("dataset")
     diversity = minimum_diversity.follow(found, found.methods)
     diversity = diversity.groupby(["dataset", "method", "repeat"])["minimum"].mean()
+    improved = updates.count(found, found.methods).set_index(["dataset", "method", "repeat"])
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
     divided = {key: " ".join(map(_text, losses)) for key, losses in divided}
     made = []
@@ -107,7 +138,10 @@ def rows(
             "validation": last["validation_error"],
             "test": last["test_error"],
             "test_tenths": " ".join(map(_text, tenths)),
+            "validation_curve": _curve(scores["validation_error"].to_numpy()),
+            **{f"updates_{n}": _count(improved, key, f"last_{n}") for n in updates.SPANS},
             "members": int(last["members"]),
+            **_members(found, dataset, method, repeat),
             "minimum_diversity": diversity.get(key, np.nan),
             "evaluations": run["evaluations"],
             "failed": run["evaluations"] - run["status"].get("ok", 0),
@@ -127,6 +161,30 @@ def rows(
     return made
 
 
+def _curve(losses: np.ndarray) -> str:
+    """Write where the lowest loss so far falls."""
+    lowest = np.fmin.accumulate(np.where(np.isnan(losses), np.inf, losses))
+    falls = np.flatnonzero(lowest < np.append(np.inf, lowest[:-1]))
+    return " ".join(f"{place + 1}:{_text(float(lowest[place]))}" for place in falls)
+
+
+def _count(counts: "pd.DataFrame", key: tuple, column: str) -> float:
+    return float(counts.at[key, column]) if key in counts.index else np.nan
+
+
+def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str, float]:
+    """Mean loss and disagreement of the members of a final ensemble; NaN if not stored."""
+    try:
+        final = final_members.read(found, method, dataset, repeat)
+    except Missing:
+        return {"member_error": np.nan, "disagreement": np.nan}
+    search = found.study["methods"][method]["search"]
+    own = found.observations
+    own = own[(own["dataset"] == dataset) & (own["search"] == search) & (own["repeat"] == repeat)]
+    losses = own.set_index("iteration")["error"].loc[final.members]
+    return {"member_error": float(losses.mean()), "disagreement": final.disagreement}
+
+
 def _text(value: Any) -> str:
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
@@ -135,6 +193,8 @@ def _text(value: Any) -> str:
 
 def read(folder: Path) -> list[dict[str, str]]:
     """Read the rows of ``evidence/<study>``; none if there is no file.
+
+    Columns that older versions of the project did not write are empty.
 
     Raises
     ------
@@ -147,9 +207,9 @@ def read(folder: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     for line, row in enumerate(found, 2):
-        if {*row} - {DIVISIONS} != {*COLUMNS} or None in row.values():
+        if {*row} - {DIVISIONS} not in ({*COLUMNS}, {*COLUMNS} - {*LATER}) or None in row.values():
             raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
-    return found
+    return [dict.fromkeys(LATER, "") | row for row in found]
 
 
 def merge(

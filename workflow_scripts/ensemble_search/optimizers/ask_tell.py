@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, field_validator
 
+from ensemble_search.drivers.base import plain
 from ensemble_search.optimizers._model_based.batches import BatchOptimizer
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 from ensemble_search.runtime import plugins
@@ -188,8 +189,3 @@ def describe(space: Space) -> dict[str, list[dict[str, Any]]]:
             )
         forbidden.append({part.hyperparameter.name: plain(part.value) for part in parts})
     return {"hyperparameters": hyperparameters, "forbidden": forbidden}
-
-
-def plain(value: Any) -> Any:
-    """Turn a number of NumPy into one of Python."""
-    return value.item() if hasattr(value, "item") else value

@@ -29,8 +29,8 @@ class BayesianOptimization(batches.BatchOptimizer):
     configurations, and random draws to make ``candidates``; the new one with the largest expected
     improvement is suggested.
 
-    The defaults are the paper's except for ``interleave``, 0 there and 0.2 in the authors' code,
-    which finds equally good pipelines and better ensembles (docs/search-quality.md).
+    The defaults are the paper's except for ``interleave``, 0 there and 0.2 in the authors' code, so
+    that the search tries algorithms that it would otherwise neglect (docs/optimizers.md).
 
     With ``batch``, that many are suggested from the same results; pending ones count as the median
     error, which keeps the next one away.

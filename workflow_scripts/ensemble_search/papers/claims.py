@@ -1,11 +1,10 @@
 """Read what the papers claim, ``<paper>/claims.yaml``."""
 
-from functools import cache
 from typing import Literal
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
-from ensemble_search.papers.printed import Part, read
+from ensemble_search.papers.printed import Part, entries
 
 
 class Decide(Part):
@@ -14,7 +13,8 @@ class Decide(Part):
     Attributes
     ----------
     column
-        Column of the rows in which methods are compared.
+        Column of the rows in which methods are compared. ``validation_100``: the lowest validation
+        loss up to iteration 100.
     by
         ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
         the methods named here.
@@ -24,7 +24,15 @@ class Decide(Part):
         The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
     """
 
-    column: Literal["test", "validation", "minimum_diversity"]
+    column: Literal[
+        "test",
+        "validation",
+        "validation_100",
+        "minimum_diversity",
+        "updates_100",
+        "updates_50",
+        "disagreement",
+    ]
     by: Literal["mean", "rank"] = "mean"
     lower: list[str]
     higher: list[str]
@@ -55,13 +63,6 @@ class Claim(Part):
     decide: Decide | None = None
 
 
-@cache
 def load(paper: str) -> dict[str, Claim]:
-    """Read the claims of a paper by name.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If the file does not have this shape.
-    """
-    return RootModel[dict[str, Claim]].model_validate(read(paper, "claims.yaml")).root
+    """Read what a paper claims, by name; see ``printed.entries``."""
+    return entries(paper, "claims.yaml", Claim)

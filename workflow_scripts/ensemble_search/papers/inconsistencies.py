@@ -2,12 +2,11 @@
 
 import importlib
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Literal
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
-from ensemble_search.papers.printed import Part, read
+from ensemble_search.papers.printed import Part, entries
 
 
 class Inconsistency(Part):
@@ -41,17 +40,9 @@ class Inconsistency(Part):
     computed: Any
 
 
-@cache
 def load(paper: str) -> dict[str, Inconsistency]:
-    """Read the inconsistencies of a paper by name.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If the file does not have this shape.
-    """
-    content = read(paper, "inconsistencies.yaml")
-    return RootModel[dict[str, Inconsistency]].model_validate(content).root
+    """Read the inconsistencies of a paper, by name; see ``printed.entries``."""
+    return entries(paper, "inconsistencies.yaml", Inconsistency)
 
 
 def compute(paper: str, name: str) -> Any:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 FOLDER = Path(__file__).parent
 PAPERS = ("divbo", "esmbo", "boasf", "dodge")
@@ -16,6 +16,9 @@ class Part(BaseModel):
     """Base of what the papers' files are made of."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+P = TypeVar("P", bound=Part)
 
 
 class Significant(Part):
@@ -70,10 +73,6 @@ class Entry(Part):
         return self
 
 
-class Published(RootModel[dict[str, Entry]]):
-    """The entries of a file by name."""
-
-
 def numbers(values: Any) -> Iterator[float]:
     """Yield the numbers in lists and mappings."""
     if isinstance(values, dict | list):
@@ -88,6 +87,18 @@ def read(paper: str, file: str) -> Any:
     import yaml
 
     return yaml.safe_load((FOLDER / paper / file).read_text(encoding="utf-8"))
+
+
+@cache
+def entries(paper: str, file: str, kind: type[P]) -> dict[str, P]:
+    """Read the entries of a YAML file of a paper by name.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If one does not have the shape of ``kind``.
+    """
+    return {name: kind.model_validate(entry) for name, entry in read(paper, file).items()}
 
 
 @cache
@@ -110,9 +121,10 @@ def load(paper: str) -> dict[str, dict[str, Any]]:
         If an entry does not have that shape.
     """
     content = read(paper, "published.yaml")
-    entries = {name: entry for name, entry in content.items() if name != "paper"}
-    Published.model_validate(entries)
-    return entries
+    del content["paper"]
+    for entry in content.values():
+        Entry.model_validate(entry)
+    return content
 
 
 def citation(paper: str) -> str:

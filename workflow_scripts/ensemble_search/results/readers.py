@@ -6,7 +6,7 @@ use them.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from ensemble_search.data import fetched
 from ensemble_search.evaluation import table as tables
 from ensemble_search.runtime import files, schema
-from ensemble_search.runtime.files import Unusable
+from ensemble_search.runtime.files import Missing, Unusable
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 from ensemble_search.runtime.schema import Amount, Count, Share, Stored
 from ensemble_search.runtime.status import OK, STATUSES
@@ -434,6 +434,42 @@ def divisions(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
         if not _losses(errors[~np.isnan(errors)]):
             raise Unusable(path, f"column '{name}' holds something else than losses")
     return table, _job(path, table)
+
+
+def of_job(
+    read: Callable[[Path], tuple["pa.Table", dict[str, Any]]],
+    results: Path,
+    file: str,
+    asked: Mapping[str, Any],
+    missing: list[str],
+) -> "pa.Table | None":
+    """Read the table of a job.
+
+    Parameters
+    ----------
+    read
+        :func:`quality`, :func:`spread` or :func:`divisions`.
+    results, file
+        Folder of the study, and the table in it.
+    asked
+        What the job must have been, by key.
+    missing
+        Gets a line if the table is not there or of another job; None is returned then.
+
+    Raises
+    ------
+    Unusable
+        If the file is damaged.
+    """
+    try:
+        table, job = read((results / file).parent)
+    except Missing:
+        missing.append(f"{file}: not there")
+        return None
+    if other := [key for key, value in asked.items() if job.get(key) != value]:
+        missing.append(f"{file}: made with other settings ({', '.join(other)})")
+        return None
+    return table
 
 
 def _job(path: Path, table: "pa.Table") -> dict[str, Any]:

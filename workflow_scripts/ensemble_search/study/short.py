@@ -210,8 +210,8 @@ def content(
 ) -> dict[str, Any]:
     """Write the study: DivBO with the forest kernel, and an ensemble to deliver.
 
-    Classes are decided by probabilities, so that members are selected by their Brier score where
-    the metric counts errors, which makes better ensembles (docs/results.md).
+    Classes are decided by probabilities, so members are selected by their Brier score where the
+    metric counts errors; studies/rules.yaml asks whether that makes better ensembles.
 
     Parameters
     ----------

@@ -39,6 +39,14 @@ class Columns(Section):
     weight: list[str] = Field(
         [], description="a column of positive numbers, no feature: how much each row counts"
     )
+    part: list[str] = Field(
+        [], description="a column, no feature: `train`, `validation` or `test` for each row"
+    )
+    fold: list[str] = Field(
+        [],
+        description="a column of integers, no feature: the rows of the first one are the test rows "
+        "of the first split, and so on; those below 0 are never test rows",
+    )
 
     @field_validator(*roles.OF_ROWS, mode="before")
     @classmethod
@@ -48,10 +56,16 @@ class Columns(Section):
 
 
 class Dataset(Section):
-    """Where a data set comes from: exactly one of `openml`, `file` and `sklearn`."""
+    """Where data come from: exactly one of `openml`, `openml_task`, `file` and `sklearn`."""
 
     openml: int | None = Field(
         None, ge=1, le=LARGEST_ID, description="id of the data set at OpenML"
+    )
+    openml_task: int | None = Field(
+        None,
+        ge=1,
+        le=LARGEST_ID,
+        description="id of a task at OpenML: data set, target and folds (of its first repeat)",
     )
     version: int | None = Field(None, ge=1, le=LARGEST_ID, description="expected version at OpenML")
     md5: str | None = Field(
@@ -122,30 +136,41 @@ def problems(study: "Study") -> Iterator[str]:
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
                 yield from (f"{where}.{line}" for line in error.problems)
-        if dataset.columns:
-            yield from _of_rows(study, dataset.columns, f"{where}.columns")
+        yield from _of_rows(study, dataset, where)
         other = sources.setdefault(source_key(dataset.source), name)
         if study.datasets[other].source != dataset.source:
             yield f"{where}: the same source as '{other}', pinned otherwise"
 
 
-def _of_rows(study: "Study", columns: Columns, where: str) -> Iterator[str]:
-    """Check that the study can use its columns of groups, times and weights."""
-    given = [role for role in roles.OF_ROWS if getattr(columns, role)]
-    if not given:
-        return
-    if {"group", "time"} <= {*given}:
-        yield f"{where}: 'group' and 'time' both divide the rows; remove one of them"
-    if "time" in given and study.split.folds:
-        yield f"{where}.time: folds are in no order; use a validation part in place of split.folds"
-    if "time" in given and study.split.resample != "never":
-        yield f"{where}.time: the split is the same for every seed; remove split.resample"
-    if "group" in given and study.split.folds and study.autogluon:
-        yield f"{where}.group: AutoGluon's folds divide groups; remove autogluon or split.folds"
-    for name in study.ensembles:
+def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
+    """Check that the study can use the columns by which rows are divided or weighted."""
+    places = {role: f"{where}.columns.{role}" for role in roles.OF_ROWS}
+    given = [role for role in roles.OF_ROWS if getattr(dataset.columns, role, None)]
+    if dataset.openml_task and "fold" not in given:
+        given.append("fold")
+        places["fold"] = f"{where}.openml_task"
+    split, dividing = study.split, [role for role in given if role != "weight"]
+    if len(dividing) > 1:
+        yield (
+            f"{places[dividing[1]]}: '{dividing[0]}' and '{dividing[1]}' both divide the rows; "
+            "remove one of them"
+        )
+    if "time" in given and split.folds:
+        yield f"{places['time']}: folds are in no order; use a validation part, not split.folds"
+    if "part" in given and split.folds:
+        yield f"{places['part']}: it names the validation rows; remove split.folds"
+    if "fold" in given and split.test is None:
+        yield f"{places['fold']}: names the test rows; split needs shares in place of numbers"
+    for role in ("time", "part"):
+        if role in given and split.resample != "never":
+            yield f"{places[role]}: the split is the same for every seed; remove split.resample"
+    if "group" in given and split.folds and study.autogluon:
+        yield f"{places['group']}: AutoGluon's folds divide groups; remove autogluon or split.folds"
+    unseen = [role for role in ("group", "time", "weight") if role in given]
+    for name in study.ensembles if unseen else ():
         if plugins.load("ensembles", study.ensembles[name]["type"]).refits:
             yield (
-                f"{where}.{given[0]}: ensembles.{name} fits on parts of the training rows, which "
+                f"{places[unseen[0]]}: ensembles.{name} fits on parts of the training rows, which "
                 "regards neither groups nor times nor weights; remove one of them"
             )
     if "weight" in given:
@@ -154,4 +179,4 @@ def _of_rows(study: "Study", columns: Columns, where: str) -> Iterator[str]:
             f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
         }
         for key in (key for key, used in others.items() if used):
-            yield f"{where}.weight: '{key}' does not regard weights; remove one of them"
+            yield f"{places['weight']}: '{key}' does not regard weights; remove one of them"

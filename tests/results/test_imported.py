@@ -1,0 +1,293 @@
+"""Predictions made elsewhere become a study: three layouts, whose losses are computed by hand."""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.data import fetched, normalise, prepare, sources
+from ensemble_search.evaluation.table import Table, TableEvaluator
+from ensemble_search.jobs import Jobs
+from ensemble_search.problems import tasks
+from ensemble_search.results import imported
+from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import PARTS
+from support import ROOT
+
+SIZES = {"validation": 40, "test": 60}
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    """A work folder; parts from outside are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    outside.use([])
+
+
+def made(classes, seed=0, models=6):
+    """Labels (codes) by part, and probabilities of every model, shape (models, rows, classes)."""
+    rng = np.random.default_rng(seed)
+    labels = {part: rng.permutation(np.arange(size) % classes) for part, size in SIZES.items()}
+    right = {part: np.eye(classes)[own] for part, own in labels.items()}
+    noise = {p: rng.dirichlet(np.ones(classes), (models, SIZES[p])) for p in PARTS}
+    return labels, {part: 0.3 * right[part] + 0.7 * noise[part] for part in PARTS}
+
+
+MODELS = pd.DataFrame(
+    {
+        "algorithm": ["knn", "knn", "knn", "svm", "svm", "svm"],
+        "k": [1, 5, 9, None, None, None],
+        "C": [None, None, None, 1e-3, 0.1, 123.456789123],
+        "scaled": [True, False, True, True, False, True],
+        "fit_seconds": [1, 2, 3, 4, 5, 6.5],
+    }
+)
+
+
+def write(folder, labels, predictions, models=MODELS):
+    """The minimal layout."""
+    folder.mkdir(parents=True)
+    models.to_csv(folder / "models.csv", index=False)
+    for part in PARTS:
+        pd.DataFrame({"label": labels[part]}).to_csv(folder / f"labels-{part}.csv", index=False)
+        np.save(folder / f"predictions-{part}.npy", predictions[part])
+
+
+def split_of(jobs, dataset):
+    """The split that the workflow would make."""
+    source = json.loads(jobs.source(jobs.source_key(dataset)))
+    frame, about = normalise.normalise(
+        sources.read(source, {}), source["columns"], source.get("task", "classification")
+    )
+    return prepare.make_split(frame, about, json.loads(jobs.split(dataset, "fixed")))
+
+
+def check(output, dataset, metric, losses):
+    """The table fits the study's split, and has the losses (None: failed), as do the test rows."""
+    jobs = Jobs.load(str(output / "study.yaml"))
+    inputs, test_labels, _ = split_of(jobs, dataset)
+    table = Table.read(output / f"tables/{dataset}/fixed")
+    problem = tasks.problem(metric)
+    shapes = tuple(array.shape[1:] for array in (table.validation, table.test))
+    space = plugins.load("spaces", jobs.study.space)().for_task(problem.task)
+    table.check(space.name, inputs.checksum(), jobs.study.limits.model_dump(), shapes)
+    table.check_space(space.configurations)
+    table.check_losses(inputs.y_validation)
+    evaluator = TableEvaluator(table, problem)
+    for values, expected in zip(table.whole, losses, strict=True):
+        found = evaluator.evaluate(values)
+        if expected is None:
+            assert found.status != "ok"
+            continue
+        for part, labels in (("validation", inputs.y_validation), ("test", test_labels)):
+            loss = problem.metric.loss(labels, getattr(found, part))
+            assert loss == pytest.approx(expected[part], rel=1e-5), part
+    return table
+
+
+def errors(labels, predictions):
+    """Shares of wrong labels, by model."""
+    wrong = {p: (predictions[p].argmax(2) != labels[p]).mean(axis=1) for p in PARTS}
+    return [{part: wrong[part][i] for part in PARTS} for i in range(len(predictions["test"]))]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_models_of_the_minimal_layout(work, classes):
+    labels, predictions = made(classes)
+    # As text, "10" is before "9": columns are in the order of the numbers.
+    names = np.array([9, 10, 11])
+    write(work / "own/d", {part: names[own] for part, own in labels.items()}, predictions)
+    imported.write(work / "own", work / "mine")
+    table = check(work / "mine", "d", "error", errors(labels, predictions))
+    assert table.whole[0] == {"algorithm": "knn", "k": 1, "scaled": "True"}
+    assert table.whole[5] == {"algorithm": "svm", "C": pytest.approx(123.45679), "scaled": "True"}
+    assert table.columns["fit_seconds"][5] == 6.5 and table.manifest["fit_seconds"] == 21.5
+
+
+def test_another_metric_failed_models_and_the_probability_of_the_second_class(work):
+    labels, predictions = made(2)
+    single = {part: array[:, :, 1].copy() for part, array in predictions.items()}
+    single["test"][3] = np.nan
+    write(
+        work / "own/d", {part: np.array(["no", "yes"])[own] for part, own in labels.items()}, single
+    )
+    lines = imported.write(work / "own", work / "mine", "log-loss")
+    assert lines[0].startswith(
+        "d: 6 models (5 ok), 40 validation and 60 test rows; the best has a "
+    )
+    chosen = {p: np.take_along_axis(a, labels[p][None, :, None], 2) for p, a in predictions.items()}
+    losses = [{p: -np.log(chosen[p][i]).mean() for p in PARTS} for i in range(6)]
+    losses[3] = None
+    check(work / "mine", "d", "log-loss", losses)
+
+
+def test_numbers_are_standardised_by_the_labels(work):
+    rng = np.random.default_rng(0)
+    labels = {part: rng.normal(50, 7, size) for part, size in SIZES.items()}
+    predictions = {p: labels[p] + rng.normal(0, 3, (6, SIZES[p])) for p in PARTS}
+    write(work / "own/d", labels, predictions)
+    imported.write(work / "own", work / "mine")
+    scale = labels["validation"].var()
+    squares = {p: ((predictions[p] - labels[p]) ** 2).mean(axis=1) / scale for p in PARTS}
+    losses = [{part: squares[part][i] for part in PARTS} for i in range(6)]
+    check(work / "mine", "d", "squared-error", losses)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_tabrepo(work, classes):
+    labels, predictions = made(classes)
+    folder = work / "model_predictions/anneal/0"
+    folder.mkdir(parents=True)
+    stored = predictions if classes > 2 else {p: a[:, :, 1] for p, a in predictions.items()}
+    names = ["LightGBM_c1_BAG_L1", "LightGBM_r2_BAG_L1", *"ABCD"]
+    about = {"models": names, "dataset": "anneal", "fold": 0, "dtype": "float32"}
+    for part, short in zip(PARTS, ("val", "test"), strict=True):
+        stored[part].astype(np.float32).tofile(folder / f"pred-{short}.dat")
+        about[f"pred_{short}_shape"] = stored[part].shape
+        pd.Series(labels[part], name="class").to_csv(folder / f"label-{short}.csv.zip")
+    (folder / "metadata.json").write_text(json.dumps(about), encoding="utf-8")
+    imported.write(work / "model_predictions", work / "tabrepo")
+    table = check(work / "tabrepo", "anneal", "error", errors(labels, predictions))
+    assert table.whole[1] == {"algorithm": "LightGBM", "model": "LightGBM_r2_BAG_L1"}
+    (folder / "pred-val.dat").write_bytes(b"123")
+    with pytest.raises(UserError, match=r"pred-val.dat'.* its size is not that of float32 \(6, 40"):
+        imported.write(work / "model_predictions", work / "again")
+
+
+def test_results_of_the_automl_benchmark(work):
+    labels, predictions = made(3)
+    names = np.array(["a", "b", "c"])
+    for i, run in enumerate(
+        ("flaml.test.1h8c.local.20240101", "autogluon.test.1h8c.local.20240101")
+    ):
+        folder = work / f"results/{run}/predictions/kc2/0"
+        folder.mkdir(parents=True)
+        frame = pd.DataFrame(predictions["test"][i], columns=names)
+        frame["predictions"] = names[predictions["test"][i].argmax(1)]
+        frame["truth"] = names[labels["test"]]
+        frame.to_csv(folder / "predictions.csv", index=False)
+    imported.write(work / "results", work / "amlb")
+    jobs = Jobs.load("amlb/study.yaml")
+    inputs, test_labels, _ = split_of(jobs, "kc2")
+    table = Table.read(work / "amlb/tables/kc2/fixed")
+    table.check_losses(inputs.y_validation)
+    assert [c["model"] for c in table.whole] == ["autogluon", "flaml"]
+    # Half of the rows of each class are in either part; together, all are there.
+    assert [np.bincount(own).tolist() for own in (inputs.y_validation, test_labels)] == [
+        [10] * 3
+    ] * 2
+    for row, i in ((1, 0), (0, 1)):
+        both = np.concatenate([table.validation[row], table.test[row]])
+        known = np.concatenate([inputs.y_validation, test_labels])
+        wrong = (both.argmax(1) != known).mean()
+        assert wrong == pytest.approx((predictions["test"][i].argmax(1) != labels["test"]).mean())
+
+
+def _spoil(folder, what):
+    """Make a mistake in the minimal layout."""
+    array = np.load(folder / "predictions-test.npy")
+    match what:
+        case "shape":
+            array = array[:, 1:]
+        case "finite":
+            array[2, 0, 0] = np.inf
+        case "sum":
+            array[2, 0] *= 0.9
+        case "negative":
+            array[2, 0] = [-0.5, 1.5]
+        case "integers":
+            array = array.astype(int)
+        case "label":
+            (folder / "labels-test.csv").write_text("label\n" + "nan\n" * 60, encoding="utf-8")
+        case "header":
+            (folder / "labels-test.csv").write_text("y\n" + "0\n" * 60, encoding="utf-8")
+        case "twins":
+            MODELS.assign(C=0.1, k=None, algorithm="svm", scaled=True).drop(columns="k").to_csv(
+                folder / "models.csv", index=False
+            )
+        case "partly":
+            MODELS.assign(k=[1, None, 9, None, None, None]).to_csv(folder / "models.csv")
+        case "seconds":
+            MODELS.assign(fit_seconds=-1).to_csv(folder / "models.csv", index=False)
+        case "missing":
+            (folder / "labels-validation.csv").unlink()
+    np.save(folder / "predictions-test.npy", array)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (
+            "shape",
+            r"test predictions are float64 \(6, 59, 2\); must be floats of shape \(6, 60, 2\)",
+        ),
+        ("finite", r"test predictions of model 2 \(from 0\) are not all finite; NaN in all"),
+        ("sum", r"test predictions are not all probabilities with the sum 1"),
+        ("negative", r"test predictions are not all probabilities with the sum 1"),
+        ("integers", r"test predictions are int64 \(6, 60, 2\)"),
+        ("label", r"are float64 \(6, 40, 2\); must be floats of shape \(6, 40, 3\)"),
+        ("header", r"labels-test.csv': its columns are y; must be label alone"),
+        ("twins", r"two models have the same hyperparameters; add a column 'model'"),
+        ("partly", r"models.csv: 'k' is missing for some models of the algorithm 'knn'"),
+        ("seconds", r"models.csv: 'fit_seconds' is not a number of at least 0"),
+        ("missing", r"labels-validation.csv'"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(work, what, message):
+    labels, predictions = made(2)
+    write(work / "own/d", labels, predictions)
+    _spoil(work / "own/d", what)
+    with pytest.raises(UserError, match=message) as caught:
+        imported.write(work / "own", work / "mine")
+    assert "\n" not in str(caught.value)
+    assert not (work / "mine/study.yaml").exists()
+
+
+def test_other_mistakes_are_named(work):
+    (work / "empty").mkdir()
+    with pytest.raises(UserError, match=r"holds no predictions: neither <data set>/models.csv nor"):
+        imported.write(work / "empty", work / "mine")
+    labels, predictions = made(2)
+    write(work / "own/d", labels, predictions)
+    with pytest.raises(UserError, match=r"'squared-error' is for regression, and this is a classi"):
+        imported.write(work / "own", work / "mine", "squared-error")
+    with pytest.raises(UserError, match=r"'\.mine' is not possible as the name of a study"):
+        imported.write(work / "own", work / ".mine")
+
+
+def test_most_models_worse_than_the_most_frequent_class_are_noted(work):
+    labels, predictions = made(2)
+    reversed_ = {part: array[:, :, ::-1] for part, array in predictions.items()}
+    write(work / "own/d", labels, reversed_)
+    assert "check the order of classes and rows" in imported.write(work / "own", work / "mine")[1]
+
+
+def test_the_study_runs_from_the_command_line(work):
+    """Its single best model is the best of those that a search has found."""
+    labels, predictions = made(2)
+    write(work / "own/d", labels, predictions)
+    command = ["make", "--no-print-directory", "-C", str(ROOT), "table", f"FROM={work}/own"]
+    ended = subprocess.run(
+        [*command, f"OUTPUT={work}/mine"], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    study = work / "mine/study.yaml"
+    assert ended.stdout.splitlines()[-1] == f"snakemake --cores 2 --configfile {study}"
+    ended = subprocess.run(
+        ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "1", "--configfile",
+         str(study), "--config", "repeats=2", "budget={evaluations: 6}", "--quiet", "all", "--",
+         "results/mine/ensembles/d/bo/best/1/scores.parquet"],
+        capture_output=True, text=True, check=False, env={**os.environ},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    scores = pd.read_parquet("results/mine/ensembles/d/bo/best/1/scores.parquet")
+    losses = errors(labels, predictions)
+    assert scores["validation_error"].iloc[-1] == pytest.approx(
+        min(loss["validation"] for loss in losses)
+    )
+    assert fetched.read(next(work.glob("results/data/*")))[1]["rows"] == 140

@@ -1,0 +1,19 @@
+"""docs/settings.md is what `make reference` writes."""
+
+from ensemble_search.study import reference
+from support import ROOT
+
+
+def test_the_page_is_current():
+    written = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    assert written == reference.page(), "run `make reference`"
+
+
+def test_settings_of_another_plugin_are_named_not_repeated():
+    page = reference.page()
+    assert "All settings of [`bo`](#bo), and:\n\n| setting" in page
+    assert (
+        page.count("Maximum climbs from evaluated configurations.") == 2
+    )  # bo, and smbo's default
+    assert "| `smallest` | `1/27` |" in page
+    assert "| `use_best` | `false` |" in page

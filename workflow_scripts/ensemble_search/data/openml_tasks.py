@@ -1,0 +1,203 @@
+"""Tasks and suites of OpenML: a data set with its target and folds, and lists of tasks."""
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.data import openml_client
+from ensemble_search.data.openml_client import DESCRIPTION_MB, Access, Failed, short
+from ensemble_search.data.raw import Raw
+from ensemble_search.data.table_files import read_arff
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import CLASSIFICATION, TASKS
+
+log = logging.getLogger(__name__)
+
+#: Types of tasks at OpenML.
+TYPES = dict(zip(("1", "2"), TASKS, strict=True))
+#: Files of a task in the cache of the client.
+CACHED = ("task.xml", "datasplits.arff")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What ``task.xml`` says.
+
+    Attributes
+    ----------
+    dataset
+        Id of the data set.
+    target
+        Name of its target.
+    task
+        ``classification`` or ``regression``.
+    url
+        Address of the splits.
+    """
+
+    dataset: int
+    target: str
+    task: str
+    url: str
+
+
+def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) -> Raw:
+    """Fetch the data set of a task, with a column of the folds of its first repeat.
+
+    Parameters
+    ----------
+    source
+        ``openml_task``, its id, and perhaps ``version`` and ``md5`` of the data set, and ``task``.
+    how, beside
+        See ``openml_client.fetch``.
+
+    Raises
+    ------
+    UserError
+        As ``openml_client.fetch``; or if the task is neither a classification nor a regression, or
+        its folds are not those of the data set's rows.
+    """
+    number = source["openml_task"]
+    what = f"OpenML task {number}"
+    beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
+    with files.temporary_folder(beside) as root, openml_client.client(how, root) as own:
+        cached = own.cache / "tasks" / str(number)
+        description, splits = (root / name for name in CACHED)
+        for name in CACHED:
+            with suppress(FileNotFoundError):
+                shutil.copyfile(cached / name, root / name)
+        known = description.is_file(), splits.is_file()
+
+        def once(ends: float) -> None:
+            if not known[0]:
+                asked = f"{own.server.rstrip('/')}/task/{number}"
+                openml_client.load(asked, description, DESCRIPTION_MB, how, own, ends)
+            about = read(description, number)
+            if not known[1]:
+                openml_client.load(about.url, splits, how.max_mb, how, own, ends)
+
+        openml_client.retry(what, number, once, how, own)
+        about = read(description, number)
+        try:
+            frame = read_arff(splits)
+        except UserError as error:
+            said = str(error).replace(f"file: '{splits}'", f"{what}: its splits")
+            raise UserError(said) from None
+    wanted = source.get("task", CLASSIFICATION)
+    if about.task != wanted:
+        raise UserError(f"{what}: is a {about.task}, not a {wanted}; choose another metric or task")
+    raw = openml_client.fetch(about.dataset, source.get("version"), source.get("md5"), how, beside)
+    if about.target not in raw.frame:
+        raise UserError(f"{what}: its target '{about.target}' is not a column of the data set")
+    name = f"fold of task {number}"
+    if name in raw.frame:
+        raise UserError(f"{what}: the data set has a column '{name}'")
+    ignored = {column: why for column, why in raw.ignored.items() if column != about.target}
+    return replace(
+        raw,
+        frame=raw.frame.assign(**{name: folds(frame, len(raw.frame), what)}),
+        target=about.target,
+        ignored=ignored,
+        source={"openml_task": number},
+        roles={"fold": [name]},
+    )
+
+
+def read(path: Path, number: int) -> Task:
+    """Read a ``task.xml``.
+
+    Raises
+    ------
+    Failed
+        If it is not the description of such a task.
+    UserError
+        If the task is of another type.
+    """
+    import xmltodict
+
+    try:
+        content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:task"]
+        inputs = {own["@name"]: own for own in content["oml:input"]}
+        data = inputs["source_data"]["oml:data_set"]
+        kind, found = content["oml:task_type_id"], content["oml:task_id"]
+        dataset, target = int(data["oml:data_set_id"]), data.get("oml:target_feature")
+        procedure = inputs.get("estimation_procedure", {}).get("oml:estimation_procedure", {})
+        url = procedure.get("oml:data_splits_url")
+    except Exception:  # the parser raises various errors for invalid XML or entities
+        raise Failed("the answer is not an OpenML task") from None
+    if found != str(number):
+        raise Failed(f"the answer describes task {short(str(found))}")
+    if kind not in TYPES or not isinstance(target, str) or not isinstance(url, str):
+        raise UserError(
+            f"OpenML task {number}: is neither a classification nor a regression with splits"
+        )
+    return Task(dataset, target, TYPES[kind], url)
+
+
+def folds(splits: "Any", rows: int, what: str) -> np.ndarray:
+    """Return the fold in whose test part each row is, in the first repeat; -1 if in none.
+
+    Parameters
+    ----------
+    splits
+        Rows of ``datasplits.arff``: ``type``, ``rowid``, ``repeat``, ``fold``.
+    rows
+        Number of rows of the data set.
+    what
+        The task, for messages.
+
+    Raises
+    ------
+    UserError
+        If they are not folds of so many rows, or a row is in the test parts of two folds.
+    """
+    wrong = f"{what}: its splits are not folds of the {rows} rows of its data set"
+    if not {"type", "rowid", "repeat", "fold"} <= {*map(str, splits)}:
+        raise UserError(wrong)
+    test = splits[(splits["type"] == "TEST") & (splits["repeat"].astype(float) == 0)]
+    ids, numbers = (test[name].to_numpy(float) for name in ("rowid", "fold"))
+    inside = np.isfinite(ids) & (ids >= 0) & (ids < rows) & (ids == np.round(ids))
+    if not len(test) or not inside.all() or not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise UserError(wrong)
+    if len(np.unique(ids)) < len(ids):
+        raise UserError(f"{what}: a row is in two folds; use its data set in place of the task")
+    found = np.full(rows, -1)
+    found[ids.astype(int)] = numbers.astype(int)
+    return found
+
+
+def suite(number: int, how: Access) -> list[int]:
+    """Fetch the ids of the tasks of a suite, ascending.
+
+    Raises
+    ------
+    UserError
+        If it cannot be reached, does not exist, or has no task.
+    """
+    import xmltodict
+
+    what = f"OpenML suite {number}"
+    beside = Path(tempfile.gettempdir(), "ensemble-search-openml")
+    found: list[int] = []
+    with files.temporary_folder(beside) as root, openml_client.client(how, root) as own:
+
+        def once(ends: float) -> None:
+            asked = f"{own.server.rstrip('/')}/study/{number}"
+            openml_client.load(asked, root / "study.xml", DESCRIPTION_MB, how, own, ends)
+            try:
+                content = xmltodict.parse((root / "study.xml").read_text(encoding="utf-8"))
+                tasks = content["oml:study"]["oml:tasks"]["oml:task_id"]
+                found[:] = sorted(map(int, [tasks] if isinstance(tasks, str) else tasks))
+            except Exception:  # the parser raises various errors for invalid XML or entities
+                raise Failed("the answer is not an OpenML suite of tasks") from None
+
+        openml_client.retry(what, number, once, how, own)
+    return found

@@ -1,0 +1,271 @@
+"""Read predictions that were made elsewhere, in three layouts.
+
+``<data set>/{models.csv, labels-*.csv, predictions-*.npy}``
+    The minimal one; see docs/replay.md.
+``<data set>/<fold>/{metadata.json, label-*.csv.zip, pred-*.dat}``
+    ``model_predictions`` of TabRepo (Salinas and Erickson, AutoML 2024).
+``<run>/predictions/<task>/<fold>/predictions.csv``
+    Results of the AutoML benchmark (Gijsbers et al., JMLR 2024). They have test rows only, so half
+    of them, drawn by class, are validation rows.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.data.rows import share_of_rows
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import Unusable, read_json, read_npy, reading
+from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, PARTS, REGRESSION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of ``models.csv`` that are no hyperparameters.
+MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
+#: Sums of probabilities may differ from 1 by this; they are divided by it.
+SLACK = 0.01
+#: Files of each layout.
+MINIMAL, TABREPO, AMLB = "models.csv", "pred-val.dat", "predictions.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Of a data set.
+
+    Attributes
+    ----------
+    folder
+        Where they are from.
+    models
+        One row per model: hyperparameters, missing where inactive, and perhaps :data:`MEASURED`.
+    labels
+        By part, text or float64, of shape (n_samples,).
+    classes
+        In the order of the columns of predictions; empty in regression.
+    predictions
+        By part, of shape (n_models, n_samples, n_outputs); NaN for models that failed.
+    """
+
+    folder: Path
+    models: "pd.DataFrame"
+    labels: dict[str, np.ndarray]
+    classes: list[str]
+    predictions: dict[str, np.ndarray]
+
+    @property
+    def task(self) -> str:
+        """``classification`` or ``regression``."""
+        return CLASSIFICATION if self.classes else REGRESSION
+
+
+def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
+    """Read the predictions below a folder, data set by data set, in the order of their names.
+
+    Parameters
+    ----------
+    root
+        The folder, in one of the layouts of this module.
+    fold
+        The fold of the others' layouts that is used.
+
+    Raises
+    ------
+    UserError
+        If there is no data set, or a file is missing, damaged or does not fit the others.
+    """
+    try:
+        if folders := sorted(file.parent for file in root.glob(f"*/{MINIMAL}")):
+            for folder in folders:
+                yield folder.name, _checked(_minimal(folder))
+        elif folders := sorted(file.parent for file in root.glob(f"*/{fold}/{TABREPO}")):
+            for folder in folders:
+                yield folder.parent.name, _checked(_tabrepo(folder))
+        elif found := sorted(root.glob(f"*/predictions/*/{fold}/{AMLB}")):
+            for task in sorted({file.parts[-3] for file in found}):
+                yield task, _checked(_amlb([file for file in found if file.parts[-3] == task]))
+        else:
+            raise UserError(
+                f"'{root}' holds no predictions: neither <data set>/{MINIMAL} nor <data set>/"
+                f"{fold}/{TABREPO} (TabRepo) nor <run>/predictions/<task>/{fold}/{AMLB} (AutoML "
+                "benchmark)"
+            )
+    except Unusable as error:  # whose remedy is of results
+        raise UserError(f"'{error.path}': {error.reason}") from None
+
+
+def _minimal(folder: Path) -> Predictions:
+    models = _csv(folder / MINIMAL)
+    labels = {}
+    for part in PARTS:
+        path = folder / f"labels-{part}.csv"
+        frame = _csv(path, text=True)
+        if list(frame.columns) != ["label"]:
+            raise Unusable(path, f"its columns are {', '.join(frame)}; must be label alone")
+        labels[part] = frame["label"].to_numpy(dtype=str)
+    arrays = {part: read_npy(folder / f"predictions-{part}.npy") for part in PARTS}
+    return _of(folder, models, labels, arrays)
+
+
+def _tabrepo(folder: Path) -> Predictions:
+    import pandas as pd
+
+    about = read_json(folder / "metadata.json")
+    labels, arrays = {}, {}
+    for part, short in zip(PARTS, ("val", "test"), strict=True):
+        path = folder / f"label-{short}.csv.zip"
+        labels[part] = _csv(path, text=True).iloc[:, -1].to_numpy(dtype=str)
+        path = folder / f"pred-{short}.dat"
+        with reading(path):
+            dtype = np.dtype(about["dtype"])
+            shape = tuple(map(int, about[f"pred_{short}_shape"]))
+            if dtype not in (np.float16, np.float32, np.float64) or min(shape) < 1:
+                raise ValueError("metadata.json has no type of numbers and shape of it")
+            if path.stat().st_size != dtype.itemsize * math.prod(shape):
+                raise ValueError(f"its size is not that of {dtype} {shape}, as metadata.json says")
+            arrays[part] = np.fromfile(path, dtype).reshape(shape)
+    names = [str(name) for name in about.get("models", ())]
+    families = [name.split("_", 1)[0] for name in names]
+    models = pd.DataFrame({"algorithm": families, "model": names})
+    return _of(folder, models, labels, arrays)
+
+
+def _amlb(files: Sequence[Path]) -> Predictions:
+    import pandas as pd
+
+    names = [file.parts[-5].split(".")[0] for file in files]
+    truth, columns, found = None, None, []
+    for file in files:
+        frame = _csv(file, text=True)
+        if not {"truth", "predictions"} <= {*frame}:
+            raise Unusable(file, "it has no columns 'predictions' and 'truth'")
+        classes = [name for name in frame if name not in ("truth", "predictions")]
+        if truth is not None and (frame["truth"].tolist() != truth or classes != columns):
+            raise Unusable(file, f"its rows or classes are not those of '{files[0]}'")
+        truth, columns = frame["truth"].tolist(), classes
+        with reading(file):
+            found.append(frame[classes or ["predictions"]].to_numpy(dtype=float))
+    labels = np.array(truth, dtype=str)
+    codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
+    half = share_of_rows(codes, 0.5)
+    rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
+    repeated = {name for name in names if names.count(name) > 1}
+    names = [
+        file.parts[-5] if name in repeated else name
+        for file, name in zip(files, names, strict=True)
+    ]
+    models = pd.DataFrame({"model": names})
+    arrays = np.stack(found)
+    parts = {part: labels[own] for part, own in rows.items()}
+    predictions = {part: arrays[:, own] for part, own in rows.items()}
+    return _of(files[0].parent, models, parts, predictions, columns)
+
+
+def _of(
+    folder: Path,
+    models: "pd.DataFrame",
+    labels: dict[str, np.ndarray],
+    arrays: dict[str, np.ndarray],
+    classes: Sequence[str] | None = None,
+) -> Predictions:
+    """Bring predictions into the shape (models, samples, outputs); classes are sorted by default.
+
+    As scikit-learn sorts them: numbers by their size.
+    """
+    known = np.unique(np.concatenate([*labels.values()]))
+    numbers = _numbers(known)
+    outputs = {array.shape[2] if array.ndim == 3 else 1 for array in arrays.values()}
+    if classes is None:
+        regression = numbers is not None and outputs == {1} and len(known) > 2
+        order = np.argsort(numbers, kind="stable") if numbers is not None else slice(None)
+        classes = [] if regression else known[order].tolist()
+    shaped = {}
+    for part, array in arrays.items():
+        own = array[:, :, None] if array.ndim == 2 else array
+        single = len(classes) == 2 and own.ndim == 3 and own.shape[2] == 1
+        shaped[part] = np.concatenate([1 - own, own], axis=2) if single else own
+    if not classes:
+        return Predictions(
+            folder, models, {p: v.astype(float) for p, v in labels.items()}, [], shaped
+        )
+    return Predictions(folder, models, labels, list(classes), shaped)
+
+
+def _checked(made: Predictions) -> Predictions:
+    """Raise Unusable unless all fits together; sums of probabilities become 1."""
+    if not len(made.models):
+        raise Unusable(made.folder, "it has no model")
+    outputs = len(made.classes) or 1
+    for part in PARTS:
+        labels, array = made.labels[part], made.predictions[part]
+        shape = (len(made.models), len(labels), outputs)
+        if array.dtype.kind != "f" or array.shape != shape or not len(labels):
+            raise Unusable(
+                made.folder,
+                f"{part} predictions are {array.dtype} {array.shape}; must be floats of shape "
+                f"{shape}: models, labels and {'classes' if made.classes else 'one number'}",
+            )
+        if made.classes and (unknown := sorted({*labels.tolist()} - {*made.classes})):
+            raise Unusable(made.folder, f"{part} label '{unknown[0]}' is not one of the classes")
+        if not made.classes and not np.isfinite(labels).all():
+            raise Unusable(made.folder, f"{part} labels are not all finite numbers")
+        array = made.predictions[part] = array.astype(np.float64)
+        failed = np.isnan(array).all(axis=(1, 2))
+        good = array[~failed]
+        if not np.isfinite(good).all():
+            model = int(np.flatnonzero(~np.isfinite(array).all(axis=(1, 2)) & ~failed)[0])
+            raise Unusable(
+                made.folder,
+                f"{part} predictions of model {model} (from 0) are not all finite; NaN in all of "
+                "them marks a model that failed",
+            )
+        if made.classes:
+            sums = good.sum(axis=2, keepdims=True)
+            if (good < 0).any() or (np.abs(sums - 1) > SLACK).any():
+                raise Unusable(
+                    made.folder, f"{part} predictions are not all probabilities with the sum 1"
+                )
+            array[~failed] = good / sums
+    return made
+
+
+def _csv(path: Path, text: bool = False) -> "pd.DataFrame":
+    import pandas as pd
+
+    with reading(path):
+        return pd.read_csv(
+            path,
+            dtype=str if text else None,
+            keep_default_na=False,
+            na_values=[] if text else sorted(MISSING - {NONE}),
+        )
+
+
+def _numbers(words: np.ndarray) -> np.ndarray | None:
+    try:
+        return words.astype(float)
+    except ValueError:
+        return None
+
+
+def measured(models: "pd.DataFrame") -> "pd.DataFrame":
+    """Return :data:`MEASURED` of every model, float64; 0 where not given.
+
+    Raises
+    ------
+    UserError
+        If one is negative or not a number.
+    """
+    import pandas as pd
+
+    found: dict[str, Any] = {}
+    for name in MEASURED:
+        values = pd.to_numeric(models.get(name, pd.Series(0.0, models.index)), errors="coerce")
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise UserError(f"{MINIMAL}: '{name}' is not a number of at least 0 in every row")
+        found[name] = values.astype(float)
+    return pd.DataFrame(found)

@@ -1,0 +1,314 @@
+"""Write a study of predictions that were made elsewhere: tables, data, a space, and the study file.
+
+The data are labels and the number of each row; no pipeline is fitted on them.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.evaluation import table as tables
+from ensemble_search.problems import tasks
+from ensemble_search.problems.combination import rounded
+from ensemble_search.results import foreign
+from ensemble_search.results.foreign import Predictions
+from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime.errors import UserError, printable
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
+from ensemble_search.runtime.status import OK
+from ensemble_search.spaces._looked_up import LookedUp
+from ensemble_search.study.sections.limits import Limits
+from ensemble_search.study.sections.names import NAME
+from ensemble_search.study.sections.split import Split
+from ensemble_search.study.short import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Numbers from ``lower`` to this multiple of it or more are on a logarithmic scale.
+LOG = 1000
+#: Evaluations of the study that is written: half of the models, in these bounds. With fewer models,
+#: there is random search only.
+LEAST, MOST = 6, 200
+ALGORITHM = "algorithm"
+
+
+def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) -> list[str]:
+    """Read predictions, and write a folder with a study that replays searches on them.
+
+    Parameters
+    ----------
+    root, fold
+        See ``foreign.read``.
+    output
+        Folder for ``study.yaml``, ``spaces/``, ``data/`` and ``tables/``; its name is the study's.
+    metric
+        Loss to minimise; by default ``error`` or ``squared-error``, as the labels want.
+
+    Returns
+    -------
+    lines
+        What was read and written, for people.
+
+    Raises
+    ------
+    UserError
+        If the predictions cannot be used; see ``foreign.read``.
+    """
+    import pandas as pd
+    import yaml
+
+    study = output.name
+    if not re.match(NAME, study):
+        raise UserError(f"--output: '{study}' is not possible as the name of a study")
+    found = dict(foreign.read(root, fold))
+    for name, made in found.items():
+        if not re.match(NAME, name):
+            raise UserError(f"'{made.folder}': '{name}' is not possible as the name of a data set")
+    if len({made.task for made in found.values()}) > 1:
+        raise UserError(f"'{root}' has classifications and regressions; import them one by one")
+    task = next(iter(found.values())).task
+    metric = metric or METRICS[task]
+    plugins.checked("metrics", metric)
+    if (wanted := tasks.problem(metric).task) != task:
+        raise UserError(f"--metric: '{metric}' is for {wanted}, and this is a {task}")
+    models = pd.concat([made.models for made in found.values()], ignore_index=True)
+    described = hyperparameters(models.drop(columns=[*foreign.MEASURED], errors="ignore"))
+    stem = re.sub(r"\W", "_", f"models_of_{study}", flags=re.ASCII)
+    space = type("Models", (LookedUp,), {"hyperparameters": described})
+    algorithms = any(h["name"] == ALGORITHM for h in described)
+    lines, datasets = [], {}
+    for name, made in found.items():
+        datasets[name] = _write(name, made, output, metric, space(), stem)
+        losses = datasets[name].pop("losses")
+        lines.append(
+            printable(
+                f"{name}: {len(made.models)} models ({len(losses)} ok), "
+                f"{len(made.labels['validation'])} validation and {len(made.labels['test'])} test "
+                f"rows; the best has a validation {metric} of {losses.min(initial=np.inf):.4g}"
+            )
+        )
+        if made.classes and metric == "error":
+            most = np.unique(made.labels["validation"], return_counts=True)[1].max()
+            worse = int((losses > 1 - most / len(made.labels["validation"])).sum())
+            if 2 * worse > len(losses):
+                lines.append(
+                    f"note: {name}: {worse} of {len(losses)} models are worse than the most "
+                    "frequent class; check the order of classes and rows"
+                )
+    _write_space(output / "spaces" / f"{stem}.py", described, algorithms)
+    fewest = min(len(made.models) for made in found.values())
+    searches = ["random", "bo", "divbo"] if fewest >= LEAST else ["random"]
+    methods = {
+        "RS": {"search": "random", "ensemble": "best"},
+        "RS-ES": {"search": "random", "ensemble": "selection-25"},
+        "BO-ES": {"search": "bo", "ensemble": "selection-25"},
+        "DivBO": {"search": "divbo", "ensemble": "selection-25"},
+    }
+    content = {
+        "study": study,
+        "plugins": ["."],
+        "datasets": datasets,
+        "space": stem.replace("_", "-"),
+        "metric": metric,
+        "evaluation": {"replay": f"{output}/tables"},
+        "budget": {"evaluations": min(fewest, max(LEAST, min(MOST, fewest // 2)))},
+        "repeats": 20,
+        "searches": {name: {"optimizer": name} for name in searches},
+        "ensembles": {"best": {"type": "best"}, "selection-25": {"type": "selection", "size": 25}},
+        "methods": {name: own for name, own in methods.items() if own["search"] in searches},
+    }
+    with files.atomic(output / "study.yaml") as temporary:
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        temporary.write_text(f"# Written by `make table`.\n{text}", encoding="utf-8")
+    return [*lines, f"snakemake --cores 2 --configfile {output}/study.yaml"]
+
+
+def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Describe the columns of models as hyperparameters; see :class:`LookedUp`.
+
+    A column that is missing for all models of some values of ``algorithm``, and for none of the
+    others, is active under these others.
+
+    Raises
+    ------
+    UserError
+        If there is no column, or one is missing for a part of the models of an algorithm.
+    """
+    if models.columns.empty:
+        raise UserError(f"{foreign.MINIMAL}: has no column beside {', '.join(foreign.MEASURED)}")
+    first = [ALGORITHM] if ALGORITHM in models else []
+    described = []
+    for name in [*first, *models.columns.drop(first)]:
+        values = models[name].dropna()
+        when = None
+        if len(values) < len(models) or name == ALGORITHM:
+            if name == ALGORITHM:
+                values = values.astype(str)
+            elif not first or models[ALGORITHM].isna().any():
+                raise UserError(
+                    f"{foreign.MINIMAL}: '{name}' is missing for some models; without a column "
+                    "'algorithm', each model needs a value"
+                )
+            else:
+                there = models[name].notna().groupby(models[ALGORITHM].astype(str)).mean()
+                if partly := [*there.index[(there > 0) & (there < 1)]]:
+                    raise UserError(
+                        f"{foreign.MINIMAL}: '{name}' is missing for some models of the algorithm "
+                        f"'{partly[0]}'; each of them needs it, or none"
+                    )
+                when = [ALGORITHM, [*there.index[there == 1]]]
+        if values.empty:
+            raise UserError(f"{foreign.MINIMAL}: '{name}' has no value; remove the column")
+        described.append({"name": str(name), "when": when, **_domain(values)})
+    return described
+
+
+def _domain(values: "pd.Series") -> dict[str, Any]:
+    """Kind and domain of the values of a hyperparameter."""
+    number = values.dtype.kind in "if" and values.nunique() > 1
+    if not number:
+        choices = sorted({str(value) for value in values})
+        return {"kind": "categorical", "choices": choices, "default": choices[0]}
+    if not np.isfinite(values.to_numpy(float)).all():
+        raise UserError(f"{foreign.MINIMAL}: '{values.name}' is not finite in every row")
+    integer = bool((values == values.round()).all())
+    if integer:
+        kind, lower, upper = "integer", int(values.min()), int(values.max())
+    else:  # ConfigSpace rounds
+        kind, lower, upper = "float", _outward(values.min(), -1), _outward(values.max(), 1)
+    log = lower > 0 and upper >= LOG * lower
+    default = int(values.iloc[0]) if integer else float(values.iloc[0])
+    return {"kind": kind, "lower": lower, "upper": upper, "log": log, "default": default}
+
+
+def _outward(number: float, sign: int) -> float:
+    """Round to six digits, up or down."""
+    step = 10.0 ** (math.floor(math.log10(abs(number))) - 5) if number else 1.0
+    return float(f"{sign * math.ceil(sign * number / step) * step:.6g}")
+
+
+def configurations(
+    models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Active hyperparameters of every model."""
+    import pandas as pd
+
+    casts = {"categorical": str, "integer": int, "float": float}
+    kinds = {h["name"]: casts[h["kind"]] for h in described}
+    return [
+        {name: kinds[name](value) for name, value in row.items() if not pd.isna(value)}
+        for row in models[[*kinds]].to_dict("records")
+    ]
+
+
+def _write(
+    name: str, made: Predictions, output: Path, metric: str, space: LookedUp, stem: str
+) -> dict[str, Any]:
+    """Write data and table of a data set; return its source, and the losses of its models."""
+    import pyarrow as pa
+
+    problem = tasks.problem(metric)
+
+    labels = {"train": made.labels["validation"], **made.labels}
+    sizes = [len(own) for own in labels.values()]
+    columns = {
+        "row": list(range(sum(sizes))),
+        "label": np.concatenate([*labels.values()]).tolist(),
+        "part": np.repeat([*labels], sizes).tolist(),
+    }
+    file = output / "data" / f"{name}.parquet"
+    files.write_parquet(file, pa.table(columns))
+    source = {"file": str(file), "target": "label", "columns": {"part": ["part"]}}
+    frame, about = normalise.normalise(sources.read(source, {}), source["columns"], made.task)
+    if about["rows"] != sum(sizes):
+        raise UserError(f"'{made.folder}': a label is a word for a missing value; rename it")
+    inputs, _, split = prepare.make_split(frame, about, {**Split().settings, "seed": Split().seed})
+    arrays = made.predictions
+    if made.classes:
+        places = [made.classes.index(label) for label in inputs.classes]
+        arrays = {part: array[:, :, places] for part, array in arrays.items()}
+    else:
+        scale = split["target"]
+        arrays = {p: (array - scale["mean"]) / scale["std"] for p, array in arrays.items()}
+    stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
+    failed = np.isnan(stored["validation"]).any(axis=(1, 2)) | np.isnan(stored["test"]).any((1, 2))
+    for array in stored.values():
+        array[failed] = np.nan
+    losses = [
+        None
+        if bad
+        else float(problem.metric.loss(inputs.y_validation, rounded(problem.expand(own))))
+        for bad, own in zip(failed, stored["validation"], strict=True)
+    ]
+    try:
+        values = [
+            dict(c)
+            for c in space.configurations(configurations(made.models, space.hyperparameters))
+        ]
+    except UserError as error:
+        raise UserError(f"'{made.folder}': {error}") from None
+    if len({frozenset(own.items()) for own in values}) < len(values):
+        raise UserError(
+            f"'{made.folder}': two models have the same hyperparameters; add a column 'model' with "
+            "their names"
+        )
+    measured = foreign.measured(made.models)
+    statuses = ["crash" if bad else OK for bad in failed]
+    rows: dict[str, Any] = {
+        "iteration": list(range(1, len(values) + 1)),
+        "status": statuses,
+        "error": losses,
+        "fit_seconds": measured["fit_seconds"].tolist(),
+        "cpu_seconds": measured["fit_seconds"].tolist(),
+        "predict_seconds": [
+            None if bad else s for bad, s in zip(failed, measured["predict_seconds"], strict=True)
+        ],
+        "memory_mb": measured["memory_mb"].tolist(),
+        "fidelity": [1.0] * len(values),
+        "error_type": ["ElsewhereError" if bad else None for bad in failed],
+        "message": ["it has no predictions" if bad else None for bad in failed],
+    }
+    for h in space.hyperparameters:
+        rows[CONFIGURATION + h["name"]] = [own.get(h["name"]) for own in values]
+    types = {name: pa.string() for name in ("status", "error_type", "message")}
+    folder = output / "tables" / name / "fixed"
+    files.write_parquet(
+        folder / OBSERVATIONS,
+        pa.table({key: pa.array(own, types.get(key)) for key, own in rows.items()}),
+    )
+    for target, part in zip(PREDICTIONS, PARTS, strict=True):
+        files.write_npy(folder / target, stored[part])
+    about = {
+        "dataset": name,
+        "metric": metric,
+        "data": inputs.checksum(),
+        "space": stem.replace("_", "-"),
+        "limits": Limits().model_dump(),
+        "threads": 1,
+        "versions": {},
+        "entries": len(values),
+        "status": {status: statuses.count(status) for status in sorted({*statuses})},
+        "fit_seconds": float(measured["fit_seconds"].sum()),
+        "machines": [],
+        "files": files.checksums(folder, tables.FILES),
+    }
+    files.write_json(folder / tables.MANIFEST, about)
+    return {**source, "losses": np.array([loss for loss in losses if loss is not None])}
+
+
+def _write_space(path: Path, described: Sequence[Mapping[str, Any]], algorithms: bool) -> None:
+    """Write the space as a module; names and values of the models are literals in it."""
+    lines = ['"""Models that were made elsewhere; written by `make table`."""', ""]
+    lines += ["from ensemble_search.spaces._looked_up import LookedUp", "", ""]
+    lines += ["class Models(LookedUp):", f'    """{len(described)} hyperparameters."""', ""]
+    lines += [f"    has_algorithms = {algorithms}", "    hyperparameters = ("]
+    lines += [f"        {own!r}," for own in described]
+    lines += ["    )", ""]
+    with files.atomic(path) as temporary:
+        temporary.write_text("\n".join(lines), encoding="utf-8")

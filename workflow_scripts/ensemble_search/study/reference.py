@@ -1,0 +1,65 @@
+"""The settings of optimizers and ensembles, docs/settings.md: ``make reference`` writes it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ensemble_search.runtime import errors, plugins, shares
+from ensemble_search.study.model import PLUGINS
+from ensemble_search.study.schema import schema
+
+HEAD = """# Settings
+
+Written by `make reference` from the classes of the optimizers and ensembles. A setting is a key
+beside `optimizer:` or `type:` in a [study](studies.md), such as `bo: {optimizer: bo, local: 20}`;
+without a default here, it is null, or the description says what it is."""
+
+
+def page() -> str:
+    """Return the page: every built-in optimizer and ensemble, with its settings, in Markdown."""
+    parts = [HEAD]
+    properties = schema()["properties"]
+    for section, module in PLUGINS.items():
+        parts.append(f"## {module.KIND.capitalize()}")
+        (choices,) = properties[section]["patternProperties"].values()
+        known = {
+            choice["properties"].pop(module.KEY)["const"]: choice for choice in choices["anyOf"]
+        }
+        settings = {name: choice["properties"] for name, choice in known.items()}
+        for name, own in settings.items():
+            parts.append(f"### `{name}`")
+            base = _base(module.KIND, name, settings)
+            new = {k: about for k, about in own.items() if settings.get(base, {}).get(k) != about}
+            if base:
+                parts.append(f"All settings of [`{base}`](#{base})" + (", and:" if new else "."))
+            parts.append("\n".join(_table(new)) if new else "" if base else "No settings.")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _base(kind: str, name: str, settings: dict[str, Any]) -> str:
+    """Find the plugin with the most settings among those that this one is derived from."""
+    derived = plugins.load(kind, name)
+    bases = [n for n in settings if n != name and issubclass(derived, plugins.load(kind, n))]
+    return max(bases, key=lambda n: len(settings[n]), default="")
+
+
+def _table(settings: dict[str, Any]) -> Iterator[str]:
+    """Write the rows of a table."""
+    yield "| setting | default | meaning |"
+    yield "|---|---|---|"
+    for name, about in settings.items():
+        default = about.get("default")
+        value = json.dumps(default).strip('"')
+        if len(value) > 10 and isinstance(default, float):
+            value = shares.name(default)  # 1/27
+        shown = "" if default is None else f"`{value}`"
+        yield f"| `{name}` | {shown} | {about['description']} |"
+
+
+def main() -> None:
+    """Print the page."""
+    print(page(), end="")
+
+
+if __name__ == "__main__":
+    errors.run(main)
