@@ -24,6 +24,10 @@ include: "rules/report.smk"
 include: "rules/manifest.smk"
 
 
+if not workflow.modifier.is_main_snakefile():
+    share_names()
+
+
 rule all:
     default_target: True
     input:

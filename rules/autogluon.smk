@@ -8,7 +8,7 @@ AUTOGLUON = (
     if STUDY.autogluon
     else []
 )
-OWN_PYTHON = Path(workflow.basedir) / ".venv-autogluon/bin/python"
+OWN_PYTHON = BASE / ".venv-autogluon/bin/python"
 AUTOGLUON_PYTHON = PYTHON
 if "CONDA" not in METHODS and OWN_PYTHON.exists():
     AUTOGLUON_PYTHON = f"{CHILD} {shlex.quote(str(OWN_PYTHON))}"

@@ -6,7 +6,9 @@ import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
-sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
+# Of this workflow, also where it is a module of another one.
+BASE = Path(str(workflow.current_basedir)).parent
+sys.path.insert(0, str(BASE / "workflow_scripts"))
 
 from ensemble_search.data import fetched
 from ensemble_search.dpp.coverage import SAMPLERS
@@ -16,6 +18,7 @@ from ensemble_search.runtime.code_version import code_version
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.locks import WAIT, lock
 from ensemble_search.jobs import Jobs, check_plugins, check_splits, check_tables, notes
+from ensemble_search.study import model as studies
 
 # Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
@@ -23,12 +26,12 @@ PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
 # exec and the id of this process: a script is its child, and ends with it. Libraries need their
 # docstrings (LightGBM), and their warnings must not be errors, whatever the caller's environment.
 CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.getpid()}"
-SCRIPTS = os.path.relpath(Path(workflow.basedir) / "workflow_scripts")
+SCRIPTS = os.path.relpath(BASE / "workflow_scripts")
 
-if set("{}") & set(str(workflow.basedir)):
+if set("{}") & set(str(BASE)):
     sys.exit(
-        f"error: '{workflow.basedir}' has braces in its path, which Snakemake reads as wildcards; "
-        "rename the folder"
+        f"error: '{BASE}' has braces in its path, which Snakemake reads as wildcards; rename the "
+        "folder"
     )
 # Searches, the report and `make status` read and write whole folders of results: all are local.
 if workflow.storage_settings.default_storage_provider:
@@ -38,7 +41,14 @@ if workflow.storage_settings.default_storage_provider:
 
 
 def load_jobs():
-    """The study of --configfile, or else of config.yaml, with --config on top of it."""
+    """The study of --configfile, or else of config.yaml, with --config on top of it.
+
+    Of a module, that of its `config:`.
+    """
+    if not workflow.modifier.is_main_snakefile():
+        if workflow.modifier.path_modifier.modify("results/") != "results/":
+            raise UserError("module: a prefix cannot be used: results go to results/<study>/")
+        return Jobs(studies.load_content(dict(config), "module"), "module")
     settings = workflow.config_settings
     if len(settings.configfiles) > 1:
         raise UserError("--configfile: name one study; studies are not merged")
@@ -46,7 +56,7 @@ def load_jobs():
         file = settings.configfiles[0]
     else:
         file = Path("config.yaml")
-        file = file if file.exists() else Path(workflow.basedir) / file
+        file = file if file.exists() else BASE / file
     file = os.path.relpath(file)
     return Jobs.load(file, dict(settings.config))
 
@@ -86,6 +96,19 @@ if workflow.is_main_process:
             print(f"note: {one_line(note)}", file=sys.stderr)
     except UserError as error:  # a damaged result
         sys.exit(f"error: {error}")
+
+
+def share_names():
+    """Give the names in shell commands to the workflow of which this one is a module.
+
+    Snakemake 9 fills in commands with names of the main workflow.
+    """
+    parent = workflow.modifier.parent_modifier.globals
+    if parent.get("STUDY", STUDY) != STUDY:
+        sys.exit("error: module: a workflow can have one study as a module")
+    for name in ("PYTHON", "AUTOGLUON_PYTHON", "SCRIPTS", "STUDY", "JOBS", "NEEDS", "SHARE"):
+        if name in globals():
+            parent[name] = globals()[name]
 
 
 wildcard_constraints:

@@ -177,14 +177,9 @@ def load_extending(
     ``extends``.
     """
     content, extended = yaml_file.read(Path(path), overrides)
-    folders = content.get(yaml_file.FOLDERS)
-    texts = isinstance(folders, list) and all(isinstance(f, str) and f for f in folders)
-    try:
-        outside.use(folders if texts else [])
-    except UserError as error:
-        raise UserError(*(f"{path}: {yaml_file.FOLDERS}: {p}" for p in error.problems)) from None
     if extended is None:
-        return check(content, str(path)), None
+        return load_content(content, str(path)), None
+    _use_plugins(content, str(path))
     file, base = extended
     other = check(base, str(file))  # first, so that its mistakes are reported as its own
     study = check(content, str(path))
@@ -194,6 +189,21 @@ def load_extending(
             "choose another, results are kept by name"
         )
     return study, other
+
+
+def load_content(content: dict[str, Any], path: str) -> Study:
+    """Check what a study file would hold, as :func:`load`; ``path`` stands for it in messages."""
+    _use_plugins(content, path)
+    return check(content, path)
+
+
+def _use_plugins(content: dict[str, Any], path: str) -> None:
+    folders = content.get(yaml_file.FOLDERS)
+    texts = isinstance(folders, list) and all(isinstance(f, str) and f for f in folders)
+    try:
+        outside.use(folders if texts else [])
+    except UserError as error:
+        raise UserError(*(f"{path}: {yaml_file.FOLDERS}: {p}" for p in error.problems)) from None
 
 
 def check(content: dict[str, Any], path: str = "study") -> Study:

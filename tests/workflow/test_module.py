@@ -1,0 +1,82 @@
+"""The workflow as a module of another one."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from support import ROOT
+
+SNAKEFILE = """
+module which:
+    snakefile: {snakefile!r}
+    {more}
+    config: config["study"]
+
+use rule * from which as which_*
+
+rule mine:
+    default_target: True
+    input: "results/tiny/ensembles/wine/random/best/0/scores.parquet"
+    output: "mine.txt"
+    shell: "cp {{input}} {{output}}"
+"""
+STUDY = {
+    "study": "tiny",
+    "datasets": {"wine": {"sklearn": "wine"}},
+    "space": "divbo-small",
+    "budget": {"evaluations": 3},
+    "searches": {"random": {"optimizer": "random"}},
+    "ensembles": {"best": {"type": "best"}},
+    "methods": {"RS": {"search": "random", "ensemble": "best"}},
+}
+
+
+def run(folder, *options, more="", study=STUDY, end=""):
+    text = SNAKEFILE.format(snakefile=str(ROOT / "Snakefile"), more=more)
+    (folder / "Snakefile").write_text(text + end, encoding="utf-8")
+    (folder / "config.yaml").write_text(yaml.safe_dump({"study": study}), encoding="utf-8")
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--configfile", "config.yaml"]
+    return subprocess.run(
+        [*command, *options], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ},
+    )  # fmt: skip
+
+
+def test_another_workflow_uses_the_results_of_a_study(tmp_path):
+    ended = run(tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    made = tmp_path / "results/tiny/ensembles/wine/random/best/0/scores.parquet"
+    assert (tmp_path / "mine.txt").read_bytes() == made.read_bytes()
+    # It is finished, and the module's own target is the report.
+    assert "Nothing to be done" in run(tmp_path, "-n").stdout
+    assert "which_report" in run(tmp_path, "-n", "which_all").stdout
+
+
+OTHER = """
+module other:
+    snakefile: {snakefile!r}
+    config: config["study"] | {{"study": "other"}}
+
+use rule * from other as other_*
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"study": {**STUDY, "budgett": 3}}, "error: module: budgett: unknown key; did you mean"),
+        ({"more": 'prefix: "sub"'}, "error: module: a prefix cannot be used: results go to res"),
+        (
+            {"end": OTHER.format(snakefile=str(ROOT / "Snakefile"))},
+            "error: module: a workflow can have one study as a module",
+        ),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, changes, message):
+    ended = run(tmp_path, "-n", **changes)
+    assert ended.returncode != 0
+    assert message in ended.stderr
+    assert "Traceback" not in ended.stderr
