@@ -38,6 +38,7 @@ def main() -> None:
 
     try:
         # After the check of the arguments, as they take a second.
+        from ensemble_search.data.readings import PLAIN
         from ensemble_search.predictor import rows
         from ensemble_search.predictor.ensemble import MANIFEST, load_ensemble
 
@@ -56,6 +57,8 @@ def main() -> None:
     classes = getattr(model, "classes_", None)
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
+    columns = model.preparation.columns
+    numeric = {c.name for c in columns if c.kind == "numeric" and c.read in (None, PLAIN)}
     size = min(rows.CHUNK, model.rows_)
     progress = _Progress(options.input)
     try:
@@ -64,15 +67,14 @@ def main() -> None:
             head = [] if classes is None else [f"probability of {c}" for c in classes]
             writer.writerow([rows.safe(name) for name in (target, *head)])
             written = {} if classes is None else {c: rows.safe(c) for c in classes.tolist()}
-            for columns, position in rows.chunks(options.input, names, size):
+            for X, position in rows.chunks(options.input, names, size, numeric):
                 if classes is None:
-                    found = [[repr(value)] for value in model.predict(columns).tolist()]
+                    found = [model.predict(X).tolist()]
                 else:
-                    labels, probabilities = model.predict_both(columns)
-                    pairs = zip(labels.tolist(), probabilities.tolist(), strict=True)
-                    found = [[written[label], *map(repr, p)] for label, p in pairs]
-                writer.writerows(found)
-                progress.show(len(found), position, model.notes_)
+                    labels, probabilities = model.predict_both(X)
+                    found = [[written[c] for c in labels.tolist()], *probabilities.T.tolist()]
+                writer.writerows(zip(*found, strict=True))
+                progress.show(len(found[0]), position, model.notes_)
     except BrokenPipeError:
         raise  # nobody reads it any more
     except OSError as error:

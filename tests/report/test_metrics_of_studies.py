@@ -63,8 +63,8 @@ def shown(folder: Path) -> dict[str, str]:
         if file.suffix == ".html":
             page = Page(text)
             found[file.name] = " ".join([squeezed(page), *(i["alt"] for i in page.all("img"))])
-        elif file.suffix == ".svg":  # letters are drawn, and named in a comment
-            found[file.name] = "\n".join(re.findall("<!-- (.*?) -->", text))
+        elif file.suffix == ".svg":
+            found[file.name] = "\n".join(re.findall("<text [^>]*>(.*?)</text>", text))
         elif file.suffix == ".tex":
             found[file.name] = re.sub(r"\\label\{.*\}", "", text)
     return found

@@ -34,22 +34,21 @@ def rounds(results: Results) -> pd.DataFrame:
     rows: list[dict] = []
     for run in results.manifests.reindex(columns=RUN).to_dict("records"):
         folder = layout.search_folder(results.folder, results.study, **run)
-        reasons = results.once(_reasons, folder)
+        reasons = _reasons(results, folder)
         if reasons:
             rows += [{**run, **row} for row in _rounds(reasons)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _reasons(folder: Path) -> list[dict]:
+def _reasons(results: Results, folder: Path) -> list[dict]:
     """Read round, arm and survivors of every suggestion; empty if the search has no arms."""
-    texts = readers.observations(folder, ["why"])["why"].to_pylist()
+    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
     with files.reading(folder / OBSERVATIONS):
-        reasons = [json.loads(text) for text in texts]
-        if not reasons or "surviving" not in reasons[0]:
+        if not texts or "surviving" not in json.loads(texts[0]):
             return []
         return [
             {"round": why["round"], "arm": why["arm"], "surviving": list(why["surviving"])}
-            for why in reasons
+            for why in map(json.loads, texts)
         ]
 
 

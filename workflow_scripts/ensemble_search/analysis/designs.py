@@ -37,7 +37,7 @@ def drawn(results: Results) -> pd.DataFrame:
     where = ["dataset", "search", "repeat"]
     for run in results.manifests.reindex(columns=where).to_dict("records"):
         folder = layout.search_folder(results.folder, results.study, **run)
-        rows += [{**run, **why} for why in results.once(_reasons, folder)]
+        rows += [{**run, **why} for why in _reasons(results, folder)]
     table = pd.DataFrame(rows, columns=[*where, *KEYS])
     draws = table.groupby(list(table.columns), sort=False).size().rename("points").reset_index()
     draws.insert(3, "draw", draws.groupby(where, sort=False).cumcount() + 1)
@@ -45,9 +45,9 @@ def drawn(results: Results) -> pd.DataFrame:
     return draws.assign(distance=(draws["log_det"] - draws["uniform_log_det"]) / spread)
 
 
-def _reasons(folder: Path) -> list[dict[str, float]]:
+def _reasons(results: Results, folder: Path) -> list[dict[str, float]]:
     """Read the reasons of a search's suggestions that a k-DPP made."""
-    texts = readers.observations(folder, ["why"])["why"].to_pylist()
+    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
     with files.reading(folder / OBSERVATIONS):
         reasons = [json.loads(text) for text in texts]
         return [{key: float(why[key]) for key in KEYS} for why in reasons if "log_det" in why]

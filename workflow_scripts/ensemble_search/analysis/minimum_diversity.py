@@ -28,7 +28,11 @@ def at_each(members: pd.DataFrame, iterations: int) -> list[np.ndarray]:
     """
     pairs = np.unique(members[["iteration", "member"]].to_numpy(int), axis=0)
     iteration, starts = np.unique(pairs[:, 0], return_index=True)
-    written = dict(zip(iteration.tolist(), np.split(pairs[:, 1], starts[1:]), strict=False))
+    ends = np.append(starts, len(pairs))[1:]
+    written = {
+        t: pairs[first:end, 1]
+        for t, first, end in zip(iteration.tolist(), starts, ends, strict=True)
+    }
     found = [np.empty(0, dtype=int)]
     for t in range(1, iterations + 1):
         found.append(written.get(t, found[-1]))

@@ -33,9 +33,11 @@ def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
     before: dict[int, float] = {}
     members = members[members["iteration"] <= iterations].sort_values("iteration", kind="stable")
     written, starts = np.unique(members["iteration"], return_index=True)
-    groups = (np.split(members[c].to_numpy(), starts[1:]) for c in ("member", "weight"))
-    for iteration, names, weights in zip(written, *groups, strict=False):
-        now = dict(zip(names.tolist(), weights.round(DIGITS).tolist(), strict=True))
+    names = members["member"].to_numpy().tolist()
+    weights = members["weight"].to_numpy().round(DIGITS).tolist()
+    ends = np.append(starts, len(names))[1:]
+    for iteration, first, end in zip(written, starts, ends, strict=True):
+        now = dict(zip(names[first:end], weights[first:end], strict=True))
         changed[iteration - 1] = now != before
         before = now
     return changed

@@ -1,22 +1,33 @@
 """Rows of a CSV file in chunks, so that files of any length fit into memory; safe text in one."""
 
 import csv
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ensemble_search.data import file_limits
+from ensemble_search.data.preparation import LARGEST, is_missing
 from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
+#: A quoted field that means the same without quotes.
+NEEDLESS = re.compile(r'"(?<=[,\n\r]")(?! )([^",\n\r]*)"(?=[,\n\r])')
+#: Empty fields between unquoted ones, and what stands for them. The first is there twice, as the
+#: fields of ",,," share commas.
+GAPS = (*[(",,", ",nan,")] * 2, ("\n,", "\nnan,"), (",\n", ",nan\n"), (",\r", ",nan\r"))
 #: The beginning of a formula, at the start of a field.
 FORMULA = re.compile(r"(^|;)( *[=+\-@＝＋－＠])(?=.)")
 
 
 def chunks(
-    path: Path, names: list[str], size: int = CHUNK
-) -> Iterator[tuple[dict[str, list[str]], int]]:
+    path: Path, names: list[str], size: int = CHUNK, numeric: Collection[str] = ()
+) -> Iterator[tuple[dict[str, Any], int]]:
     """Read some columns of a CSV file.
 
     Parameters
@@ -27,11 +38,14 @@ def chunks(
         The columns to read; others are ignored.
     size
         Rows of a chunk.
+    numeric
+        Columns of plain numbers. Where all their fields are plain numbers or missing and no
+        field needs its quotes, they are read as a whole, which takes a fifth of the time.
 
     Yields
     ------
     columns
-        Their text by name.
+        Their text by name, or float64 with NaN where they were read as a whole.
     position
         Bytes of the file that have been read.
 
@@ -41,37 +55,44 @@ def chunks(
         If the file cannot be read, a column is missing or twice there, or a row is too short or
         too long.
     """
+    number = 0  # lines before this chunk
     try:
         size_of_file = path.stat().st_size
         with path.open(encoding="utf-8-sig", newline="") as text:
-            rows = csv.reader(file_limits.lines(text), skipinitialspace=True, strict=True)
+            source = file_limits.lines(text)
+            rows = _fields(source)
             header = next(rows, None)
             if not header:
                 raise UserError(f"--input: line 1 of '{path}' does not name the columns")
-            places = _places(path, header, names)
-            done, position = False, 0
+            places = dict(zip(names, _places(path, header, names), strict=True))
+            number, done = rows.line_num, False
+            ahead: Iterator[str] = iter(())
             while not done:
-                read: list[list[str]] = []
-                while len(read) < size:
-                    row = next(rows, None)
-                    if row is None:
-                        done = True
-                        break
-                    if not row and len(header) > 1:
-                        continue  # an empty line
-                    row = row or [""]
-                    if len(row) != len(header):
-                        raise UserError(
-                            f"--input: line {rows.line_num} of '{path}' has {len(row)} fields, the "
-                            f"header has {len(header)}"
-                        )
-                    read.append(row)
-                columns = {
-                    name: [row[place] for row in read]
-                    for name, place in zip(names, places, strict=True)
-                }
-                position = size_of_file if done else text.buffer.tell()
-                yield columns, position
+                lines = list(islice(chain(ahead, source), size))
+                columns = _whole(lines, len(header), places, numeric)
+                if columns:
+                    number, done = number + len(lines), len(lines) < size
+                else:
+                    ahead = iter(lines)
+                    rows = _fields(chain(ahead, source))
+                    read: list[list[str]] = []
+                    while len(read) < size:
+                        row = next(rows, None)
+                        if row is None:
+                            done = True
+                            break
+                        if not row and len(header) > 1:
+                            continue  # an empty line
+                        row = row or [""]
+                        if len(row) != len(header):
+                            raise UserError(
+                                f"--input: line {number + rows.line_num} of '{path}' has "
+                                f"{len(row)} fields, the header has {len(header)}"
+                            )
+                        read.append(row)
+                    number += rows.line_num
+                    columns = {name: [row[place] for row in read] for name, place in places.items()}
+                yield columns, size_of_file if done else text.buffer.tell()
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -79,7 +100,56 @@ def chunks(
     except file_limits.Unreadable as error:
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
     except csv.Error as error:
-        raise UserError(f"--input: line {rows.line_num} of '{path}': {error}") from None
+        line = number + rows.line_num
+        raise UserError(f"--input: line {line} of '{path}': {error}") from None
+
+
+def _fields(lines: Iterable[str]) -> Any:
+    return csv.reader(lines, skipinitialspace=True, strict=True)
+
+
+def _whole(
+    lines: Sequence[str], width: int, places: Mapping[str, int], numeric: Collection[str]
+) -> dict[str, Any]:
+    """Read whole columns of lines; nothing if that would change a value.
+
+    What NumPy reads as a number, ``readings.number`` does, too, and as the same one, except for
+    infinity and words for NaN.
+    """
+    own = [place for name, place in places.items() if name in numeric]
+    text = NEEDLESS.sub(r"\1", "".join(["\n", *lines]))
+    lines = list(io.StringIO(text, newline=""))[1:]
+    fits = all(line.count(",") == width - 1 for line in lines)
+    if not (own and lines and width > 1 and fits) or '"' in text:
+        return {}
+    try:
+        try:
+            values = _numbers(text, own)
+        except ValueError:  # perhaps because of an empty field
+            for gap, filled in GAPS:
+                text = text.replace(gap, filled)
+            values = _numbers(text, own)
+    except ValueError:
+        return {}
+    others = len(own) < len(places)
+    missing = np.isnan(values)
+    fields = {
+        row: [field.lstrip(" ") for field in lines[row].rstrip("\r\n").split(",")]
+        for row in (range(len(lines)) if others else np.flatnonzero(missing.any(axis=1)).tolist())
+    }
+    cells = (fields[row][own[i]] for row, i in np.argwhere(missing).tolist())
+    if (np.abs(values) > LARGEST).any() or not all(map(is_missing, cells)):
+        return {}
+    columns = iter(values.T)
+    return {
+        name: next(columns) if name in numeric else [row[place] for row in fields.values()]
+        for name, place in places.items()
+    }
+
+
+def _numbers(text: str, places: Sequence[int]) -> np.ndarray:
+    lines = io.StringIO(text, newline="")
+    return np.loadtxt(lines, delimiter=",", comments=None, usecols=places, ndmin=2)
 
 
 def _places(path: Path, header: list[str], names: list[str]) -> list[int]:

@@ -1,10 +1,16 @@
 """Figures of something over iterations: lines, their names at their ends or in a shared legend."""
 
+from collections.abc import Iterable
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Affine2D, AffineDeltaTransform, TransformedPatchPath
 
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots.figures import STYLE, log_ticks, margins
@@ -40,14 +46,20 @@ def _lines(
     if wide.shape[1] > MANY:
         return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 3.7), layout="constrained")
+        figure = Figure(figsize=(5.2, 3.7))
         axes = figure.subplots()
+        margins(figure, bottom=0.4, left=0.75, right=_room(wide))
         for place, name in enumerate(wide):
             _line(axes, wide[name], look[name], place, wide.shape[1])
         axes.set(xlabel="iteration", ylabel=label, ylim=limits)
         axes.set_xlim(wide.index[0], wide.index[-1])
         _names(axes, wide.iloc[-1], look)
     return figure
+
+
+def _room(names: Iterable[str]) -> float:
+    """Width of the longest name beside the lines in inches, about; half of a figure at most."""
+    return min(0.3 + 0.075 * max(map(len, names)), 2.6)
 
 
 def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
@@ -104,10 +116,12 @@ def error_panel(
     if len(methods) > MANY:
         return multiples(wide, look, label, limits)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.6, 2.5)) if few else Figure((5.2, 3.9), layout="constrained")
+        figure = Figure(figsize=(3.6, 2.5) if few else (5.2, 3.9))
         axes = figure.subplots()
         if few:
             margins(figure, bottom=0.4)
+        else:
+            margins(figure, bottom=0.4, left=0.75, right=_room(wide))
         for place, name in enumerate(wide.columns):
             mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
             style = look[name]
@@ -160,31 +174,55 @@ def multiples(
     thickest = max(wide.columns, key=lambda name: look[name]["linewidth"])
     columns = min(4, wide.shape[1])
     rows = -(-wide.shape[1] // columns)
+    low, high = wide.min(axis=1).dropna(), wide.max(axis=1).dropna()
+    if limits is None:
+        least, most = (low.min(), high.max()) if len(low) else (0, 1)
+        margin = 0.05 * (most - least) or 0.5
+        limits = least - margin, most + margin
+    start, size = wide.index[0], max(1, wide.index[-1] - wide.index[0])
+    marks = [_marks(start, start + size), _marks(*sorted(limits))]
+    places = [(1.1 * (i % columns), 1.3 * (rows - 1 - i // columns)) for i in range(wide.shape[1])]
+    unit = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
+    edges = np.clip([*low, *high[::-1]], *sorted(limits))
+    band = unit.transform(np.column_stack([[*low.index, *low.index[::-1]], edges]))
     with mpl.rc_context(STYLE):
         height = 0.5 + max(1.5, 1.05 * rows)
         figure = Figure(figsize=(5.6, height))
-        # Fixed: a constrained layout would take as long as all the rest.
-        figure.subplots_adjust(0.12, 0.42 / height, 0.99, 1 - 0.17 / height, 0.1, 0.3)
-        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-        low, high = wide.min(axis=1), wide.max(axis=1)
-        for i, (axes, name) in enumerate(zip(grid, wide.columns, strict=False)):
-            axes.tick_params(labelbottom=i + columns >= wide.shape[1])
-            axes.fill_between(wide.index, low, high, color="#e8e8e8", linewidth=0)
+        # Frames are parts of one pair of axes: pairs of their own would take three times as long.
+        axes = figure.add_axes((0.12, 0.42 / height, 0.85, 1 - 0.59 / height))
+        axes.axis("off")
+        axes.set(xlim=(0, 1.1 * columns - 0.1), ylim=(0, 1.3 * rows - 0.3), autoscale_on=False)
+        moved = AffineDeltaTransform(axes.transData)
+        grey = {"color": "#e8e8e8", "linewidth": 0, "transform": axes.transData}
+        axes.add_collection(PolyCollection([band], offsets=places, offset_transform=moved, **grey))
+        for i, (name, (x, y)) in enumerate(zip(wide.columns, places, strict=True)):
+            frame = axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor="#c8c8c8"))
+            inside = {
+                "transform": unit + Affine2D().translate(x, y) + axes.transData,
+                "clip_path": TransformedPatchPath(frame),
+            }
             values = wide[name].dropna()
             style = {k: v for k, v in look[name].items() if k in ("color", "linewidth")}
-            axes.plot(values.index, values, **style)
+            axes.plot(values.index, values, **style, **inside)
             if look[thickest]["linewidth"] > look[name]["linewidth"]:
                 other = wide[thickest].dropna()
                 dotted = {"linestyle": ":", "linewidth": 0.9, "color": look[thickest]["color"]}
-                axes.plot(other.index, other, **dotted)
-            axes.set_title(name, fontsize=7, pad=2)
-        for axes in grid[wide.shape[1] :]:
-            axes.set_visible(False)
-        if limits:
-            grid[0].set_ylim(limits)
+                axes.plot(other.index, other, **dotted, **inside)
+            axes.text(x + 0.5, y + 1.04, name, fontsize=7, ha="center")
+            for mark in marks[0] if i + columns >= wide.shape[1] else ():
+                at = x + unit.transform((mark, limits[0]))[0]
+                axes.text(at, y - 0.04, f"{mark:g}", ha="center", va="top")
+            for mark in marks[1] if x == 0 else ():
+                at = y + unit.transform((start, mark))[1]
+                axes.text(-0.03, at, f"{mark:g}", ha="right", va="center")
         figure.supxlabel("iteration", fontsize=8)
         figure.supylabel(label, x=0.003, fontsize=8)
     return figure
+
+
+def _marks(low: float, high: float) -> list[float]:
+    """Choose round numbers between two."""
+    return [value for value in MaxNLocator(4).tick_values(low, high) if low <= value <= high]
 
 
 def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:

@@ -37,17 +37,20 @@ COLOURS = (
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = "osD^vPX<>*hp"
 _OWN = {
-    "font.family": "DejaVu Sans",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # where others see the text
     "font.size": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.titley": 1.0,  # no other place is looked for, which would take long
     "grid.color": "#e3e3e3",
     "grid.linewidth": 0.5,
     "lines.markersize": 4,
     "svg.hashsalt": "divbo",
+    "svg.fonttype": "none",  # text, as letters drawn are half of the bytes
     "text.parse_math": False,
 }
 #: Resolution and number of colours of a PNG, which show at the edges of lines at most.
@@ -200,6 +203,7 @@ def _svg(figure: Figure) -> bytes:
     text = re.sub(r"\n([LQC]) ", r"\1", text)  # commands of paths
     text = re.sub(r"(?<=M )[\d.-]+ [\d.-]+(?:L[\d.-]+ [\d.-]+)+", _steps, text)
     text = re.sub(r'(<use \S+) transform="translate\((\S+) 0\)"/>', r'\1 x="\2"/>', text)
+    text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     return re.sub(r'<g id="[^"]*">', "<g>", text).encode("utf-8")
 
 
@@ -305,7 +309,7 @@ def log_ticks(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def margins(figure: Figure, bottom: float) -> None:
+def margins(figure: Figure, bottom: float, left: float = 0.58, right: float = 0.1) -> None:
     """Set a panel's margins in inches, the same ones for all, so that panels line up."""
     width, height = figure.get_size_inches()
-    figure.subplots_adjust(0.58 / width, bottom / height, 1 - 0.1 / width, 1 - 0.08 / height)
+    figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - 0.08 / height)
