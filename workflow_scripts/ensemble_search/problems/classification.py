@@ -45,9 +45,13 @@ class Classification(Problem):
 
         See :meth:`Problem.distances`; DivBO paper, Eq. 3, where the mean is divided by sqrt(2).
         """
-        squares = np.square(np.asarray(p) - np.asarray(q))
-        # Class by class: a NumPy sum over a short last axis takes several times as long.
-        return np.sqrt(sum(squares[..., k] for k in range(squares.shape[-1])))
+        total = 0
+        # Class by class: temporary arrays are smaller, and a NumPy sum over a short last axis takes
+        # several times as long.
+        for k in range(np.shape(p)[-1]):
+            difference = p[..., k] - q[..., k]
+            total += np.square(difference, out=difference)
+        return np.sqrt(total, out=total)
 
     def scaled(self, distances: np.ndarray) -> np.ndarray:
         """See :meth:`Problem.scaled`: over sqrt(2), the largest distance."""

@@ -10,7 +10,7 @@ from ensemble_search.problems.classification import CLASSIFICATION
 #: Samples whose distances are summed at a time: as many as ``numpy.mean`` sums of a large array.
 CHUNK = 8192
 #: Numbers that are worked on at a time, so few that they stay in the cache.
-BLOCK = 2**16
+BLOCK = 2**18
 
 _known: tuple[Problem | None, list[np.ndarray], np.ndarray] = (None, [], np.zeros((0, 0)))
 
@@ -59,8 +59,7 @@ def _lower_rows(predictions: Sequence[np.ndarray], problem: Problem, first: int)
     """
     n, (samples, outputs), dtype = len(predictions), predictions[0].shape, predictions[0].dtype
     sums = np.zeros((n - first, n))
-    width = min(1024, samples)
-    others = max(BLOCK // (width * outputs), 1)
+    others = max(BLOCK // (min(CHUNK, samples) * outputs), 1)
     for start in range(0, samples, CHUNK):
         size = min(CHUNK, samples - start)
         by_class = np.empty((outputs, n, size), dtype)
@@ -70,9 +69,6 @@ def _lower_rows(predictions: Sequence[np.ndarray], problem: Problem, first: int)
         for row, new in zip(sums, range(first, n), strict=True):
             for j in range(0, new, others):
                 some = slice(j, min(j + others, new))
-                distances = np.empty((some.stop - j, size), dtype)
-                for k in range(0, size, width):
-                    part = slice(k, k + width)
-                    distances[:, part] = problem.distances(models[new, part], models[some, part])
+                distances = problem.distances(models[new], models[some])
                 row[some] += distances.sum(axis=1, dtype=np.float64)
     return problem.scaled(sums / samples)
