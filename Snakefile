@@ -29,7 +29,7 @@ if not workflow.modifier.is_main_snakefile():
 
 
 rule all:
-    default_target: True
+    default_target: workflow.modifier.is_main_snakefile()
     input:
         RESULTS / "report/index.html",
         RESULTS / "manifest.json",

@@ -20,11 +20,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("searches", type=Path, nargs="*", help="folders of finished searches")
     parser.add_argument("--output", type=Path, help="folder of the table, or of the study")
-    parser.add_argument("--predictions", default="float32", choices=("float32", "float16"))
+    parser.add_argument(
+        "--predictions",
+        default="float32",
+        choices=("float32", "float16"),
+        help="type of stored predictions (float32)",
+    )
     parser.add_argument("--info", type=Path, help="describe and check the tables below this folder")
     parser.add_argument(
         "--from",
         dest="predictions_of",
+        metavar="FOLDER",
         type=Path,
         help="write a study of predictions made elsewhere",
     )

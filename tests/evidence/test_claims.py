@@ -45,10 +45,11 @@ def test_sizes_are_those_of_table_1(other):
     assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
 
 
-def test_an_interval_below_the_claimed_size_differs():
+def test_an_interval_below_the_claimed_size_is_smaller():
     rule = Decide(column="test", lower=["DivBO"], higher=["RS"], size=0.05)
     small = rows([-0.01, 0.01, 0.02])  # mean 0.0067, up to 0.045
-    assert decided.decide(rule, small)[0] == decided.DIFFERS
+    assert decided.decide(rule, small)[0] == decided.SMALLER
+    assert decided.decide(rule, rows([-0.03, -0.04, -0.05]))[0] == decided.DIFFERS
     assert decided.decide(RULE, small)[0] == decided.OPEN
     assert decided.decide(rule, rows([0.01, 0.012, 0.014]))[0] == decided.AGREES
 

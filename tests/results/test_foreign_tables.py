@@ -196,7 +196,7 @@ def test_a_table_whose_split_is_elsewhere(table):
     forge_column(table, "error", rows(table)[1], 0.987)
     shutil.rmtree(table.parents[2] / "splits")
     (line,) = tables.describe(table)
-    assert line.endswith("errors not compared with labels: the split is not beside it")
+    assert line.endswith("errors not checked: the study's folder has no such split")
 
 
 def test_rounded_predictions_may_have_another_loss(table):

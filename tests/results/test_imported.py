@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import numpy as np
@@ -113,13 +114,16 @@ def test_another_metric_failed_models_and_the_probability_of_the_second_class(wo
     labels, predictions = made(2)
     single = {part: array[:, :, 1].copy() for part, array in predictions.items()}
     single["test"][3] = np.nan
-    write(
-        work / "own/d", {part: np.array(["no", "yes"])[own] for part, own in labels.items()}, single
+    models = MODELS.assign(scaled=["1", "2", "2", "auto", "1", "2"])
+    words = {part: np.array(["no", "yes"])[own] for part, own in labels.items()}
+    write(work / "own/d", words, single, models)
+    odd, lines, half, table_info, _ = imported.write(work / "own", work / "mine", "log-loss")
+    assert odd.startswith(
+        "note: models.csv: 'scaled' has 'auto' among numbers, so its values are ca"
     )
-    lines = imported.write(work / "own", work / "mine", "log-loss")
-    assert lines[0].startswith(
-        "d: 6 models (5 ok), 40 validation and 60 test rows; the best has a "
-    )
+    assert lines.startswith("d: 6 models (5 ok), 40 validation and 60 test rows; the best has a ")
+    assert half == "note: d: 1 models have predictions of one part only, and fail"
+    assert table_info == f"make table-info TABLE={work}/mine/tables PLUGINS={work}/mine"
     chosen = {p: np.take_along_axis(a, labels[p][None, :, None], 2) for p, a in predictions.items()}
     losses = [{p: -np.log(chosen[p][i]).mean() for p in PARTS} for i in range(6)]
     losses[3] = None
@@ -224,15 +228,15 @@ def _spoil(folder, what):
     [
         (
             "shape",
-            r"test predictions are float64 \(6, 59, 2\); must be floats of shape \(6, 60, 2\)",
+            r"test predictions are of shape \(6, 59, 2\); 6 models, 60 labels and 2 ",
         ),
         ("finite", r"test predictions of model 2 \(from 0\) are not all finite; NaN in all"),
         ("sum", r"test predictions are not all probabilities with the sum 1"),
         ("negative", r"test predictions are not all probabilities with the sum 1"),
-        ("integers", r"test predictions are int64 \(6, 60, 2\)"),
-        ("label", r"are float64 \(6, 40, 2\); must be floats of shape \(6, 40, 3\)"),
-        ("header", r"labels-test.csv': its columns are y; must be label alone"),
-        ("twins", r"two models have the same hyperparameters; add a column 'model'"),
+        ("integers", r"test predictions are of type int64, not floats"),
+        ("label", r"test row 1 has no label"),
+        ("header", r"labels-test.csv': has the columns y; give one column, 'label'"),
+        ("twins", r"models 1 and 2 have the same hyperparameters; remove one"),
         ("partly", r"models.csv: 'k' is missing for some models of the algorithm 'knn'"),
         ("seconds", r"models.csv: 'fit_seconds' is not a number of at least 0"),
         ("missing", r"labels-validation.csv'"),
@@ -250,6 +254,12 @@ def test_what_does_not_fit_is_one_line(work, what, message):
 
 def test_other_mistakes_are_named(work):
     (work / "empty").mkdir()
+    with pytest.raises(
+        UserError, match=r"own/d' is the folder of a data set; give the folder that"
+    ):
+        write(work / "own/d", *made(2))
+        imported.write(work / "own/d", work / "mine")
+    shutil.rmtree(work / "own")
     with pytest.raises(UserError, match=r"holds no predictions: neither <data set>/models.csv nor"):
         imported.write(work / "empty", work / "mine")
     labels, predictions = made(2)
@@ -258,6 +268,11 @@ def test_other_mistakes_are_named(work):
         imported.write(work / "own", work / "mine", "squared-error")
     with pytest.raises(UserError, match=r"'\.mine' is not possible as the name of a study"):
         imported.write(work / "own", work / ".mine")
+    imported.write(work / "own", work / "mine")
+    with pytest.raises(
+        UserError, match=r"mine' is there already; remove it, or name another folder"
+    ):
+        imported.write(work / "own", work / "mine")
 
 
 def test_most_models_worse_than_the_most_frequent_class_are_noted(work):

@@ -164,7 +164,7 @@ def test_defaults_are_written_out():
             "datasets/wine/columns",
             {"drop": ["x"], "date": ["x"]},
             "datasets.wine.columns.date",
-            "'x' stands in 'drop', too; keep one",
+            "'x' is in 'drop', too; keep one",
         ),
         (
             "datasets/wine/version",

@@ -10,18 +10,17 @@ import yaml
 from support import ROOT
 
 SNAKEFILE = """
+rule mine:
+    input: "results/tiny/ensembles/wine/random/best/0/scores.parquet"
+    output: "mine.txt"
+    shell: "cp {{input}} {{output}}"
+
 module which:
     snakefile: {snakefile!r}
     {more}
     config: config["study"]
 
 use rule * from which as which_*
-
-rule mine:
-    default_target: True
-    input: "results/tiny/ensembles/wine/random/best/0/scores.parquet"
-    output: "mine.txt"
-    shell: "cp {{input}} {{output}}"
 """
 STUDY = {
     "study": "tiny",
@@ -50,7 +49,7 @@ def test_another_workflow_uses_the_results_of_a_study(tmp_path):
     assert ended.returncode == 0, ended.stderr
     made = tmp_path / "results/tiny/ensembles/wine/random/best/0/scores.parquet"
     assert (tmp_path / "mine.txt").read_bytes() == made.read_bytes()
-    # It is finished, and the module's own target is the report.
+    # The first rule is the target; the module's own is the report.
     assert "Nothing to be done" in run(tmp_path, "-n").stdout
     assert "which_report" in run(tmp_path, "-n", "which_all").stdout
 

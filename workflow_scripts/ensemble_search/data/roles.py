@@ -40,8 +40,8 @@ def check(columns: Any, where: str) -> None:
         else:
             for name in names:
                 if (other := seen.setdefault(name, role)) != role or names.count(name) > 1:
-                    both = f"in '{other}', too" if other != role else "twice"
-                    problems.append(f"{where}.{role}: '{name}' stands {both}; keep one")
+                    how = f"is in '{other}', too" if other != role else "is listed twice"
+                    problems.append(f"{where}.{role}: '{name}' {how}; keep one")
     if problems:
         raise UserError(*dict.fromkeys(problems))
 

@@ -9,7 +9,8 @@ import pandas as pd
 from ensemble_search.analysis import effects, ranks
 from ensemble_search.papers.claims import Decide
 
-AGREES, DIFFERS, OPEN, MISSING = "agrees", "differs", "could not be seen", "not attempted"
+AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
+OPEN, MISSING = "could not be seen", "not attempted"
 #: Fewer data sets do not decide by ranks: where all have the same sign, the interval has no width,
 #: but by a two-sided sign test over five p is 0.06.
 FEWEST = 6
@@ -30,9 +31,9 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     -------
     verdict
         :data:`AGREES` if the 95 % interval of each pair of methods lies on the claimed side of 0,
-        :data:`DIFFERS` if that of some pair lies on the other side, or below the claimed size,
-        else, or by ranks of fewer than :data:`FEWEST` data sets, :data:`OPEN`; :data:`MISSING` with
-        fewer than two data sets.
+        :data:`DIFFERS` if that of some pair lies on the other side, :data:`SMALLER` if it lies
+        below the claimed size; else, or by ranks of fewer than :data:`FEWEST` data sets,
+        :data:`OPEN`; :data:`MISSING` with fewer than two data sets.
     pairs
         Columns ``lower``, ``higher`` (methods), ``datasets``, ``difference`` (mean over data sets
         of the second minus the first), ``low`` and ``high`` (its interval, by Student's t),
@@ -63,7 +64,9 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         return OPEN, found
     if (found["low"] > 0).all():
         return AGREES, found
-    return (DIFFERS if (found["high"] < (rule.size or 0)).any() else OPEN), found
+    if (found["high"] < 0).any():
+        return DIFFERS, found
+    return (SMALLER if (found["high"] < (rule.size or 0)).any() else OPEN), found
 
 
 def _at(curve: str, iteration: int) -> float:

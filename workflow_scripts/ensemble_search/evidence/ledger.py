@@ -22,7 +22,13 @@ NAMES = {
     "boasf": "BOASF (Zhu et al., 2021)",
     "dodge": "k-DPPs (Dodge et al., 2017)",
 }
-VERDICTS = (deciding.AGREES, deciding.DIFFERS, deciding.OPEN, deciding.MISSING)
+VERDICTS = (
+    deciding.AGREES,
+    deciding.SMALLER,
+    deciding.DIFFERS,
+    deciding.OPEN,
+    deciding.MISSING,
+)
 
 #: A study and its rows, as in ``evidence/<study>/``.
 Evidence = tuple[Mapping[str, Any], list[Mapping[str, str]]]
@@ -72,11 +78,13 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             "",
             f"**{deciding.AGREES}**: the unadjusted 95 % intervals of all differences that a claim "
             f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: that of some "
-            "difference lies on the other side, or below the size that the paper prints. "
+            f"difference lies on the other side. **{deciding.SMALLER}**: it includes 0, but not "
+            "the size that the paper prints, for its data sets and its numbers of rows. "
             f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
             "study has run, or its rows do not hold what the claim is about. Differences are means "
             "over data sets, each of which counts with the mean of its runs, in the claimed "
-            "direction: above 0 where the claim holds. Of several, the one with the lowest limit "
+            "direction: above 0 where the claim holds. Ranks are among the methods that the claim "
+            "is about. Of several, the one with the lowest limit "
             "is shown. *Sees*: the smallest difference that as many data sets would find in 80 % "
             "of the cases. Of twenty claims without any truth in them, intervals alone would let "
             "one agree or differ. Where runs are missing, a verdict may still change.",

@@ -88,6 +88,8 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
         elif found := sorted(root.glob(f"*/predictions/*/{fold}/{AMLB}")):
             for task in sorted({file.parts[-3] for file in found}):
                 yield task, _checked(_amlb([file for file in found if file.parts[-3] == task]))
+        elif (root / MINIMAL).exists():
+            raise UserError(f"'{root}' is the folder of a data set; give the folder that it is in")
         else:
             raise UserError(
                 f"'{root}' holds no predictions: neither <data set>/{MINIMAL} nor <data set>/"
@@ -105,7 +107,7 @@ def _minimal(folder: Path) -> Predictions:
         path = folder / f"labels-{part}.csv"
         frame = _csv(path, text=True)
         if list(frame.columns) != ["label"]:
-            raise Unusable(path, f"its columns are {', '.join(frame)}; must be label alone")
+            raise Unusable(path, f"has the columns {', '.join(frame)}; give one column, 'label'")
         labels[part] = frame["label"].to_numpy(dtype=str)
     arrays = {part: read_npy(folder / f"predictions-{part}.npy") for part in PARTS}
     return _of(folder, models, labels, arrays)
@@ -176,6 +178,9 @@ def _of(
 
     As scikit-learn sorts them: numbers by their size.
     """
+    for part, own in labels.items():
+        for row in np.flatnonzero(np.isin(own, ["", "nan", "NaN"]))[:1]:
+            raise Unusable(folder, f"{part} row {row + 1} has no label")
     known = np.unique(np.concatenate([*labels.values()]))
     numbers = _numbers(known)
     outputs = {array.shape[2] if array.ndim == 3 else 1 for array in arrays.values()}
@@ -185,8 +190,19 @@ def _of(
         classes = [] if regression else known[order].tolist()
     shaped = {}
     for part, array in arrays.items():
+        if array.dtype.kind != "f":
+            raise Unusable(folder, f"{part} predictions are of type {array.dtype}, not floats")
+        pair = len(models), len(labels[part])
+        right = [(*pair, len(classes) or 1)] + ([pair] if len(classes) in (0, 2) else [])
+        if array.shape not in right:
+            wanted = " or ".join(map(str, right))
+            raise Unusable(
+                folder,
+                f"{part} predictions are of shape {array.shape}; {len(models)} models, {pair[1]} "
+                f"labels and {len(classes) or 'no'} classes need {wanted}",
+            )
         own = array[:, :, None] if array.ndim == 2 else array
-        single = len(classes) == 2 and own.ndim == 3 and own.shape[2] == 1
+        single = len(classes) == 2 and own.shape[2] == 1
         shaped[part] = np.concatenate([1 - own, own], axis=2) if single else own
     if not classes:
         return Predictions(
@@ -199,16 +215,10 @@ def _checked(made: Predictions) -> Predictions:
     """Raise Unusable unless all fits together; sums of probabilities become 1."""
     if not len(made.models):
         raise Unusable(made.folder, "it has no model")
-    outputs = len(made.classes) or 1
     for part in PARTS:
         labels, array = made.labels[part], made.predictions[part]
-        shape = (len(made.models), len(labels), outputs)
-        if array.dtype.kind != "f" or array.shape != shape or not len(labels):
-            raise Unusable(
-                made.folder,
-                f"{part} predictions are {array.dtype} {array.shape}; must be floats of shape "
-                f"{shape}: models, labels and {'classes' if made.classes else 'one number'}",
-            )
+        if not len(labels):
+            raise Unusable(made.folder, f"there are no {part} labels")
         if made.classes and (unknown := sorted({*labels.tolist()} - {*made.classes})):
             raise Unusable(made.folder, f"{part} label '{unknown[0]}' is not one of the classes")
         if not made.classes and not np.isfinite(labels).all():

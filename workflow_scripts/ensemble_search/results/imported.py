@@ -5,7 +5,7 @@ The data are labels and the number of each row; no pipeline is fitted on them.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,8 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     import pandas as pd
     import yaml
 
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
     study = output.name
     if not re.match(NAME, study):
         raise UserError(f"--output: '{study}' is not possible as the name of a study")
@@ -82,10 +84,10 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     stem = re.sub(r"\W", "_", f"models_of_{study}", flags=re.ASCII)
     space = type("Models", (LookedUp,), {"hyperparameters": described})
     algorithms = any(h["name"] == ALGORITHM for h in described)
-    lines, datasets = [], {}
+    lines, datasets = [*map(printable, _mixed(models, described))], {}
     for name, made in found.items():
         datasets[name] = _write(name, made, output, metric, space(), stem)
-        losses = datasets[name].pop("losses")
+        losses, half = datasets[name].pop("losses"), datasets[name].pop("half")
         lines.append(
             printable(
                 f"{name}: {len(made.models)} models ({len(losses)} ok), "
@@ -93,6 +95,8 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
                 f"rows; the best has a validation {metric} of {losses.min(initial=np.inf):.4g}"
             )
         )
+        if half:
+            lines.append(f"note: {name}: {half} models have predictions of one part only, and fail")
         if made.classes and metric == "error":
             most = np.unique(made.labels["validation"], return_counts=True)[1].max()
             worse = int((losses > 1 - most / len(made.labels["validation"])).sum())
@@ -126,7 +130,11 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     with files.atomic(output / "study.yaml") as temporary:
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
         temporary.write_text(f"# Written by `make table`.\n{text}", encoding="utf-8")
-    return [*lines, f"snakemake --cores 2 --configfile {output}/study.yaml"]
+    return [
+        *lines,
+        f"make table-info TABLE={output}/tables PLUGINS={output}",
+        f"snakemake --cores 2 --configfile {output}/study.yaml",
+    ]
 
 
 def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -150,7 +158,9 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
         if len(values) < len(models) or name == ALGORITHM:
             if name == ALGORITHM:
                 values = values.astype(str)
-            elif not first or models[ALGORITHM].isna().any():
+            elif first and models[ALGORITHM].isna().any():
+                raise UserError(f"{foreign.MINIMAL}: 'algorithm' is empty for some models")
+            elif not first:
                 raise UserError(
                     f"{foreign.MINIMAL}: '{name}' is missing for some models; without a column "
                     "'algorithm', each model needs a value"
@@ -167,6 +177,22 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
             raise UserError(f"{foreign.MINIMAL}: '{name}' has no value; remove the column")
         described.append({"name": str(name), "when": when, **_domain(values)})
     return described
+
+
+def _mixed(models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Note columns of categories most of which are numbers."""
+    import pandas as pd
+
+    for h in described:
+        if h["kind"] != "categorical" or h["name"] == ALGORITHM:
+            continue
+        values = models[h["name"]].dropna()
+        odd = values[pd.to_numeric(values, errors="coerce").isna()]
+        if 0 < len(odd) < len(values) / 2:
+            yield (
+                f"note: {foreign.MINIMAL}: '{h['name']}' has '{odd.iloc[0]}' among numbers, so its "
+                "values are categories, which are in no order"
+            )
 
 
 def _domain(values: "pd.Series") -> dict[str, Any]:
@@ -237,7 +263,8 @@ def _write(
         scale = split["target"]
         arrays = {p: (array - scale["mean"]) / scale["std"] for p, array in arrays.items()}
     stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
-    failed = np.isnan(stored["validation"]).any(axis=(1, 2)) | np.isnan(stored["test"]).any((1, 2))
+    lacking = {part: np.isnan(array).any(axis=(1, 2)) for part, array in stored.items()}
+    failed = lacking["validation"] | lacking["test"]
     for array in stored.values():
         array[failed] = np.nan
     losses = [
@@ -253,11 +280,13 @@ def _write(
         ]
     except UserError as error:
         raise UserError(f"'{made.folder}': {error}") from None
-    if len({frozenset(own.items()) for own in values}) < len(values):
-        raise UserError(
-            f"'{made.folder}': two models have the same hyperparameters; add a column 'model' with "
-            "their names"
-        )
+    seen: dict[frozenset, int] = {}
+    for row, own in enumerate(values, 1):
+        if (first := seen.setdefault(frozenset(own.items()), row)) < row:
+            raise UserError(
+                f"'{made.folder}': models {first} and {row} have the same hyperparameters; remove "
+                "one, or add a column that tells them apart"
+            )
     measured = foreign.measured(made.models)
     statuses = ["crash" if bad else OK for bad in failed]
     rows: dict[str, Any] = {
@@ -299,7 +328,12 @@ def _write(
         "files": files.checksums(folder, tables.FILES),
     }
     files.write_json(folder / tables.MANIFEST, about)
-    return {**source, "losses": np.array([loss for loss in losses if loss is not None])}
+    half = int((failed & ~(lacking["validation"] & lacking["test"])).sum())
+    return {
+        **source,
+        "half": half,
+        "losses": np.array([loss for loss in losses if loss is not None]),
+    }
 
 
 def _write_space(path: Path, described: Sequence[Mapping[str, Any]], algorithms: bool) -> None:

@@ -115,8 +115,8 @@ def describe(root: Path) -> Iterator[str]:
             f"{folder}: {len(table.whole)} configurations of '{about['space']}' {less}({ok} ok), "
             f"{size:.1f} MiB, {duration(about['fit_seconds'])} of fitting, "
             f"{table.validation.dtype} predictions of {table.validation.shape[1]} validation and "
-            f"{table.test.shape[1]} test rows; {versions}"
-            + ("" if compared else "; errors not compared with labels: the split is not beside it")
+            f"{table.test.shape[1]} test rows{'; ' if versions else ''}{versions}"
+            + ("" if compared else "; errors not checked: the study's folder has no such split")
         )
 
 
