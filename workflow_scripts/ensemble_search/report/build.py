@@ -26,6 +26,8 @@ class Made:
         Stem of its file.
     title, order
         ``TITLE`` (filled by ``Losses.fill``) and ``ORDER`` of its module.
+    paper
+        ``PAPER`` of its module: the table or figure of a paper to compare with; empty if none.
     sections
         What it shows.
     reason
@@ -37,6 +39,7 @@ class Made:
     name: str
     title: str
     order: float = float("inf")
+    paper: str = ""
     sections: list[Section] = field(default_factory=list)
     reason: str = ""
     error: str = ""
@@ -106,7 +109,7 @@ def make(module: str, results: Results, output: Path) -> Made:
     )
     try:
         page = importlib.import_module(module)
-        made = Made(name, results.losses.fill(page.TITLE), page.ORDER)
+        made = Made(name, results.losses.fill(page.TITLE), page.ORDER, getattr(page, "PAPER", ""))
         content = page.build(results, publish)
         if isinstance(content, str):
             return replace(made, reason=content)

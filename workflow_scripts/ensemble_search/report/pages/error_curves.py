@@ -7,7 +7,8 @@ from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.view import view
 
-TITLE, ORDER = "Figure 4: {loss} over iterations", 40
+TITLE, ORDER = "Curves: {loss} over iterations", 40
+PAPER = "Figure 4 of Shen et al. (2022)"
 HOW = (
     "Line: mean over repeats, from the iteration on at which every repeat has a model; shade: one "
     "standard deviation either way (of many methods only the reference's). The vertical axis is "

@@ -10,7 +10,8 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table
 from ensemble_search.report.view import View, view
 
-TITLE, ORDER = "Figures 3 and 4c: ranks over iterations", 30
+TITLE, ORDER = "Ranks over iterations", 30
+PAPER = "Figures 3 and 4c of Shen et al. (2022)"
 COLUMNS = {"validation": "validation_error", "test": "test_error"}
 POST_HOC = "test, post-hoc designs"
 

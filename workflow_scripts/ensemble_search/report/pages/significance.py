@@ -11,7 +11,8 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
 
-TITLE, ORDER = "Table 2: significance on each data set", 20
+TITLE, ORDER = "Significance on each data set", 20
+PAPER = "Table 2 of Shen et al. (2022)"
 PARTS = {"test": "test_error", "validation": "validation_error"}
 
 

@@ -15,7 +15,8 @@ from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table, cells
 
-TITLE, ORDER = "Figure 2: diversity surrogates", 75
+TITLE, ORDER = "Diversity surrogates", 75
+PAPER = "Figure 2 of Shen et al. (2022)"
 #: What each protocol asks for; "error" is asked of performance surrogates.
 ASKED = {
     "observed": "an observed and a held-out configuration",

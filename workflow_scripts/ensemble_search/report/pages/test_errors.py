@@ -12,7 +12,8 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.report.view import View, view
 
-TITLE, ORDER = "Table 1: test {losses}", 10
+TITLE, ORDER = "Test {losses}", 10
+PAPER = "Table 1 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:

@@ -8,7 +8,8 @@ from ensemble_search.report.papers.variants import PARTS, scope
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, cells
 
-TITLE, ORDER = "Tables 1 to 3 of the BOASF paper: balanced accuracy", 171
+TITLE, ORDER = "Balanced accuracy", 171
+PAPER = "Tables 1 to 3 of Zhu et al. (2021)"
 METRIC = "balanced-error"
 HEADINGS = {"test_error": "On the test rows", "validation_error": "Validation"}
 #: The paper's tables by space.

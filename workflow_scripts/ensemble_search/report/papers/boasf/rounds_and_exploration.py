@@ -10,7 +10,8 @@ from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells
 
-TITLE, ORDER = "Figure 3 of the BOASF paper: c and r", 172
+TITLE, ORDER = "Exploration c and ratio r", 172
+PAPER = "Figure 3 of Zhu et al. (2021)"
 SETTINGS = {"search.exploration": "c", "search.rounds": "r"}
 
 

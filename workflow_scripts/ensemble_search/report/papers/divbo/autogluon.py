@@ -17,7 +17,8 @@ from ensemble_search.report.papers.variants import (
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 
-TITLE, ORDER = "Table 12: AutoGluon", 150
+TITLE, ORDER = "AutoGluon", 150
+PAPER = "Table 12 of Shen et al. (2022)"
 NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # as Table 12 names them
 
 

@@ -14,7 +14,8 @@ from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import CLASSIFICATION
 
-TITLE, ORDER = "Figure 6: diversity within the ensemble", 90
+TITLE, ORDER = "Diversity within the ensemble", 90
+PAPER = "Figure 6 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:

@@ -14,7 +14,8 @@ from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import View, view
 
-TITLE, ORDER = "Figures 1 and 5: diversity of suggestions", 80
+TITLE, ORDER = "Diversity of suggestions", 80
+PAPER = "Figures 1 and 5 of Shen et al. (2022)"
 WHAT = {
     "minimum": (
         "Minimum diversity",

@@ -11,7 +11,8 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
 
-TITLE, ORDER = "Table 4: effective pool updates", 70
+TITLE, ORDER = "Updates of the ensemble", 70
+PAPER = "Table 4 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:

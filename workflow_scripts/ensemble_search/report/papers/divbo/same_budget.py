@@ -3,7 +3,8 @@
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.papers import variants
 
-TITLE, ORDER = "Table 11: equal budget per algorithm", 140
+TITLE, ORDER = "Equal budget per algorithm", 140
+PAPER = "Table 11 of Shen et al. (2022)"
 PRINTED = {"random": "RS-ES", "k-bo": "kBO-ES"}
 
 

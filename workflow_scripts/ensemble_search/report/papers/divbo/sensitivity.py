@@ -12,7 +12,8 @@ from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table, cells
 
-TITLE, ORDER = "Figure 7: sensitivity to β and τ", 100
+TITLE, ORDER = "Sensitivity to β and τ", 100
+PAPER = "Figure 7 of Shen et al. (2022)"
 COLUMNS = {"validation_error": "validation", "test_error": "test"}
 
 

@@ -3,7 +3,8 @@
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.papers import variants
 
-TITLE, ORDER = "Table 10: sizes of the ensemble", 130
+TITLE, ORDER = "Sizes of the ensemble", 130
+PAPER = "Table 10 of Shen et al. (2022)"
 
 
 def build(results: Results, publish):

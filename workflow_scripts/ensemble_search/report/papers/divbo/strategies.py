@@ -3,7 +3,8 @@
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.papers import variants
 
-TITLE, ORDER = "Table 9: ensemble strategies", 120
+TITLE, ORDER = "Ensemble strategies", 120
+PAPER = "Table 9 of Shen et al. (2022)"
 PRINTED = {
     ("bagging", 5): "Bagging",
     ("stacking", 5): "Stacking",

@@ -10,7 +10,8 @@ from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 
-TITLE, ORDER = "Table 3: {losses} of suggested learners", 60
+TITLE, ORDER = "Validation {losses} of suggestions", 60
+PAPER = "Table 3 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:

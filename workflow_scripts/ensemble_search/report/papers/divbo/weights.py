@@ -4,7 +4,8 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.variants import settings
 from ensemble_search.report.papers import variants
 
-TITLE, ORDER = "Table 8: weight of diversity", 110
+TITLE, ORDER = "Weight of diversity", 110
+PAPER = "Table 8 of Shen et al. (2022)"
 FREE = {"search.weight", "search.beta", "search.tau"}
 
 

@@ -12,7 +12,8 @@ from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table
 
-TITLE, ORDER = "Figure 1 of Dodge et al.: how evenly designs cover a range", 170
+TITLE, ORDER = "How evenly designs cover a range", 170
+PAPER = "Figure 1 of Dodge et al. (2017)"
 NAMES = {
     "discrepancy": "star discrepancy",
     "centre": "squared distance to the centre",

@@ -13,7 +13,8 @@ from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, cells
 
-TITLE, ORDER = "Tables 2 and 3 of the ESMBO paper: winning frequencies", 166
+TITLE, ORDER = "Winning frequencies", 166
+PAPER = "Tables 2 and 3 of Lacoste et al. (2014)"
 
 
 def build(results: Results, publish) -> list[Section] | str:
