@@ -423,7 +423,7 @@ def test_a_report_without_a_page_is_moved_out_of_the_way(whole, tmp_path, monkey
     (tmp_path / "rest/pages").mkdir(parents=True)
     (tmp_path / "rest/pages/old.html").touch()
     with pytest.raises(
-        UserError, match=r"'Figures 3 .*' \(ValueError: a b\); the rest is in '.*rest"
+        UserError, match=r"'Ranks over .*' \(ValueError: a b\); the rest is in '.*rest"
     ):
         report.main()
     assert [path.name for path in tmp_path.iterdir()] == ["rest"]
