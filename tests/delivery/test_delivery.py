@@ -364,7 +364,7 @@ def test_a_changed_folder_is_refused(copied):
     ("forge", "said"),
     [
         (lambda m: m.update(format=1), "it has the format 1, this version reads 2"),
-        (lambda m: m["members"][0].update(folder="../../secret"), "outside of its folder"),
+        (lambda m: m["members"][0].update(folder="../../secret"), "is not 'members/1'"),
         (lambda m: m["files"].update({"/etc/passwd": "0"}), "outside of its folder"),
         (lambda m: m["files"].update({"./card.md": "0"}), "outside of its folder"),
         (
@@ -375,7 +375,7 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m["members"][0].update(weight="nan"), "a weight is not a number"),
         (lambda m: m["members"][0].update(weight=True), "a weight is not a number"),
         (lambda m: m["members"][0].update(weight=1e-9), "not positive with sum 1"),
-        (lambda m: m["members"][0].update(folder="elsewhere"), "not among the files"),
+        (lambda m: m["members"][0].update(folder="elsewhere"), "is not 'members/1'"),
         (lambda m: m["members"].append(m["members"][0]), "sum 1"),
         (
             lambda m: m["files"].pop(f"{m['members'][0]['folder']}/member.npz"),
@@ -393,7 +393,7 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m.update(target=None), "the target is not text"),
         (lambda m: m["files"].pop("preparation.json"), "not among the files that were delivered"),
         (lambda m: m["files"].update({"x" * 5000: "0"}), "no name is so long"),
-        (lambda m: m["members"][0].update(folder="é" * 200), "no name is so long"),
+        (lambda m: m["members"][0].update(folder="é" * 200), "is not 'members/1'"),
         (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
     ],
 )

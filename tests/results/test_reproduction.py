@@ -12,6 +12,7 @@ import yaml
 
 import reproduce
 from ensemble_search.jobs import Jobs
+from ensemble_search.optimizers.ask_tell import AskTell
 from ensemble_search.results import manifest, reproduction
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
@@ -41,8 +42,10 @@ def test_shared_searches_are_looked_for_where_they_lie():
 @pytest.mark.parametrize(
     "file", [ROOT / "config.yaml", *(ROOT / "studies").glob("*.yaml")], ids=lambda file: file.stem
 )
-def test_every_study_comes_back_whole_from_its_manifest(file, tmp_path):
+def test_every_study_comes_back_whole_from_its_manifest(file, tmp_path, monkeypatch):
     """After defaults, on top of no other study, through JSON and YAML: the same searches."""
+    # Environments of other libraries are made by `make peers`.
+    monkeypatch.setattr(AskTell, "_python", Path(sys.executable))
     jobs = Jobs.load(str(file))
     content = {**json.loads(jobs.record())["study"], "openml": {}}
     made = {"study": content, "plugins": {"files": {}}}
