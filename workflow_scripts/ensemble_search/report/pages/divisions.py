@@ -1,6 +1,5 @@
 """Rules for ensembles on many divisions of the same held-out rows."""
 
-import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, divisions, effects
@@ -57,7 +56,7 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
             cells(
                 method,
                 losses.signed(row["error"]),
-                ends if np.isfinite(row["error_low"]) else "–",
+                ends if row["error_low"] < row["error_high"] else "–",
                 *map(losses.value, sizes),
             )
         )

@@ -333,4 +333,4 @@ def _signed(value: float) -> str:
 
 def _span(row: pd.Series, name: str, write: Callable[[float], str]) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return f"{write(low)} to {write(high)}" if np.isfinite(low) else "–"
+    return f"{write(low)} to {write(high)}" if low < high else "–"
