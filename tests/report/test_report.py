@@ -3,9 +3,11 @@
 import base64
 import csv
 import errno
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +47,7 @@ def whole(tmp_path_factory):
     """A complete study of three methods, two data sets and three repeats, and its report."""
     results = tmp_path_factory.mktemp("whole")
     study = made.study()
-    study["report"]["png"] = True
+    study["report"] |= {"png": True, "single_file": True}
     made.write(results, study, errors)
     write.write(study, results, results / "report")
     return study, results
@@ -95,7 +97,7 @@ def test_every_table_and_figure_is_linked_and_there(whole):
     assert made_files == links - {"tables", "figures"}
     assert {f.suffix for f in (folder / "figures").iterdir()} == {".svg", ".png", ".csv"}
     stems = {f.stem for f in (folder / "figures").iterdir()}
-    assert {"rank-curves-test", "rank-curves-validation", "error-curves-test-quake"} <= stems
+    assert {"rank-curves-test", "rank-curves-validation", "each-data-set-test-quake"} <= stems
     ids = [attrs["id"] for _, attrs in read(folder).tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     anchors = {a["href"][1:] for a in read(folder).all("a") if a["href"].startswith("#")}
@@ -118,7 +120,7 @@ def test_page_is_self_contained(whole):
     text = (whole[1] / "report/index.html").read_text()
     html = Page(text)
     assert leaving(html) == []
-    assert html.all("script") == []
+    assert html.all("script") == [{}]
     assert not re.search(r"https?://|@import|url\(", text)
     bad = '<a href="../x"></a><img src="//host/a.png"><a href="tables/../../x"></a>'
     assert len(leaving(Page(bad))) == 3
@@ -140,12 +142,34 @@ def test_the_report_as_one_file_holds_everything_and_links_to_no_file(whole):
     assert {f.read_bytes() for f in (folder / "figures").glob("*.svg")} <= set(drawn)
 
 
+def test_pages_may_run_their_own_script_only(whole):
+    script = (SCRIPTS / "ensemble_search/report/script.js").read_bytes()
+    digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    folder = whole[1] / "report"
+    for file in (folder / "index.html", folder / "whole.html", *(folder / "pages").iterdir()):
+        html = Page(file.read_text(encoding="utf-8"))
+        (policy,) = (m["content"] for m in html.all("meta") if "http-equiv" in m)
+        rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == f"'sha256-{digest}'"
+        assert f"<script>{script.decode()}</script>" in file.read_text(encoding="utf-8")
+
+
+def test_one_file_is_written_only_if_the_study_asks_for_it(whole, tmp_path):
+    study = {**whole[0], "report": {**whole[0]["report"], "single_file": False, "png": False}}
+    write.write(study, whole[1], tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "figures", "index.html", "pages", "tables",
+    ]  # fmt: skip
+    assert "whole.html" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
 def test_page_is_accessible(whole):
     html = read(whole[1] / "report")
     images = html.all("img")
     assert images
     assert all("alt" in image for image in images)
-    curves = Page((whole[1] / "report/pages/error-curves.html").read_text(encoding="utf-8"))
+    curves = Page((whole[1] / "report/pages/each-data-set.html").read_text(encoding="utf-8"))
     described = [i["alt"] for i in curves.all("img") if i["alt"]]
     assert any("DivBO 22.10 %" in alt for alt in described)
     assert html.all("html")[0]["lang"] == "en"
@@ -290,7 +314,7 @@ def test_names_cannot_inject_markup(tmp_path):
     made.write(tmp_path, study, errors)
     write.write(study, tmp_path, tmp_path / "report")
     html = read(tmp_path / "report")
-    assert html.all("script") == []
+    assert html.all("script") == [{}]
     assert evil in html.text
     assert not list((tmp_path / "report").rglob("*.png"))
     for figure in (tmp_path / "report/figures").glob("*.svg"):
@@ -333,12 +357,12 @@ def test_latex_is_escaped_and_rectangular():
 
 
 def test_figure_data_are_the_numbers_drawn(whole):
-    data = pd.read_csv(whole[1] / "report/figures/error-curves-test-quake.csv")
+    data = pd.read_csv(whole[1] / "report/figures/each-data-set-test-quake.csv")
     last = data[data["iteration"] == 8].set_index("method")
     assert last.loc["RS", "mean"] == pytest.approx(0.261)
     assert last.loc["RS", "std"] == pytest.approx(0.001)
     assert data.loc[data["iteration"] == 1, "mean"].isna().all()
-    validation = pd.read_csv(whole[1] / "report/figures/error-curves-validation-quake.csv")
+    validation = pd.read_csv(whole[1] / "report/figures/each-data-set-validation-quake.csv")
     assert validation.query("method == 'RS'")["mean"].tolist()[1:3] == [0.45, 0.45]
 
 

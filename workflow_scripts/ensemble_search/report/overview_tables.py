@@ -41,7 +41,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
             method,
             f"{row['rank']:.2f}",
             _ends(row["low"], row["high"], 2),
-            f"{100 * row['win_rate']:.0f}" if known else "–",
+            f"{100 * row['win_rate']:.0f} %" if known else "–",
             f"{row['elo']:.0f}" if known else "–",
             _ends(row["elo_low"], row["elo_high"], 0),
             losses.value(row["error"]),
@@ -51,7 +51,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         line = cells(*text, *against, size)
         line[1] = Cell(text[1], best)
         rows.append(line)
-    columns = ["method", "average rank", "95 % interval", "win rate, %", "Elo", "95 % interval"]
+    columns = ["method", "average rank", "95 % interval", "win rate", "Elo", "95 % interval"]
     columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
     columns += ["leader lower / equal / higher", "p (Holm)", "detectable", "members"]
     notes = [
