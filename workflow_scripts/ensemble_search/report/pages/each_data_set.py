@@ -10,7 +10,7 @@ from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.analysis.times import duration
 from ensemble_search.report.build import stems
 from ensemble_search.report.papers.agreement import number
-from ensemble_search.report.plots import curve_figures
+from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.plots.figures import Drawing
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table, cells
@@ -44,14 +44,15 @@ def build(results: Results, publish) -> list[Section] | str:
     about = [losses.fill(text) for text in ABOUT]
     if len(seen.compared.methods) > curve_figures.MANY:
         about.append(curve_figures.FRAMES)
+    few = len(seen.compared.methods) <= curve_figures.FEW
+    legend = figures.legend(seen.key) if few else {}
     sections = [Section("How to read the curves", about)]
     datasets = seen.compared.datasets
     for dataset, stem in zip(datasets, stems(datasets), strict=True):
         draw = partial(_draw, dataset, stem, seen, publish)
         panels = [draw(part, data[data["dataset"] == dataset]) for part, data in over.items()]
         shown = _table(table[table["dataset"] == dataset], stem, dataset, seen)
-        few = len(seen.compared.methods) <= curve_figures.FEW
-        sections.append(Section(dataset, [shown, Panels(panels, wide=not few)]))
+        sections.append(Section(dataset, [shown, Panels(panels, legend, wide=not few)]))
     return sections
 
 
