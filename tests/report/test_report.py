@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
 import report
 from ensemble_search.analysis import final_members
@@ -184,12 +185,36 @@ def test_methods_differ_by_more_than_colour():
     assert look["m3"]["linewidth"] > max(s["linewidth"] for m, s in look.items() if m != "m3")
 
 
+def channels(colour: str) -> np.ndarray:
+    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """WCAG's ratio of the luminances of two colours, their channels from 0 to 1."""
+    linear = (np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) for c in (one, other))
+    low, high = sorted(np.dot(c, [0.2126, 0.7152, 0.0722]) for c in linear)
+    return (high + 0.05) / (low + 0.05)
+
+
 @pytest.mark.parametrize("colour", [*figures.COLOURS, figures.REFERENCE])
-def test_lines_have_contrast_on_white(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
-    assert 1.05 / (luminance + 0.05) >= 3
+def test_lines_have_contrast_on_white_and_on_dark_pages(colour):
+    assert contrast(channels(colour), np.ones(3)) >= 3
+    style = (SCRIPTS / "ensemble_search/report/style.css").read_text(encoding="utf-8")
+    dark = style[style.index("prefers-color-scheme: dark") :]
+    assert "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen" in dark
+    paper = channels(re.search("--paper: (#.{6})", dark)[1])
+    # The matrix of hue-rotate(180deg), as the specification of CSS filters has it.
+    turn = [[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]]
+    turned = np.clip(turn @ (1 - channels(colour)), 0, 1)
+    assert contrast(1 - (1 - turned) * (1 - paper), paper) >= 3
+
+
+def test_only_figures_whose_colours_are_values_keep_them_on_dark_pages(tmp_path):
+    for draw, coloured in (("plot", False), ("imshow", True)):
+        figure = Figure()
+        getattr(figure.subplots(), draw)([[0, 1], [1, 0]])
+        drawing = figures.publish(figure, draw, pd.DataFrame(), "t", "a", folder=tmp_path)
+        assert drawing.coloured == coloured
 
 
 def test_the_same_results_give_the_same_bytes(whole, tmp_path):
