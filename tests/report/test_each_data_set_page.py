@@ -91,6 +91,15 @@ def test_ranks_over_the_time_to_predict(study):
     assert [c.text for c in section.parts[-1].rows[0]][1:3] == ["1500.0", "1.0×"]
 
 
+def test_without_seconds_there_are_no_curves_over_them(study):
+    """As of predictions that were made elsewhere."""
+    results = load(*study)
+    results.observations["fit_seconds"] = np.nan
+    page = pages.make(EACH, results, study[1] / "report")
+    assert page.error == ""
+    assert len(page.sections[1].parts[1].drawings) == 2
+
+
 def test_without_times_to_predict_there_is_no_such_page(tmp_path):
     content = made.study(("RS", "DivBO"), ["quake"], repeats=1)
     made.write(tmp_path, content, lambda m, d, r: ([np.nan] * 8, [np.nan] * 8))

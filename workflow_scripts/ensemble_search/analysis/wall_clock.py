@@ -99,7 +99,8 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
 
 def fitted(observations: pd.DataFrame) -> dict[tuple, np.ndarray]:
     """Return the seconds of fitting after each evaluation, by (data set, search, repeat)."""
-    return {key: run["fit_seconds"].cumsum().to_numpy() for key, run in _runs(observations)}
+    runs = _runs(observations.fillna({"fit_seconds": 0.0}))
+    return {key: run["fit_seconds"].cumsum().to_numpy() for key, run in runs}
 
 
 def _runs(observations: pd.DataFrame):
@@ -121,7 +122,7 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
         One row a data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
         loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says, and
         one that has ended keeps its last loss), ``models`` (share of the runs that have one), and
-        ``end`` (mean seconds of a whole run).
+        ``end`` (mean seconds of a whole run). No rows of data sets without any seconds.
     """
     compared = results.compared
     nothing = pd.Series([np.nan])
@@ -138,7 +139,10 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
             own = run.sort_values("iteration")[["test_error", "known"]].to_numpy(float)
             runs.setdefault(method, []).append((done[dataset, search, repeat], own))
         times = np.concatenate([t for of in runs.values() for t, _ in of])
-        grid = np.geomspace(times[times > 0].min(), times.max(), POINTS)
+        times = times[times > 0]
+        if not len(times):  # predictions that were made elsewhere
+            continue
+        grid = np.unique(np.geomspace(times.min(), times.max(), POINTS))
         for method in compared.methods:
             steps = np.array([_at(grid, t, rows, worst) for t, rows in runs[method]])
             steps, known = steps[..., 0], steps[..., 1]
@@ -152,7 +156,8 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
                 "end": np.mean([t[-1] for t, _ in runs[method]]),
             }
             frames.append(pd.DataFrame(points))
-    return pd.concat(frames, ignore_index=True)
+    columns = ["dataset", "method", "seconds", "mean", "std", "models", "end"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
 def _at(grid: np.ndarray, times: np.ndarray, rows: np.ndarray, worst: float) -> np.ndarray:

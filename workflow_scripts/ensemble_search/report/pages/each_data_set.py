@@ -50,7 +50,8 @@ def build(results: Results, publish) -> list[Section] | str:
     datasets = seen.compared.datasets
     for dataset, stem in zip(datasets, stems(datasets), strict=True):
         draw = partial(_draw, dataset, stem, seen, publish)
-        panels = [draw(part, data[data["dataset"] == dataset]) for part, data in over.items()]
+        own = {part: data[data["dataset"] == dataset] for part, data in over.items()}
+        panels = [draw(part, data) for part, data in own.items() if len(data)]
         shown = _table(table[table["dataset"] == dataset], stem, dataset, seen)
         sections.append(Section(dataset, [shown, Panels(panels, legend, wide=not few)]))
     return sections
