@@ -12,7 +12,7 @@ def deliverables(results: Results) -> pd.DataFrame:
     Returns
     -------
     deliverables
-        One row a data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
+        One row per data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
         ``std`` (test loss, and its deviation over repeats, divisor n - 1), ``validation`` (lowest
         observed), ``members`` (unique ones), ``milliseconds`` (to predict 1000 rows: the sum over
         the members, on validation and test rows; NaN if not known) and ``seconds`` (to fit and

@@ -119,7 +119,7 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
     Returns
     -------
     curves
-        One row a data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
+        One row per data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
         loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says, and
         one that has ended keeps its last loss), ``models`` (share of the runs that have one), and
         ``end`` (mean seconds of a whole run). No rows of data sets without any seconds.

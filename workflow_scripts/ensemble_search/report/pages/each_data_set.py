@@ -93,6 +93,6 @@ def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View) -> Table:
         for line in lines.to_dict("records")
     ]
     columns = ["method", *(losses.heading(f"{p} {losses.title}") for p in ("test", "validation"))]
-    columns += ["members", "ms to predict 1000 rows", "fitting a run"]
+    columns += ["members", "ms to predict 1000 rows", "fitting per run"]
     caption = f"{dataset}: what the methods deliver, means over repeats (± standard deviation)"
     return Table(stem, caption, columns, rows, lines)
