@@ -50,6 +50,7 @@ function filter(table) {
 for (const table of document.querySelectorAll("main table")) {
   if (table.tBodies[0].rows.length > 1) {
     for (const [column, heading] of [...table.tHead.rows[0].cells].entries()) {
+      if (!heading.textContent) continue;
       const button = document.createElement("button");
       button.append(...heading.childNodes);
       button.addEventListener("click", () => sort(table, column));

@@ -51,12 +51,16 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     rows = []
     for method, row in table.iterrows():
         ends = f"{losses.signed(row['error_low'])} to {losses.signed(row['error_high'])}"
-        sizes = [row["detectable"], *(row[f"between_{level}"] for level in levels)]
+        known = row["error_low"] < row["error_high"]
+        sizes = [
+            row["detectable"] if known else float("nan"),
+            *(row[f"between_{level}"] for level in levels),
+        ]
         rows.append(
             cells(
                 method,
                 losses.signed(row["error"]),
-                ends if row["error_low"] < row["error_high"] else "–",
+                ends if known else "–",
                 *map(losses.value, sizes),
             )
         )
