@@ -26,7 +26,7 @@ TITLES = {
 }
 #: What may be called an error whatever the metric: other things.
 OTHER = (
-    "no error of the study",
+    "not an error of the study",
     "the learner raised an error",
     "the error of the test part itself",
     "TimeoutError",
