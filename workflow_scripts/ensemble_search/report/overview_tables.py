@@ -59,7 +59,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         "(1 = lowest, ties share), then averaged over data sets. Win rate: share of the other "
         "methods that it beats on a data set; it follows from the rank. Elo: Bradley and Terry's "
         f"strengths, from the same wins; {ratings.MEAN} is the mean, and with {ratings.TENFOLD} "
-        "points more the odds of winning are tenfold. Intervals: Student's t over the data sets "
+        "more the odds of winning are tenfold. Intervals: Student's t over the data sets "
         "(of Elo by the jackknife); – where they cannot be estimated.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
         f"Wilcoxon signed-rank over the mean {losses.plural} of the data sets, Holm-adjusted (– "

@@ -73,7 +73,7 @@ def _draw(
         f"At the end: {', '.join(ends)}",
         key=seen.key if len(methods) <= curve_figures.FEW else None,
     )
-    return what.capitalize(), drawing
+    return what[0].upper() + what[1:], drawing
 
 
 def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View) -> Table:
