@@ -1,10 +1,9 @@
 """Sources of data sets: OpenML, a file, or scikit-learn; one function each.
 
 A source is written as in a study: ``{"openml": 772, "version": 1, "md5": "..."}``,
-``{"openml_task": 59}``,
-``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``, and with ``task:
-regression`` if it is not for classification. This module imports nothing heavy, because the
-workflow uses it for folder names.
+``{"openml": "kc1"}``, ``{"openml_task": 59}``, ``{"file": "mine.csv", "target": "label"}`` or
+``{"sklearn": "digits"}``, and with ``task: regression`` if it is not for classification. This
+module imports nothing heavy, because the workflow uses it for folder names.
 """
 
 import hashlib
@@ -30,6 +29,7 @@ KEYS = {
     "sklearn": {"sklearn", "columns", "classes", "task"},
 }
 LARGEST_ID = 10**9
+MOST_NAME = 80  # characters of the name of a data set at OpenML
 #: The data sets that scikit-learn ships, and the tasks that their targets suit.
 BUNDLED = {
     "breast_cancer": (CLASSIFICATION,),
@@ -63,7 +63,9 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         if owners := [f"'{k}:'" for k in KEYS if key in KEYS[k]]:
             raise UserError(f"{where}.{key}: goes with {' or '.join(owners)} only")
         raise UserError(f"{where}: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
-    for key in ("openml", "openml_task", "version"):
+    if said := not_openml(source.get("openml", 1)):
+        raise UserError(f"{where}.openml: {said}; found {source['openml']!r}")
+    for key in ("openml_task", "version"):
         value = source.get(key, 1)
         if type(value) is not int or not 1 <= value <= LARGEST_ID:
             raise UserError(f"{where}.{key}: {value!r} is not an integer from 1 to {LARGEST_ID}")
@@ -78,6 +80,17 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     if "classes" in source:
         _check_classes(source["classes"], source.get("task"), f"{where}.classes")
     return kind
+
+
+def not_openml(value: Any) -> str:
+    """Say why a value is neither the id nor the name of a data set at OpenML; empty if it is."""
+    if isinstance(value, str) and value.isdecimal():
+        return "an id has no quotes"
+    if isinstance(value, str):
+        right = 0 < len(value) <= MOST_NAME and value.isprintable() and not _unencodable(value)
+    else:
+        right = type(value) is int and 1 <= value <= LARGEST_ID
+    return "" if right else f"must be an id, an integer from 1 to {LARGEST_ID}, or a name"
 
 
 def _check_classes(classes: Any, task: str | None, where: str) -> None:
@@ -113,7 +126,8 @@ def _unencodable(text: str) -> bool:
 def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
-    ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``; with
+    ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of path and target>``, or
+    ``openml-<name>-<8 hex digits of name and version>`` of a name at OpenML; with
     ``columns``, ``classes`` or another ``target`` at OpenML 8 more hex digits each, and with
     ``task: regression`` that word; at most 255 characters.
 
@@ -133,7 +147,11 @@ def source_key(source: Mapping[str, Any]) -> str:
         return f"file-{stem}-{digest[:8]}{suffix}"
     if target := source.get("target"):
         suffix = f"-{hashlib.sha256(target.encode()).hexdigest()[:8]}{suffix}"
-    return f"{kind.replace('_', '-')}-{source[kind]}{suffix}"
+    named = source[kind]
+    if kind == "openml" and isinstance(named, str):
+        digest = hashlib.sha256(f"{named}\n{source.get('version', '')}".encode()).hexdigest()
+        named = f"{re.sub(r'[^A-Za-z0-9._-]', '_', named)}-{digest[:8]}"
+    return f"{kind.replace('_', '-')}-{named}{suffix}"
 
 
 def read(
@@ -162,9 +180,11 @@ def read(
     if kind == "openml":
         from ensemble_search.data import openml_client
 
-        number, md5 = source["openml"], source.get("md5")
+        number, version, md5 = source["openml"], source.get("version"), source.get("md5")
         how = openml_client.access(openml or {})
-        raw = openml_client.fetch(number, source.get("version"), md5, how, beside)
+        if isinstance(number, str):
+            number = openml_client.find(number, version, how, beside)
+        raw = openml_client.fetch(number, version, md5, how, beside)
         if md5 is None:  # a pinned file is accepted
             paper_sets.check(number, raw)
         return _with_target(raw, source["target"]) if "target" in source else raw

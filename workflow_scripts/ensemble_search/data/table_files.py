@@ -302,7 +302,8 @@ def arff_header(path: Path, target: str) -> list[str]:
 
 
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
-    """Read an ARFF file: numeric columns as float64, nominal ones as categories, the rest as text.
+    """Read an ARFF file: numeric columns as float64, nominal ones as categories, dates as
+    datetime64[us], the rest as text.
 
     Nominal values are kept as written in the file, regardless of the order of their declaration.
     ``target`` is checked before the rows are read.
@@ -310,7 +311,7 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     Raises
     ------
     UserError
-        If it is not ARFF, or has attributes other than numeric, nominal and string.
+        If it is not ARFF, or has attributes other than numeric, nominal, string and date.
     """
     if target is not None:
         arff_header(path, target)

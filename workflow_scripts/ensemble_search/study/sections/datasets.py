@@ -10,6 +10,7 @@ from ensemble_search.data.sources import (
     BUNDLED,
     LARGEST_ID,
     check_file,
+    not_openml,
     source_key,
     source_kind,
 )
@@ -58,8 +59,8 @@ class Columns(Section):
 class Dataset(Section):
     """Where data come from: exactly one of `openml`, `openml_task`, `file` and `sklearn`."""
 
-    openml: int | None = Field(
-        None, ge=1, le=LARGEST_ID, description="id of the data set at OpenML"
+    openml: int | str | None = Field(
+        None, description="id of the data set at OpenML, or its name, perhaps with `version`"
     )
     openml_task: int | None = Field(
         None,
@@ -92,6 +93,13 @@ class Dataset(Section):
     train_rows: TrainRows | None = Field(
         None, description="use a part of its training rows (default: as `split.train_rows`)"
     )
+
+    @field_validator("openml", mode="before")
+    @classmethod
+    def _id_or_name(cls, value: Any) -> Any:
+        if value is not None and (said := not_openml(value)):
+            raise ValueError(said)
+        return value
 
     @field_validator("columns")
     @classmethod
