@@ -10,6 +10,7 @@ from ensemble_search.data.sources import (
     BUNDLED,
     LARGEST_ID,
     check_file,
+    check_test_file,
     not_openml,
     source_key,
     source_kind,
@@ -74,6 +75,9 @@ class Dataset(Section):
     )
     file: str | None = Field(
         None, min_length=1, description="a CSV, Parquet or ARFF file, relative to the work folder"
+    )
+    test: str | None = Field(
+        None, min_length=1, description="a second file, with the test rows: same columns and format"
     )
     target: str | None = Field(
         None, min_length=1, description="target column of `file`, or another one than OpenML names"
@@ -141,6 +145,8 @@ def problems(study: "Study") -> Iterator[str]:
         if dataset.file is not None:
             try:
                 names = check_file(dataset.file, dataset.target)
+                if dataset.test is not None:
+                    check_test_file(dataset.file, dataset.test, dataset.target)
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
                 yield from (f"{where}.{line}" for line in error.problems)
@@ -154,9 +160,10 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
     """Check that the study can use the columns by which rows are divided or weighted."""
     places = {role: f"{where}.columns.{role}" for role in roles.OF_ROWS}
     given = [role for role in roles.OF_ROWS if getattr(dataset.columns, role, None)]
-    if dataset.openml_task and "fold" not in given:
-        given.append("fold")
-        places["fold"] = f"{where}.openml_task"
+    for key in ("openml_task", "test"):
+        if getattr(dataset, key) and "fold" not in given:
+            given.append("fold")
+            places["fold"] = f"{where}.{key}"
     split, dividing = study.split, [role for role in given if role != "weight"]
     if len(dividing) > 1:
         yield (
