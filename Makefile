@@ -3,6 +3,7 @@
 # make test     install, and run lint, format check and all tests
 # make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
+#               GROUP=, TIME=, FOLD= name a column that divides the rows
 # make status   progress of a study:        make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
@@ -84,9 +85,14 @@ ensemble: override export DATA := $(value DATA)
 ensemble: override export TARGET := $(value TARGET)
 ensemble: override export METRIC := $(value METRIC)
 ensemble: override export ENSEMBLE := $(value ENSEMBLE)
+# From the command line only: some shells set GROUP.
+ensemble: override export GROUP := $(if $(filter command,$(origin GROUP)),$(value GROUP))
+ensemble: override export TIME := $(if $(filter command,$(origin TIME)),$(value TIME))
+ensemble: override export FOLD := $(if $(filter command,$(origin FOLD)),$(value FOLD))
 ensemble: env
 	@$(RUN) python workflow_scripts/automl.py --data "$$DATA" --target "$$TARGET" \
-		--minutes "$$MINUTES" --cores "$$CORES" --metric "$$METRIC" --name "$$ENSEMBLE"
+		--minutes "$$MINUTES" --cores "$$CORES" --metric "$$METRIC" --name "$$ENSEMBLE" \
+		--group "$$GROUP" --time "$$TIME" --fold "$$FOLD"
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"

@@ -714,3 +714,20 @@ def test_a_column_of_rows_is_one_name():
     model.check(with_stacking)
     checked = model.check(changed("datasets/wine/columns", {"group": "ash", "drop": ["hue"]}))
     assert checked.datasets["wine"].source["columns"] == {"drop": ["hue"], "group": ["ash"]}
+
+
+def test_a_file_of_data_is_looked_for_beside_the_study_too(tmp_path, monkeypatch):
+    """In the work folder first, where all commands run."""
+    (tmp_path / "studies").mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "studies/mine.yaml"
+    source = {"file": "mine.csv", "test": "test.csv", "target": "y"}
+    path.write_text(yaml.safe_dump(changed("datasets", {"mine": source})))
+    with pytest.raises(UserError, match=r"start at .*, or else at the study file's folder"):
+        model.load("studies/mine.yaml")
+    for folder in ("studies", "."):
+        for name in ("mine.csv", "test.csv"):
+            Path(folder, name).write_text("x,y\n1,a\n2,b\n")
+        found = model.load("studies/mine.yaml").datasets["mine"]
+        where = "studies/" if folder == "studies" else ""
+        assert (found.file, found.test) == (f"{where}mine.csv", f"{where}test.csv")

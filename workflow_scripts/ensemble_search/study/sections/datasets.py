@@ -1,6 +1,7 @@
 """`datasets`: where the data come from."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
@@ -74,7 +75,10 @@ class Dataset(Section):
         None, pattern="^[0-9a-f]{32}$", description="expected MD5 of the ARFF file"
     )
     file: str | None = Field(
-        None, min_length=1, description="a CSV, Parquet or ARFF file, relative to the work folder"
+        None,
+        min_length=1,
+        description="a CSV, Parquet or ARFF file, relative to the work folder, "
+        "or else to the study file's",
     )
     test: str | None = Field(
         None, min_length=1, description="a second file, with the test rows: same columns and format"
@@ -149,7 +153,9 @@ def problems(study: "Study") -> Iterator[str]:
                     check_test_file(dataset.file, dataset.test, dataset.target)
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
-                yield from (f"{where}.{line}" for line in error.problems)
+                start = f"(relative paths start at {Path.cwd()}"
+                more = f"{start}, or else at the study file's folder"
+                yield from (f"{where}.{line.replace(start, more)}" for line in error.problems)
         yield from _of_rows(study, dataset, where)
         other = sources.setdefault(source_key(dataset.source), name)
         if study.datasets[other].source != dataset.source:
