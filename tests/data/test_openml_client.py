@@ -313,8 +313,8 @@ def test_row_ids_and_ignored_columns_are_left_out_with_a_word(server):
         ({"default_target_attribute": "klass"}, ARFF, "its target 'klass' is not one of"),
         (
             {},
-            ARFF.replace("row numeric", "row date"),
-            r"\('set-7'\) cannot be read as ARFF: line 5: .* type 'date'",
+            ARFF.replace("row numeric", "row relational"),
+            r"\('set-7'\) cannot be read as ARFF: line 5: .* type 'relational'",
         ),
         (
             {},
