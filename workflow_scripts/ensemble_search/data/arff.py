@@ -36,7 +36,7 @@ DATE_PARTS |= {"Z": "%z", "X": "%z", "yy": "%y", "y": "%Y", "MMMM": "%B", "MMM":
 DATE_PIECE = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
 ISO = "yyyy-MM-dd'T'HH:mm:ss"  # of dates without a format
 DATE = "date "  # before the format of strptime
-DIGITS = 17  # so many tell floats apart
+DIGITS = 17  # so many distinguish floats
 EXACT = 2**53  # integers up to this one are floats
 NAMED = 60  # characters of a value that a message shows
 
@@ -287,7 +287,7 @@ def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> lis
                 f"{len(values) - 1}"
             )
         if index in seen:
-            raise Unreadable(f"line {number}: index {index} stands twice in a sparse row")
+            raise Unreadable(f"line {number}: index {index} is duplicated in a sparse row")
         seen.add(index)
         values[index] = _value(match[2])
         place = match.end()
