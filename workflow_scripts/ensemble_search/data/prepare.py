@@ -148,7 +148,7 @@ def make_split(
 
 
 def divided(by: Mapping[str, str]) -> str:
-    """Say how the rows of a split are divided; ``by`` is its ``by``: a column by its role."""
+    """Describe how the rows of a split are divided; ``by`` is its ``by``: a column by its role."""
     for role, column in by.items():
         return DIVIDED[role].format(column=column)
     return "rows are divided at random"

@@ -83,7 +83,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
 
 
 def not_openml(value: Any) -> str:
-    """Say why a value is neither the id nor the name of a data set at OpenML; empty if it is."""
+    """Return why a value is neither the id nor the name of a data set at OpenML; empty if it is."""
     if isinstance(value, str) and value.isdecimal():
         return "an id has no quotes"
     if isinstance(value, str):

@@ -18,7 +18,7 @@ def differing(train: Raw, test: Raw) -> dict[str, tuple[str, str]]:
 
 
 def _kind(column: "pd.Series") -> str:
-    """Say what a column holds; empty if nothing."""
+    """Return what a column holds; empty if nothing."""
     import pandas as pd
 
     present = column.dropna()
