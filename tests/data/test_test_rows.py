@@ -134,7 +134,7 @@ def test_keys_that_do_not_go_with_a_test_file():
         model.check({**STUDY, **numbers, "datasets": {"d": good}})
 
 
-def test_either_file_reruns_the_fetch_when_it_changes():
+def test_either_file_reruns_the_fetch_when_it_changes(tmp_path):
     jobs = Jobs(model.check({**STUDY, "datasets": {"d": files()}}))
     (key,) = jobs.sources
     assert key != sources.source_key({"file": "train.csv", "target": "y"})
@@ -146,4 +146,7 @@ def test_either_file_reruns_the_fetch_when_it_changes():
     assert len(known) == 3
     files()
     described = read(json.loads(jobs.source(key)))[1]
+    elsewhere = {**files(), "file": f"{tmp_path}/train.csv", "test": f"{tmp_path}/test.csv"}
+    assert read(elsewhere)[1]["checksum"] == described["checksum"]
+    assert described["of_rows"]["fold"]["column"] == "rows of test.csv"
     assert described["md5"] == json.loads(jobs.source_content(key))["content"]

@@ -1,6 +1,7 @@
 """A data set in two files, the second of which has the test rows."""
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ensemble_search.data.raw import Raw
@@ -60,7 +61,7 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
             )
     if not len(frame) or not len(others):
         raise UserError(f"test: '{there if len(frame) else here}' has no rows")
-    fold = f"fold of {there}"
+    fold = f"rows of {PurePath(there).name}"  # without its folder: the checksum covers the name
     if fold in frame:
         raise UserError(f"file: '{here}' has a column '{fold}', which marks the test rows; drop it")
     columns = {}
