@@ -125,7 +125,7 @@ def test_pages_go_by_the_metric(report):
     for name in made_pages - {"member-diversity.html"}:
         assert title in re.sub(r"^.*Incomplete", "", texts[name]), name
     plural = title.replace("error", "errors")
-    assert f"Curves: {title} over iterations" in texts["index.html"]
+    assert f"Curves: {title} over the budget" in texts["index.html"]
     assert f"Test {plural}" in texts["index.html"]
     assert f"Validation {plural} of suggested learners" in texts["suggested-learners.html"]
     # One setting of β and τ is 0.03 better than the next, and varies by 0.0014 over repeats.

@@ -26,12 +26,19 @@ POINTS = 100
 
 
 def rank_lines(
-    curves: pd.DataFrame, methods: list[str], look: dict[str, dict], losses: Losses
+    curves: pd.DataFrame,
+    methods: list[str],
+    look: dict[str, dict],
+    losses: Losses,
+    unit: str = "iteration",
 ) -> Figure:
-    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`)."""
+    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`).
+
+    ``unit`` is what the column ``iteration`` counts.
+    """
     wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
     limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
-    return _lines(wide, look, f"average rank (1 = lowest {losses.title})", limits)
+    return _lines(wide, look, f"average rank (1 = lowest {losses.title})", limits, unit)
 
 
 def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
@@ -41,17 +48,21 @@ def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -
 
 
 def _lines(
-    wide: pd.DataFrame, look: dict[str, dict], label: str, limits: tuple[float, float]
+    wide: pd.DataFrame,
+    look: dict[str, dict],
+    label: str,
+    limits: tuple[float, float],
+    unit: str = "iteration",
 ) -> Figure:
     if wide.shape[1] > MANY:
-        return multiples(wide, look, label, limits)
+        return multiples(wide, look, label, limits, unit)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 3.7))
         axes = figure.subplots()
         margins(figure, bottom=0.4, left=0.75, right=_room(wide))
         for place, name in enumerate(wide):
             _line(axes, wide[name], look[name], place, wide.shape[1])
-        axes.set(xlabel="iteration", ylabel=label, ylim=limits)
+        axes.set(xlabel=unit, ylabel=label, ylim=limits)
         axes.set_xlim(wide.index[0], wide.index[-1])
         _names(axes, wide.iloc[-1], look)
     return figure
@@ -97,7 +108,12 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
 
 
 def error_panel(
-    curves: pd.DataFrame, methods: list[str], look: dict, part: str, losses: Losses
+    curves: pd.DataFrame,
+    methods: list[str],
+    look: dict,
+    part: str,
+    losses: Losses,
+    unit: str = "iteration",
 ) -> Figure:
     """Draw one data set's losses over iterations: mean as a line, standard deviation shaded.
 
@@ -114,7 +130,7 @@ def error_panel(
     limits = _late_limits(wide, spread.fillna(0) if few else 0 * spread.fillna(0))
     label = losses.heading(f"{part} {losses.title}")
     if len(methods) > MANY:
-        return multiples(wide, look, label, limits)
+        return multiples(wide, look, label, limits, unit)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6, 2.5) if few else (5.2, 3.9))
         axes = figure.subplots()
@@ -132,7 +148,7 @@ def error_panel(
             _line(axes, wide[name], style, place, len(methods))
         if limits:
             axes.set_ylim(limits)
-        axes.set(xlabel="iteration", ylabel=label, xlim=(0, wide.index[-1]))
+        axes.set(xlabel=unit, ylabel=label, xlim=(0, wide.index[-1]))
         if not few:
             _names(axes, wide.iloc[-1].dropna(), look)
     return figure
@@ -154,6 +170,7 @@ def multiples(
     look: dict[str, dict],
     label: str,
     limits: tuple[float, float] | None = None,
+    unit: str = "iteration",
 ) -> Figure:
     """Draw each method in a small frame of its own.
 
@@ -169,6 +186,8 @@ def multiples(
         Of the vertical axis.
     limits
         Of the vertical axis, bottom and top; None: whatever there is.
+    unit
+        What the index counts.
     """
     wide = _thin(wide)
     thickest = max(wide.columns, key=lambda name: look[name]["linewidth"])
@@ -215,7 +234,7 @@ def multiples(
             for mark in marks[1] if x == 0 else ():
                 at = y + unit.transform((start, mark))[1]
                 axes.text(-0.03, at, f"{mark:g}", ha="right", va="center")
-        figure.supxlabel("iteration", fontsize=8)
+        figure.supxlabel(unit, fontsize=8)
         figure.supylabel(label, x=0.003, fontsize=8)
     return figure
 
