@@ -45,8 +45,8 @@ SHARES = STUDY | {
     "tables": {"random": 40, "fidelities": ["1/9", "1/3", 1]},
     "evaluation": {"replay": "results/shares/tables"},
     "searches": {
-        "hyperband": {"optimizer": "hyperband", "smallest": "1/9"},
-        "bohb": {"optimizer": "bohb", "smallest": "1/9", "points": 3},
+        "hyperband": {"optimizer": "hyperband", "smallest": 0.1},
+        "bohb": {"optimizer": "bohb", "smallest": 0.1, "points": 3},
         "random": {"optimizer": "random"},
     },
     "methods": {
