@@ -220,27 +220,44 @@ def test_killed_workflow_continues_with_the_same_command(checkout, finished, kil
     assert checkout.results() == finished.results()
 
 
+def wait_for(condition, process) -> None:
+    until = time.monotonic() + 600
+    while not condition() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.1)
+    assert process.poll() is None, "it had ended"
+
+
 def test_second_workflow_is_refused_and_ctrl_c_is_no_failure(checkout):
+    checkout.write({**STUDY, "budget": {"evaluations": 5000}})  # so that it cannot end before
     process = start(checkout)
+    said = checkout.folder / "said"
     try:
-        lock = checkout.folder / "results/tiny/.lock"
-        until = time.monotonic() + 300
-        while not (lock.exists() and lock.read_text()) and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_for(lambda: "Finished jobid" in said.read_text(encoding="utf-8"), process)
         text = checkout.snakemake(fails=True)
         assert f"is being written by process {process.pid} on " in text
         assert "Traceback" not in text
-        assert process.poll() is None, "it had ended before Ctrl-C"
+        wait_for(lambda: True, process)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(60) == 1
+        assert process.wait(60) == 1, said.read_text(encoding="utf-8")
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    said = (checkout.folder / "said").read_text(encoding="utf-8")
-    end = said[said.index("Terminating processes on user request") :]
+    text = said.read_text(encoding="utf-8")
+    end = text[text.index("Terminating processes on user request") :]
     assert "Stopped, or something failed; what is finished stays." in end
     assert not re.search("Error|Exception|Failed:|non-zero", end), end
+
+
+def test_ctrl_c_before_the_first_job_is_no_failure(checkout):
+    process = start(checkout)
+    said = checkout.folder / "said"
+    wait_for(lambda: "Building DAG" in said.read_text(encoding="utf-8"), process)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == 1, said.read_text(encoding="utf-8")
+    text = said.read_text(encoding="utf-8")
+    assert "run the same command again" in text.lower()
+    assert "Traceback" not in text
 
 
 UNSTEADY = """

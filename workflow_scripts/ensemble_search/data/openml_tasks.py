@@ -142,7 +142,7 @@ def read(path: Path, number: int) -> Task:
     return Task(dataset, target, TYPES[kind], url)
 
 
-def folds(splits: "Any", rows: int, what: str) -> np.ndarray:
+def folds(splits: Any, rows: int, what: str) -> np.ndarray:
     """Return the fold in whose test part each row is, in the first repeat; -1 if in none.
 
     Parameters
