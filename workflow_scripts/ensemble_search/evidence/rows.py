@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import divisions, final_members, load, minimum_diversity, updates
+from ensemble_search.analysis import (
+    divisions,
+    final_members,
+    full_fits,
+    load,
+    minimum_diversity,
+    updates,
+)
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.evaluation import table
 from ensemble_search.results import layout
 from ensemble_search.runtime import files, plugins
@@ -34,7 +42,7 @@ COLUMNS = (
     "validation",  # losses by the study's metric, after the whole budget
     "test",
     "test_tenths",  # test losses after each tenth of the budget
-    "validation_curve",  # the lowest validation losses so far, as iteration:loss where they fall
+    "validation_curve",  # the lowest losses so far where they fall, as iteration:loss; or fit:loss
     "updates_100",  # ensembles that improved in the last 100 iterations, as in Table 4 of DivBO
     "updates_50",
     "members",
@@ -162,7 +170,8 @@ def rows(
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
     divided = {key: " ".join(map(_text, losses)) for key, losses in divided}
     made = []
-    in_order = found.scores.sort_values("iteration")
+    every = Comparison(found.scores, found.methods, [], [], 0)
+    in_order = full_fits.over_budget(found, every).scores.sort_values("iteration")
     for key, scores in in_order.groupby(["dataset", "method", "repeat"], observed=True):
         dataset, method, repeat = key
         run = runs.loc[(dataset, study["methods"][method]["search"], repeat)]
