@@ -147,7 +147,7 @@ def _fitted(space, configuration) -> dict:
 @cache
 def _inputs(task: str):
     source = {"classification": "wine", "regression": "diabetes"}[task]
-    frame, description = normalise.normalise(sources.read({"sklearn": source}))
+    frame, description = normalise.normalise(sources.read({"sklearn": source}), task=task)
     return prepare.make_split(frame, description, SPLIT)[0]
 
 

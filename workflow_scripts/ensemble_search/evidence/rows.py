@@ -119,13 +119,18 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
 
 def _pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
     """Return the recorded numbers of the space's pipelines; none if the study fits nothing."""
-    if (study.get("evaluation") or {}).get("replay"):
+    if replayed(study):
         return None
     if study["space"] in COMMON:
         return recorded["pipeline"]
     if study["space"] not in recorded["space"]:
         raise UserError(f"space: '{study['space']}' has no recorded numbers; run: make record")
     return recorded["space"][study["space"]]
+
+
+def replayed(study: Mapping[str, Any]) -> str | None:
+    """Return the folder of the tables that a study is replayed on; None if it is live."""
+    return (study.get("evaluation") or {}).get("replay")
 
 
 def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
@@ -136,8 +141,7 @@ def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     UserError
         If the ``table.json`` of one cannot be read.
     """
-    folder = (study.get("evaluation") or {}).get("replay")
-    found = {}
+    folder, found = replayed(study), {}
     for dataset in study["datasets"] if folder else ():
         for split in set(layout.splits(study)):
             place = Path(folder, dataset, split)
