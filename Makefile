@@ -18,7 +18,7 @@
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
 #               with PLUGINS=my_parts, your own parts are in it
-# make reference  rewrite docs/settings.md after a change of settings or their descriptions
+# make reference  rewrite docs/reference.md after a change of settings or their descriptions
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make table    write a study of predictions that were made elsewhere (docs/replay.md):
@@ -128,7 +128,7 @@ schema: env
 		python -m ensemble_search.study.schema > schemas/study.schema.json
 
 reference: env
-	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/settings.md
+	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/reference.md
 
 format: env
 	$(RUN) ruff check --fix .

@@ -227,7 +227,7 @@ def wait_for(condition, process) -> None:
     assert process.poll() is None, "it had ended"
 
 
-def test_second_workflow_is_refused_and_ctrl_c_is_no_failure(checkout):
+def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
     checkout.write({**STUDY, "budget": {"evaluations": 5000}})  # so that it cannot end before
     process = start(checkout)
     said = checkout.folder / "said"
@@ -469,7 +469,7 @@ def make(folder: Path) -> Path:
 
 
 def test_a_data_file_may_have_any_name(checkout):
-    """It is not taken for a wildcard, option, pattern, variable or command; neither is a column."""
+    """It is not read as a wildcard, option, pattern, variable or command; neither is a column."""
     name = "-{ai} {} {{x}} 'c' \"d\" $HOME * `touch made` ; touch made; é\\\n\t%41.csv"
     file, target = checkout.folder / name, "{w} 'y'\n\"$HOME\""
     frame = pd.DataFrame({"x": range(40), "{x}": [1, 2, 3, 4] * 10, target: ["a", "b"] * 20})
@@ -502,7 +502,7 @@ def test_results_that_is_a_file_or_a_link_to_nothing(checkout):
     assert "error: 'results' is a link to 'elsewhere', and there is no such folder" in text
 
 
-def test_a_checkout_with_braces_in_its_path_is_refused(tmp_path):
+def test_a_checkout_with_braces_in_its_path_is_rejected(tmp_path):
     text = Checkout(make(tmp_path / "a{b}")).snakemake("--dry-run", fails=True)
     assert "a{b}' has braces in its path" in text
     assert "Traceback" not in text

@@ -293,7 +293,7 @@ def _write(
         if (first := seen.setdefault(frozenset(own.items()), row)) < row:
             raise UserError(
                 f"'{made.folder}': models {first} and {row} have the same hyperparameters; remove "
-                "one, or add a column that tells them apart"
+                "one, or add a column that distinguishes them"
             )
     measured = foreign.measured(made.models)
     statuses = ["crash" if bad else OK for bad in failed]

@@ -96,7 +96,7 @@ def _last(curve: pd.DataFrame) -> pd.Series:
 
 
 def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
-    """Say from which iteration, or full fit, on the reference leads."""
+    """Return from which iteration, or full fit, on the reference leads."""
     method = seen.reference
     first = ranks.leads_from(curve, method)
     if first is None:
