@@ -4,13 +4,14 @@ import inspect
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ensemble_search.runtime import errors, plugins, shares
 from ensemble_search.study.model import PLUGINS
 from ensemble_search.study.schema import schema
 
-HEAD = """# Reference: optimizers, ensembles, surrogates, metrics
+HEAD = """# Reference: optimizers, ensembles, surrogates, metrics, spaces
 
 Written by `make reference` from the classes and their docstrings. A setting is a key beside
 `optimizer:` or `type:` in a [study](studies.md), such as `bo: {optimizer: bo, local: 20}`; without
@@ -42,6 +43,9 @@ def page() -> str:
         parts.append(f"## {kind.capitalize()}")
         for name in plugins.available(kind):
             parts += [f"### `{name}`", _described(kind, name)]
+    parts.append("## Spaces")
+    for name in plugins.available("spaces"):
+        parts += [f"### `{name}`", _described("spaces", name), *_spaces(name)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -70,6 +74,34 @@ def _table(settings: dict[str, Any]) -> Iterator[str]:
             value = shares.name(default)  # 1/27
         shown = "" if default is None else f"`{value}`"
         yield f"| `{name}` | {shown} | {about['description']} |"
+
+
+def _spaces(name: str) -> Iterator[str]:
+    """Describe the hyperparameters of a space for each of its tasks."""
+    kind = plugins.load("spaces", name)
+    for task in kind.tasks:
+        space = kind().for_task(task)
+        rows: dict[str, list[str]] = {}
+        for h in space.define().values():
+            operator, _, own = h.name.rpartition(":")
+            text = f"`{own}`: {_domain(h)}" if operator else _domain(h)
+            rows.setdefault(operator or own, []).append(text)
+        lines = [f"| {task} | range (default) |", "|---|---|"]
+        yield "\n".join([*lines, *(f"| `{key}` | {'; '.join(own)} |" for key, own in rows.items())])
+
+
+def _domain(h: Any) -> str:
+    """Describe the values and the default of a hyperparameter of ConfigSpace."""
+    if hasattr(h, "lower"):
+        text = f"{h.lower:.4g} to {h.upper:.4g}" + (", logarithmic" if h.log else "")
+        return f"{text} ({h.default_value:.4g})"
+    values = getattr(h, "choices", None) or getattr(h, "sequence", None) or [h.default_value]
+    steps = [b - a for a, b in pairwise(values)] if isinstance(values[0], float | int) else []
+    if len(values) > 5 and steps and max(steps) - min(steps) < 1e-9:
+        text = f"{values[0]:g} to {values[-1]:g} in steps of {steps[0]:.4g}"
+    else:
+        text = ", ".join(map(str, values))
+    return f"{text} ({h.default_value})" if len(values) > 1 else text
 
 
 def main() -> None:
