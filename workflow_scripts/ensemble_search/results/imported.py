@@ -212,14 +212,15 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
         raise UserError(f"{foreign.MINIMAL}: '{values.name}' is not finite in every row")
     if (odd := (sizes > FARTHEST) | ((sizes > 0) & (sizes < 1 / FARTHEST))).any():
         raise UserError(
-            f"{foreign.MINIMAL}: '{values.name}' has {values[odd].iloc[0]:g}; numbers must be 0, or "
-            f"from {1 / FARTHEST:g} to {FARTHEST:g} in size"
+            f"{foreign.MINIMAL}: '{values.name}' has {values[odd].iloc[0]:g}; numbers must be 0, "
+            f"or from {1 / FARTHEST:g} to {FARTHEST:g} in size"
         )
     integer = bool((values == values.round()).all())
     if integer and sizes.max() > EXACT:
+        largest = values.iloc[sizes.argmax()]
         raise UserError(
-            f"{foreign.MINIMAL}: '{values.name}' has {values.iloc[sizes.argmax()]:.0f}; integers are "
-            f"exact up to {EXACT}: make it smaller, or text"
+            f"{foreign.MINIMAL}: '{values.name}' has {largest:.0f}; integers are exact up to "
+            f"{EXACT}: make it smaller, or text"
         )
     if integer:
         kind, lower, upper = "integer", int(values.min()), int(values.max())
