@@ -699,11 +699,11 @@ def test_values_that_are_missing_where_the_target_is_of_one_class_are_said(x):
 def test_missing_values_that_tell_a_number_are_said():
     values, target = [1.5, None] * (N // 2), np.arange(N) % 2 * 5 + np.arange(N) / N
     _, described = normalise.normalise(
-        Raw("d", pd.DataFrame({"x": values, "y": target}), "y", "s"), task="regression"
+        Raw(pd.DataFrame({"x": values, "y": target}), "y", "set", {}), task="regression"
     )
     assert "column 'x' has no value in 100 rows, which says much" in str(described["notes"])
     _, described = normalise.normalise(
-        Raw("d", pd.DataFrame({"x": values, "y": np.arange(N) / N}), "y", "s"), task="regression"
+        Raw(pd.DataFrame({"x": values, "y": np.arange(N) / N}), "y", "set", {}), task="regression"
     )
     assert "says much" not in str(described["notes"])
 

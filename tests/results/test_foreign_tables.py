@@ -179,6 +179,15 @@ def test_probabilities_without_the_sum_1(table):
     rejected(table, said)
 
 
+def test_a_hyperparameter_is_no_list(table):
+    found = pq.read_table(table / OBSERVATIONS)
+    place = found.schema.get_field_index("config.power")
+    lists = pa.array([[1]] * found.num_rows)
+    write_parquet(table / OBSERVATIONS, found.set_column(place, "config.power", lists))
+    seal(table)
+    rejected(table, "column 'config.power' is list<element: int64>, not single values")
+
+
 def test_no_predictions_at_all(table):
     for part in ("validation", "test"):
         path = table / f"predictions-{part}.npy"

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from ensemble_search.data import fetched, normalise, prepare, sources
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.jobs import Jobs
 from ensemble_search.problems import tasks
-from ensemble_search.results import imported
+from ensemble_search.results import foreign, imported
 from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import PARTS
@@ -104,6 +105,27 @@ def test_labels_in_two_spellings_are_no_regression(work):
     file.write_text("label\n" + "".join(f"{n}.0\n" for n in labels["test"]), encoding="utf-8")
     with pytest.raises(UserError, match=r"40 labels and 4 classes need"):
         imported.write(work / "own", work / "mine")
+
+
+def test_probabilities_of_a_class_that_no_row_has(work):
+    """Without its column, the others would not sum to 1."""
+    folder = work / "runs/f.a/predictions/t/0"
+    folder.mkdir(parents=True)
+    rows = pd.DataFrame({"a": [0.5, 0.25] * 6, "b": [0.5, 0.75] * 6, "truth": ["a", "b"] * 6})
+    rows = rows.assign(predictions="a", c=0.0)[["a", "b", "c", "predictions", "truth"]]
+    rows.to_csv(folder / "predictions.csv", index=False)
+    imported.write(work / "runs", work / "mine")
+    rows.assign(c=0.25, a=rows["a"] - 0.25).to_csv(folder / "predictions.csv", index=False)
+    with pytest.raises(UserError, match=r"class 'c' has probabilities, and no row has it"):
+        imported.write(work / "runs", work / "other")
+
+
+def test_an_archive_of_labels_is_one_file(work):
+    with pytest.raises(UserError, match=r"it must hold one file, and holds others or none"):
+        with zipfile.ZipFile(work / "label-val.csv.zip", "w") as archive:
+            archive.writestr("a", "label")
+            archive.writestr("b", "label")
+        foreign._csv(work / "label-val.csv.zip")
 
 
 def test_exploding_predictions_are_cut_as_those_of_a_search(work):

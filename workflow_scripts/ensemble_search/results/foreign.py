@@ -250,6 +250,11 @@ def _checked(made: Predictions) -> Predictions:
                     made.folder, f"{part} predictions are not all probabilities with the sum 1"
                 )
             array[~failed] = good / sums
+    present = {*made.labels["validation"].tolist(), *made.labels["test"].tolist()}
+    for place, name in enumerate(made.classes):
+        arrays = made.predictions.values()
+        if name not in present and any((array[:, :, place] > 0).any() for array in arrays):
+            raise Unusable(made.folder, f"class '{name}' has probabilities, and no row has it")
     return made
 
 
@@ -274,7 +279,9 @@ def _content(path: Path) -> bytes:
     if path.suffix != ".zip":
         return path.read_bytes()
     with zipfile.ZipFile(path) as archive:
-        (only,) = archive.infolist()
+        only, *others = archive.infolist() or [None]
+        if only is None or others:
+            raise ValueError("it must hold one file, and holds others or none")
         file_limits.check_bytes(only.file_size, " unpacked")
         with archive.open(only) as stream:
             return stream.read(only.file_size)
