@@ -18,7 +18,7 @@
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
 #               with PLUGINS=my_parts, your own parts are in it
-# make reference  rewrite docs/settings.md after a change of settings or their descriptions
+# make reference  rewrite docs/reference.md after a change of settings or their descriptions
 # make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
 # make table    write a study of predictions that were made elsewhere (docs/replay.md):
@@ -44,18 +44,10 @@ SAMPLE ?= 5
 SEED ?= 0
 KILLS ?= 100
 # Passed on literally: neither make nor the shell expands them.
-override STUDY := $(value STUDY)
-override MANIFEST := $(value MANIFEST)
-override TABLE := $(value TABLE)
-override CORES := $(value CORES)
-override MINUTES := $(value MINUTES)
-override SAMPLE := $(value SAMPLE)
-override SEED := $(value SEED)
-override KILLS := $(value KILLS)
-override PLUGINS := $(value PLUGINS)
-override AGAINST := $(value AGAINST)
-override FIGURES := $(value FIGURES)
-export STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES
+LITERAL := STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES \
+	DATA TARGET METRIC ENSEMBLE FROM OUTPUT FOLD
+$(foreach name,$(LITERAL),$(eval override $(name) := $$(value $(name))))
+export $(LITERAL)
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
@@ -80,10 +72,6 @@ contract: env
 		tests/spaces/test_space.py tests/surrogates/test_surrogates.py tests/metrics/test_metrics.py \
 		tests/report/test_page_contract.py
 
-ensemble: override export DATA := $(value DATA)
-ensemble: override export TARGET := $(value TARGET)
-ensemble: override export METRIC := $(value METRIC)
-ensemble: override export ENSEMBLE := $(value ENSEMBLE)
 ensemble: env
 	@$(RUN) python workflow_scripts/automl.py --data "$$DATA" --target "$$TARGET" \
 		--minutes "$$MINUTES" --cores "$$CORES" --metric "$$METRIC" --name "$$ENSEMBLE"
@@ -140,7 +128,7 @@ schema: env
 		python -m ensemble_search.study.schema > schemas/study.schema.json
 
 reference: env
-	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/settings.md
+	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/reference.md
 
 format: env
 	$(RUN) ruff check --fix .
@@ -165,10 +153,6 @@ peers: .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv
 		--disable-pip-version-check --no-build-isolation --requirement envs/$*.txt
 	@touch $@
 
-table: override export FROM := $(value FROM)
-table: override export OUTPUT := $(value OUTPUT)
-table: override export METRIC := $(value METRIC)
-table: override export FOLD := $(value FOLD)
 table: env
 	@$(RUN) python workflow_scripts/table.py --from "$$FROM" --output "$$OUTPUT" \
 		--metric "$$METRIC" --fold "$${FOLD:-0}"

@@ -29,7 +29,7 @@ PROFILED: list[str] = []
 
 
 def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
-    """Run Python in a process of its own; return what it prints."""
+    """Run Python in its own process; return what it prints."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{root}/workflow_scripts"}
     command = [sys.executable, *PROFILED, *map(str, words)]
     done = subprocess.run(
@@ -104,7 +104,7 @@ def suggestion(
 
 
 def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
-    """Ask a search of another project, which has an environment of its own."""
+    """Ask a search of another project, which has its own environment."""
     import peers
     from objectives import Synthetic
 
@@ -159,7 +159,7 @@ def selection(root: Path, folder: Path, rows: int, classes: int, metric: str) ->
     loss = plugins.load("metrics", metric)()
 
     def turn() -> dict[str, Any]:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again
         before = memory("VmRSS")
         chosen = select(predictions, labels, MEMBERS, metric=loss)
         peak = 1 + (memory("VmHWM") - before) / predictions.nbytes
@@ -320,7 +320,7 @@ def ensemble_job(root: Path, folder: Path, rows: int, classes: int) -> Callable:
 
 
 def replay(root: Path, folder: Path) -> Callable:
-    """Replay a search of BO on a table of 1000 configurations, in a process of its own."""
+    """Replay a search of BO on a table of 1000 configurations, in its own process."""
     from ensemble_search.results import tables
 
     split = made_split(folder, 3600, 2)
@@ -450,7 +450,7 @@ def predict(root: Path, folder: Path, rows: int) -> Callable:
 
 
 def pandas_reads(root: Path, folder: Path) -> Callable:
-    """Only read that file, with pandas, in a process of its own."""
+    """Only read that file, with pandas, in its own process."""
     read = "import sys, pandas; pandas.read_csv(sys.argv[1])"
     return lambda: started(root, "-c", read, folder / "large.csv")
 

@@ -35,7 +35,7 @@ KINDS = {"ordinary": 0.05, "alike": 0.004}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an evaluation.
+    """The result of an evaluation.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class Table:
         )
 
     def evaluate(self, configuration: Configuration) -> Outcome:
-        """Look up what came of a configuration of the table."""
+        """Look up the result of a configuration of the table."""
         found = self._evaluator.evaluate(configuration)
         if found.status != OK:
             return Outcome(found.status, float("nan"))

@@ -1,4 +1,4 @@
-"""Searches of other projects as they are, each in a process and an environment of its own.
+"""Searches of other projects as they are, each in its own process and environment.
 
 SMAC3's facade for hyperparameters, OpenBox's advisor with its forest (pyrfr), and Optuna's TPE, all
 with their own defaults and initial designs, where ``optimizer: ask-tell`` has this project's. `make

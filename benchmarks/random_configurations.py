@@ -37,13 +37,13 @@ def main() -> None:
     parser.add_argument(
         "--dataset", nargs="*", default=[], help="sklearn=NAME, openml=ID or file=PATH,target=NAME"
     )
-    parser.add_argument("--count", type=int, default=500, help="configurations a data set")
+    parser.add_argument("--count", type=int, default=500, help="configurations per data set")
     parser.add_argument("--seconds", type=float, default=30, help="time limit of an evaluation")
     parser.add_argument("--memory-mb", type=int, default=4096)
     parser.add_argument("--space", default="divbo")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="evaluations at a time")
-    parser.add_argument("--output", type=Path, help="CSV, one row an evaluation")
+    parser.add_argument("--output", type=Path, help="CSV, one row per evaluation")
     arguments = parser.parse_args()
     space = plugins.load("spaces", arguments.space)()
     configurations = space.sample(arguments.count, np.random.default_rng(arguments.seed))

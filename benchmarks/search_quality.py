@@ -270,7 +270,7 @@ class Results:
         self.rows[tuple(str(row[name]) for name in KEY)] = row
 
     def has(self, problem: str, search, number: int, evaluations: int) -> bool:
-        """Say whether a run of at least so many evaluations by the same code is there."""
+        """Return whether a run of at least so many evaluations by the same code is there."""
         row = self.rows.get((problem, search.name, str(number)))
         return (
             row is not None

@@ -5,7 +5,7 @@
     python benchmarks/suite.py start --against ../before   # another checkout, too
     python benchmarks/suite.py start --profile             # where does the time go?
 
-Each piece of work (benchmarks/costs.py) runs in a process of its own, on one thread. Those of a
+Each piece of work (benchmarks/costs.py) runs in its own process, on one thread. Those of a
 group take turns, and medians of CPU seconds are compared. The first turn warms up, unless it is the
 only one. Figures go to evidence/performance/figures.csv, from which the page is made; those of
 groups that are not measured now stay as they are, and so do peers that are not installed (`make
@@ -296,7 +296,7 @@ def write(new: Iterable[Mapping[str, str]]) -> None:
 
 
 def met(row: Mapping[str, str]) -> str:
-    """Say whether a figure meets its goal; nothing if it has none."""
+    """Return whether a figure meets its goal; nothing if it has none."""
     if not row["goal"]:
         return ""
     sign, goal = row["goal"].split()

@@ -13,7 +13,7 @@ class Endings(logging.Filter):
     """Collects messages on failed jobs, by job id, also with --quiet.
 
     Why SLURM ended a job is added to the job's log, which cannot know it. After Ctrl-C messages are
-    dropped: the jobs have not failed.
+    dropped: the jobs have not failed. While no jobs run, Snakemake would end with a traceback.
     """
 
     def __init__(self):
@@ -25,7 +25,7 @@ class Endings(logging.Filter):
 
     def interrupt(self, number, frame):
         self.interrupted = True
-        signal.default_int_handler(number, frame)
+        raise SystemExit("Stopped; run the same command again to continue.")
 
     def filter(self, record):
         event = getattr(record, "event", None)

@@ -4,7 +4,7 @@
 
 It writes the study `results/<name>/study.yaml` and runs Snakemake on it. When the time is up, the
 search ends, and the study's budget becomes the number of evaluations: the study is what anybody can
-run again, and finds the same. An interrupted call goes on when it is run again; with more minutes
+run again, and finds the same. An interrupted call continues when it is run again; with more minutes
 a finished one does.
 """
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="to use (all)")
     parser.add_argument("--name", help="of the results (the file's)")
     options = parser.parse_args()
-    # make passes on what it was not told as empty text.
+    # make passes on what it did not get as empty text.
     if not 1 <= options.cores <= 1000:
         parser.error(f"--cores: {options.cores} is not between 1 and 1000")
     for name in ("data", "target"):
@@ -137,7 +137,7 @@ class Search:
         self.metric = plugins.load("metrics", metric)
 
     def _parts(self, rows: int) -> str:
-        """Say what the rows are for."""
+        """Describe what the rows are for."""
         split = self.study["split"]
         if "folds" in split:
             return "validation by folds"
@@ -364,7 +364,7 @@ class _Process(subprocess.Popen):
 
 
 def refit_progress(log: list[str]) -> str:
-    """Say how far the delivery is, from the lines of its log; the last one has a checksum."""
+    """Describe how far the delivery is, from the lines of its log; the last one has a checksum."""
     if not log:
         return "selecting the ensemble from the pipelines"
     if log[-1].startswith("checksum "):
@@ -379,7 +379,7 @@ class Line:
         self.stream, self.said, self.since = stream, "", -LINE
 
     def __call__(self, text: str) -> None:
-        """Say a text."""
+        """Print a text."""
         now = time.monotonic()
         if self.stream.isatty():
             width = os.get_terminal_size(self.stream.fileno()).columns or 80  # 0: not known

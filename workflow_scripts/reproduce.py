@@ -22,7 +22,7 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 
 
 def main() -> None:
-    """Say what is unlike here, run the study, compare the tables."""
+    """Print what is unlike here, run the study, compare the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("manifest", type=Path, help="manifest.json of a study")
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")
@@ -32,7 +32,7 @@ def main() -> None:
                         help="run the code that the manifest brings, of `plugins`")  # fmt: skip
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
-    if not arguments.manifest.name:  # make passes on what it was not told as empty text
+    if not arguments.manifest.name:  # make passes on what it did not get as empty text
         raise UserError(
             "the manifest is missing: make reproduce MANIFEST=results/<study>/manifest.json"
         )

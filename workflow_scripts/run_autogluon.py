@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def scores(options: argparse.Namespace) -> dict[str, Any]:
-    """Run AutoGluon and say what came of it; see docs/architecture.md for the keys.
+    """Run AutoGluon and return its result; see docs/architecture.md for the keys.
 
     Whatever AutoGluon raises is a result: status ``failed``, and the reason.
     """

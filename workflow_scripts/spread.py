@@ -21,7 +21,7 @@ JOB = ("sampler", "sizes", "samples", "seed")
 
 
 def main() -> None:
-    """Write one row a size and sample; the file's metadata hold the job."""
+    """Write one row per size and sample; the file's metadata hold the job."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--job", type=json.loads, required=True, help=f"JSON: {', '.join(JOB)}")
     parser.add_argument("--output", type=Path, required=True, help="Parquet file to write")

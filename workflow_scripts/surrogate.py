@@ -22,7 +22,7 @@ JOB = ("surrogate", "space", "task", "configurations", "sizes", "held_out", "see
 
 
 def main() -> None:
-    """Write one row a size and protocol; the file's metadata hold the job."""
+    """Write one row per size and protocol; the file's metadata hold the job."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--job", type=json.loads, required=True, help=f"JSON: {', '.join(JOB)}")
     parser.add_argument(

@@ -2,7 +2,7 @@
 
     python workflow_scripts/verify.py --study studies/quickstart.yaml --sample 5
 
-Prints one line a problem, with the file and what to do; exit status 1 if there is any. Only reads.
+Prints one line per problem, with the file and what to do; exits with 1 if there is any. Reads only.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Say in words what the next run of a study would do, and why.
+"""Print what the next run of a study would do, and why.
 
     python workflow_scripts/why.py --study studies/quickstart.yaml
 
@@ -63,7 +63,7 @@ def dry_run(study: str, options: list[str]) -> str:
     Raises
     ------
     UserError
-        With Snakemake's own lines, if it refuses the study.
+        With Snakemake's own lines, if it rejects the study.
     """
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--configfile", study, *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -106,7 +106,7 @@ def report(found: list[tuple[str, str, str]]) -> list[str]:
 
 
 def words(reason: str) -> str:
-    """Say a reason of Snakemake in our words."""
+    """Translate a reason of Snakemake."""
     for theirs, ours in REASONS:
         if theirs in reason:
             rest = reason.split(theirs, 1)[1].partition(": ")[2]

@@ -58,7 +58,7 @@ def test_messages_that_differ_in_numbers_are_one_cause(messages):
         ("too large for dtype('float64')", "too large for dtype('float32')"),
         ("penalty l1 is not supported", "penalty l2 is not supported"),
         ("Input contains NaN", "Input contains infinity"),
-        ("more than 4 s of CPU time a thread", "more than 13 s by the clock"),
+        ("more than 4 s of CPU time per thread", "more than 13 s wall-clock"),
         ("the worker was ended by SIGSEGV", "the worker was ended by SIGABRT"),
         ("", "1"),
     ],

@@ -17,7 +17,7 @@ def test_nothing_is_said_of_live_searches():
 
 
 def test_sizes_of_tables_and_the_share_that_is_evaluated():
-    assert "tables of 1,000 configurations a data set" in caveat(manifests(1000, 1000), 250)
+    assert "tables of 1,000 configurations per data set" in caveat(manifests(1000, 1000), 250)
     text = caveat(manifests(500, 1000), 250)
     assert "tables of 500 to 1,000 configurations" in text
     assert "up to 50 % of them are evaluated" in text

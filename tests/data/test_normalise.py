@@ -440,7 +440,7 @@ def test_labels_are_text(labels, classes):
         ({"x": [b"a"] * 6}, "column 'x' holds a value of type bytes"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_a_line(columns, message):
+def test_what_cannot_be_used_is_rejected_with_a_line(columns, message):
     with pytest.raises(UserError, match=message) as caught:
         run(**columns)
     assert "\n" not in str(caught.value)
@@ -544,7 +544,7 @@ def test_written_files_read_back(tmp_path):
 
 
 def test_numbers_that_single_precision_cannot_hold_are_missing():
-    """In new rows, too; trees refuse them."""
+    """In new rows, too; trees reject them."""
     x = [1.0, 1e300, 2.0, -1.7976931348623157e308, 3.0, np.inf] * 2
     raw = Raw(pd.DataFrame({"x": x, "y": list("aabb" * 3)}), "y", "set", {"sklearn": "set"})
     frame, described = normalise.normalise(raw)

@@ -58,11 +58,11 @@ def server():
 def no_network(monkeypatch):
     """Let any use of the network fail the test, with an error that no retry catches."""
 
-    def refuse(*args, **kwargs):
+    def reject(*args, **kwargs):
         raise AssertionError(f"the network was used: {args}")
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", reject)
+    monkeypatch.setattr(socket, "getaddrinfo", reject)
 
 
 @pytest.fixture
@@ -328,7 +328,7 @@ def test_row_ids_and_ignored_columns_are_left_out_with_a_word(server):
         ),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_a_line(server, elements, arff, message):
+def test_what_cannot_be_used_is_rejected_with_a_line(server, elements, arff, message):
     server.add(7, arff, **elements)
     with pytest.raises(UserError, match=message) as caught:
         fetch(server=server.url)

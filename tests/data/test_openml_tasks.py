@@ -127,7 +127,7 @@ def test_a_filled_cache_is_enough(server, tmp_path):
         ({"text": splits(np.zeros(9)).replace("rowid", "row")}, r"its splits are not folds of"),
         (
             {"text": splits(np.zeros(9), 1) + splits(np.ones(9), 1).split("@data\n")[1]},
-            r"OpenML task 59: a row is in two folds; use its data set in place of the task",
+            r"OpenML task 59: a row is in two folds; use its data set instead of the task",
         ),
         ({"text": "nothing"}, r"OpenML task 59: its splits"),
         ({"number": 58}, r"OpenML task 59: .*Unknown dataset"),

@@ -279,7 +279,7 @@ def test_words_for_missing_values_may_be_categories():
     assert notes == []
 
 
-def test_columns_of_different_lengths_are_refused():
+def test_columns_of_different_lengths_are_rejected():
     with pytest.raises(UserError, match="different lengths"):
         PREPARED.transform({n: [v] for n, v in ROW.items()} | {"x": ["1", "2"]})
 
@@ -314,7 +314,7 @@ def _without(key):
         lambda d: d["columns"][6].update(words=[1]),
     ],
 )
-def test_a_forged_description_is_refused_in_one_line(damage):
+def test_a_forged_description_is_rejected_in_one_line(damage):
     described = copy.deepcopy(PREPARED.to_json())
     damage(described)
     with pytest.raises(UserError, match="damaged or forged") as error:

@@ -82,7 +82,7 @@ def test_the_module_imports_nothing_heavy():
         ([1], r"source: \[1\] is not a mapping"),
     ],
 )
-def test_wrong_sources_are_refused(source, message):
+def test_wrong_sources_are_rejected(source, message):
     with pytest.raises(UserError, match=message):
         sources.read(source)
 
@@ -169,7 +169,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
         ("b.csv", b"x,label\n2,a\n", "there is no file '.*a.csv'"),
     ],
 )
-def test_files_that_cannot_be_used_are_refused_with_a_line(tmp_path, name, content, message):
+def test_files_that_cannot_be_used_are_rejected_with_a_line(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     asked = "a.csv" if name == "b.csv" else name
     with pytest.raises(UserError, match=message) as caught:
@@ -205,7 +205,7 @@ def test_sklearn(name, shape, classes):
     assert list(frame)[-1] == described["target"] == "target"
 
 
-def test_sklearn_refuses_what_it_does_not_ship():
+def test_sklearn_rejects_what_it_does_not_ship():
     with pytest.raises(UserError, match=r"there is no 'digit'; did you mean 'digits'?"):
         read({"sklearn": "digit"})
 
@@ -294,7 +294,7 @@ HOSTILE_TEXT = {
     "index.arff": (ARFF.encode() + b"{0 1, 7 b}\n", None, "index '7' of a sparse row; the last at"),
     "entry.arff": (ARFF.encode() + b"{0 1 1 b}\n", None, "'0 1 1 b' of a sparse row is not 'index"),
     "dangling.arff": (ARFF.encode() + b"{0 1,}\n", None, "of a sparse row is not 'index value'"),
-    "again.arff": (ARFF.encode() + b"{0 1,0 2}\n", None, "index 0 stands twice in a sparse row"),
+    "again.arff": (ARFF.encode() + b"{0 1,0 2}\n", None, "index 0 is duplicated in a sparse row"),
     "brace.arff": (ARFF.encode() + b"{0 1\n", None, "'{' is not closed by '}' at the end"),
     "digits.arff": (
         ARFF.encode() + b"{" + b"9" * 5000 + b" 1}\n",
@@ -314,11 +314,11 @@ def test_hostile_files_get_one_clean_line(tmp_path, monkeypatch, name):
     if header is None:
         sources.check_file(name, "y")
     else:
-        refused(lambda: sources.check_file(name, "y"), header)
-    refused(lambda: read({"file": name, "target": "y"}), *rows or [header])
+        rejected(lambda: sources.check_file(name, "y"), header)
+    rejected(lambda: read({"file": name, "target": "y"}), *rows or [header])
 
 
-def refused(call, message: str) -> None:
+def rejected(call, message: str) -> None:
     with pytest.raises(UserError) as caught:
         call()
     assert message in str(caught.value)
@@ -327,7 +327,7 @@ def refused(call, message: str) -> None:
 
 
 DAYS = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)] * 3
-#: Columns; what they are as a feature (None: refused), and as a target.
+#: Columns; what they are as a feature (None: rejected), and as a target.
 TYPES = {
     "list": (pa.array([[1], [2]] * 3), None, None),
     "struct": (pa.array([{"a": 1}, {"a": 2}] * 3), None, None),
@@ -385,7 +385,7 @@ def test_damaged_metadata_of_pandas(tmp_path, metadata):
     path = tmp_path / "a.parquet"
     table = pa.table({"x": range(6), "y": list("ab") * 3})
     pq.write_table(table.replace_schema_metadata({"pandas": metadata}), path)
-    refused(lambda: sources.check_file(str(path), "y"), "about its index is damaged; write it")
+    rejected(lambda: sources.check_file(str(path), "y"), "about its index is damaged; write it")
 
 
 def test_codes_keep_their_zeros(tmp_path):
@@ -427,7 +427,7 @@ def test_parquet_that_is_damaged_inside_and_names_that_are_numbers(tmp_path):
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"\xff" * 6)]
     text = pa.Array.from_buffers(pa.string(), 6, buffers)
     pq.write_table(pa.table({"x\x1b": text, "y": list("ab") * 3}), path)
-    refused(lambda: read({"file": str(path), "target": "y"}), r"column 'x\x1b' is damaged: ")
+    rejected(lambda: read({"file": str(path), "target": "y"}), r"column 'x\x1b' is damaged: ")
 
 
 def test_arff_as_it_may_be_written(tmp_path):
@@ -484,9 +484,9 @@ def test_what_is_no_file_or_cannot_be_reached(tmp_path, monkeypatch):
         ("a\0.csv", r"there is no file 'a\x00.csv'"),
         ("pipe.csv/a.csv", "there is no file"),
     ):
-        refused(lambda name=name: sources.check_file(name, "y"), message)
-    refused(lambda: sources.source_kind({"file": "\udcff.csv", "target": "y"}), "not Unicode text")
-    refused(lambda: sources.source_kind({"file": "a.csv", "target": "\ud800"}), "not Unicode text")
+        rejected(lambda name=name: sources.check_file(name, "y"), message)
+    rejected(lambda: sources.source_kind({"file": "\udcff.csv", "target": "y"}), "not Unicode text")
+    rejected(lambda: sources.source_kind({"file": "a.csv", "target": "\ud800"}), "not Unicode text")
     long = {"file": "a" * 250 + ".csv", "target": "y", "columns": {"drop": ["a"]}}
     assert len(sources.source_key(long)) == 255
     assert len(sources.source_key(long | {"task": "regression"})) == 255
@@ -513,7 +513,7 @@ def test_a_file_that_changes_while_it_is_read(csv_file, monkeypatch, what):
         "vanishes": "'mine.csv' cannot be read: No such file",
         "is denied": "'mine.csv' cannot be read: Permission denied",
     }[what]
-    refused(lambda: sources.read({"file": "mine.csv", "target": "label"}), message)
+    rejected(lambda: sources.read({"file": "mine.csv", "target": "label"}), message)
 
 
 @pytest.mark.parametrize("name", ["http:x.csv", "s3:x.parquet", "{a}.csv", "-x.csv", "a.gz.csv"])

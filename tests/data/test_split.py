@@ -432,7 +432,7 @@ def test_numbers_that_cannot_be_standardised(target, message):
             prepare.make_split(frame, described, PAPER | {"seed": seed})
 
 
-def test_a_number_far_from_the_others_is_refused_in_whatever_part_it_is():
+def test_a_number_far_from_the_others_is_rejected_in_whatever_part_it_is():
     """Its square would be infinite as a loss."""
     target = np.append(np.arange(49.0), 1e200)
     raw = Raw(numbers().assign(y=target), "y", "set", {"sklearn": "set"})

@@ -149,11 +149,11 @@ def test_tools_of_scikit_learn_take_it(delivered):
 def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_path, monkeypatch):
     """The first member of the ensemble: the others predict as the smaller ensemble does."""
     first = load_ensemble(delivered).manifest["members"][0]["evaluation"]
-    export, refused = onnx_export.export, []
+    export, rejected = onnx_export.export, []
 
     def without_the_first(*arguments):
-        if not refused:
-            refused.append(first)
+        if not rejected:
+            rejected.append(first)
             raise onnx_export.NotConvertible("no counterpart")
         return export(*arguments)
 
@@ -175,10 +175,10 @@ def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_p
 
 
 def test_onnx_needs_a_member(root, tmp_path, monkeypatch):
-    def refuse(*arguments):
+    def reject(*arguments):
         raise onnx_export.NotConvertible("no counterpart")
 
-    monkeypatch.setattr(onnx_export, "export", refuse)
+    monkeypatch.setattr(onnx_export, "export", reject)
     with pytest.raises(UserError, match=r"deliver.onnx: no member .*\(no counterpart\)"):
         deliver(root, tmp_path / "none", onnx=True)
     assert not (tmp_path / "none").exists()
@@ -343,7 +343,7 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_a_changed_folder_is_refused(copied):
+def test_a_changed_folder_is_rejected(copied):
     manifest = (copied / MANIFEST).read_bytes()
     load_ensemble(copied, sha256(copied / MANIFEST))
     with pytest.raises(UserError, match="it is another ensemble, or was changed"):
@@ -397,7 +397,7 @@ def test_a_changed_folder_is_refused(copied):
         (lambda m: m["versions"].update({"no-such-library": "1"}), "which is not installed"),
     ],
 )
-def test_a_forged_manifest_is_refused_in_one_line(copied, forge, said):
+def test_a_forged_manifest_is_rejected_in_one_line(copied, forge, said):
     manifest = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))
     forge(manifest)
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
@@ -413,7 +413,7 @@ def test_files_of_terabytes_are_rejected_before_they_are_read(copied):
         load_ensemble(copied)
 
 
-def test_a_link_out_of_the_folder_is_refused(copied, tmp_path):
+def test_a_link_out_of_the_folder_is_rejected(copied, tmp_path):
     shutil.move(copied / "card.md", tmp_path / "card.md")
     (copied / "card.md").symlink_to(tmp_path / "card.md")
     with pytest.raises(UserError, match=r"card\.md' is a link; copy"):

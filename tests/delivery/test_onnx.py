@@ -1,4 +1,4 @@
-"""Members in the format ONNX: they predict as the pipelines do, or are refused."""
+"""Members in the format ONNX: they predict as the pipelines do, or are rejected."""
 
 import warnings
 
@@ -106,7 +106,7 @@ def test_quantiles_with_repeated_values_and_rows_outside(output, tmp_path):
     np.testing.assert_allclose(found[:, 0], step.transform(wide) @ [1, 10, 100], atol=1e-8)
 
 
-def test_what_cannot_be_converted_is_refused(tmp_path):
+def test_what_cannot_be_converted_is_rejected(tmp_path):
     X, y, _, _ = data("three classes")
     with pytest.raises(onnx_export.NotConvertible, match="has not seen all classes"):
         export(pipeline(GaussianNB().fit(X, np.minimum(y, 1))), tmp_path, X.shape[1], 3)
@@ -114,7 +114,7 @@ def test_what_cannot_be_converted_is_refused(tmp_path):
         export(pipeline(KNeighborsClassifier(p=1).fit(X, y)), tmp_path, X.shape[1], 3)
 
 
-def test_a_model_that_differs_is_refused(tmp_path):
+def test_a_model_that_differs_is_rejected(tmp_path):
     X, y, test, _ = data("three classes")
     problem, made = Classification(ERROR), pipeline(DecisionTreeClassifier().fit(X, y))
     model = export(made, tmp_path, X.shape[1], 3)

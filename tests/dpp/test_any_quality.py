@@ -310,6 +310,6 @@ def test_points_whose_similarity_rounds_to_1_are_duplicates():
 
 
 @pytest.mark.parametrize("wrong", [np.ones(3), np.ones((3, 2, 1)), 1.0])
-def test_a_kernel_of_another_shape_is_refused(wrong):
+def test_a_kernel_of_another_shape_is_rejected(wrong):
     with pytest.raises(UserError, match=r"must have the shape \(5, 5\)"):
         sample_by_variance(np.eye(5), 2, lambda a, b: wrong, np.random.default_rng(0))

@@ -90,7 +90,7 @@ def test_few_distinct_points():
     with pytest.raises(UserError, match="k is 0, must be at least 1"):
         length_scale(cube(2), 0, np.random.default_rng(0))
     close = np.array([[0.0], [1e-12], [1.0]])
-    with pytest.raises(UserError, match="too close to tell apart"):
+    with pytest.raises(UserError, match="too close to distinguish"):
         length_scale(lambda rng: close[rng.integers(3)], 3, np.random.default_rng(0))
 
 

@@ -99,7 +99,7 @@ def test_losses_by_other_metrics_are_those_of_the_resampled_rows(metric):
 
 @pytest.mark.parametrize("failed", [set(), {4, 13}])
 def test_esmbo_learns_the_losses_on_the_bootstrap_in_turn(failed, monkeypatch):
-    """BO with these losses in place of its errors suggests the same."""
+    """BO with these losses instead of its errors suggests the same."""
     past = replace(history(ToySpace(), 20, failed=failed), repeat=3)
     optimizer = EnsembleSequentialOptimization(interleave=0, bootstraps=7, candidates=200)
     targets = optimizer.targets(past)

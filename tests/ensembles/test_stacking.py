@@ -189,7 +189,7 @@ def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path,
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_second_level_is_lightgbm_on_predictions_side_by_side(n_classes):
-    """Labels equal those of the model fitted here; two classes have one column a member."""
+    """Labels equal those of the model fitted here; two classes have one column per member."""
     from lightgbm import LGBMClassifier
 
     rng = np.random.default_rng(n_classes)

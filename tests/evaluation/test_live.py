@@ -272,7 +272,7 @@ def test_one_result_of_too_much_memory_whatever_notices_it(patient, behaviour):
 def test_one_result_of_too_much_time_whatever_notices_it(evaluator, behaviour):
     result = evaluator.evaluate({"behaviour": behaviour})
     check_failure(result, "timeout", "TimeoutError")
-    assert result.message == "more than 0.5 s of CPU time a thread, or 6 s by the clock"
+    assert result.message == "more than 0.5 s of CPU time per thread, or 6 s wall-clock"
     assert evaluator.evaluate(GOOD).status == "ok"
 
 
@@ -360,7 +360,7 @@ def test_waiting_for_a_processor_is_not_waiting(inputs, monkeypatch):
 
 
 def test_a_suspension_is_no_waiting(inputs, monkeypatch):
-    """As of a whole job by SLURM: search and worker stop, and go on."""
+    """As of a whole job by SLURM: search and worker stop, and continue."""
     monkeypatch.setattr(evaluator_module, "GRACE_SECONDS", 0)
     with LiveEvaluator(SPACE, inputs, 1.0, MEMORY, 1) as evaluator:
         evaluator.evaluate(GOOD)

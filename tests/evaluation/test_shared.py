@@ -201,11 +201,11 @@ def test_without_locks_nobody_waits(tmp_path, monkeypatch):
 
 
 def test_an_error_of_the_evaluator_or_of_the_check_leaves_nothing(tmp_path):
-    def refuse():
+    def reject():
         raise UserError("the code has changed")
 
     with pytest.raises(UserError, match="has changed"):
-        shared(tmp_path, Fits(), check=refuse).evaluate(VALUES)
+        shared(tmp_path, Fits(), check=reject).evaluate(VALUES)
     broken = SimpleNamespace(evaluate=lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         shared(tmp_path, broken).evaluate(VALUES)

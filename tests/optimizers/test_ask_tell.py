@@ -122,7 +122,7 @@ def test_on_a_table_it_is_the_nearest_row(nudge):
 def test_what_a_library_raises_is_one_line(nudge):
     with pytest.raises(UserError, match=r"^library 'nudge': RuntimeError: eleven is too much$"):
         made().suggest(history(ToySpace(), 11), rng())
-    assert made().suggest(history(ToySpace(), 10), rng())  # the process goes on
+    assert made().suggest(history(ToySpace(), 10), rng())  # the process continues
 
 
 def test_a_process_that_ends_is_one_line(nudge):

@@ -51,6 +51,6 @@ def test_a_default_that_was_evaluated_is_replaced():
     assert suggestion.configuration not in past.seen
 
 
-def test_a_space_of_one_learner_is_refused():
+def test_a_space_of_one_learner_is_rejected():
     with pytest.raises(UserError, match="single learner; take random"):
         BestOfDefaults().check_space(Svm())

@@ -155,7 +155,7 @@ def test_initial_design_then_model():
     ("name", "says"),
     [("random-forrest", "did you mean 'random-forest'"), ("forest-kernel", "no errors")],
 )
-def test_wrong_surrogates_are_refused(name, says):
+def test_wrong_surrogates_are_rejected(name, says):
     with pytest.raises(ValidationError, match=says):
         BayesianOptimization(surrogate=name)
 

@@ -231,7 +231,7 @@ def test_defaults_come_first(kind):
         for name, value in suggestion.configuration.items():
             assert name == "algorithm" or value == space.configspace[name].default_value
     assert len(set(configurations(first))) == len(first)
-    # One that was interrupted within the design goes on with it.
+    # One that was interrupted within the design continues with it.
     rest = plan(optimizer, evaluated(empty(space), first[:2]), 99)
     assert configurations(rest)[: len(names) - 2] == configurations(first)[2 : len(names)]
     space = plugins.load("spaces", "svm")()

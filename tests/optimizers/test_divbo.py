@@ -245,7 +245,7 @@ def test_settings_are_the_papers_but_for_two():
     ("name", "says"),
     [("forest-kernell", "did you mean 'forest-kernel'"), ("random-forest", "no diversity")],
 )
-def test_wrong_surrogates_are_refused(name, says):
+def test_wrong_surrogates_are_rejected(name, says):
     with pytest.raises(ValidationError, match=says):
         DivBO(diversity_surrogate=name)
 

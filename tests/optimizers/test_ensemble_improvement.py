@@ -14,7 +14,7 @@ from support.toy_space import ToySpace, history
 @pytest.mark.parametrize("metric", [None, "brier", "log-loss"])
 @pytest.mark.parametrize("failed", [set(), {4, 13}])
 def test_the_forest_learns_the_losses_of_the_ensemble_with_one_more(metric, failed, monkeypatch):
-    """BO with these losses in place of its own suggests the same."""
+    """BO with these losses instead of its own suggests the same."""
     past = history(ToySpace(), 20, failed=failed)
     optimizer = EnsembleImprovement(interleave=0, rounds=4, metric=metric, candidates=200)
     loss = plugins.load("metrics", metric)() if metric else past.problem.metric

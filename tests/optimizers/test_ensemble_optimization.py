@@ -12,7 +12,7 @@ from support.toy_space import ToySpace, history
 
 @pytest.mark.parametrize("failed", [set(), {4, 13}])
 def test_the_forest_learns_the_errors_of_the_slots(failed, monkeypatch):
-    """BO with these errors in place of its own suggests the same."""
+    """BO with these errors instead of its own suggests the same."""
     past = history(ToySpace(), 20, failed=failed)
     optimizer = EnsembleOptimization(interleave=0, slots=3, candidates=200)
     targets = optimizer.targets(past)

@@ -213,7 +213,7 @@ def test_given_evaluations_come_first_and_are_not_suggested_again(name):
 
 
 def test_settings(name):
-    """Unknown settings are refused, and the settings can be written as JSON and read again."""
+    """Unknown settings are rejected, and the settings can be written as JSON and read again."""
     optimizer = make(name)
     assert type(optimizer).model_validate_json(optimizer.model_dump_json()) == optimizer
     with pytest.raises(ValueError, match="no_such_setting"):

@@ -230,7 +230,7 @@ def test_a_part_of_a_space_keeps_its_algorithm():
         space.restricted({"algorithm": "oracle"})
 
 
-def test_a_space_without_algorithms_is_refused():
+def test_a_space_without_algorithms_is_rejected():
     with pytest.raises(UserError, match="no categorical hyperparameter 'algorithm'"):
         EqualShares().suggest(History(Grid(), LABELS), np.random.default_rng(0))
 

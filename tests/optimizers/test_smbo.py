@@ -49,7 +49,7 @@ def test_it_finds_the_minimum_of_a_smooth_function():
 
 
 def test_its_candidates_are_a_sobol_sequence(monkeypatch):
-    """They fill the unit square more evenly than uniform draws, anew for every suggestion."""
+    """They fill the unit square more evenly than uniform draws, again for every suggestion."""
     found = []
     propose = acquisition.propose
 

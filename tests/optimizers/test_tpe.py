@@ -219,6 +219,6 @@ def test_only_one_algorithm_is_tuned():
 
 
 @pytest.mark.parametrize(("space", "message"), [(DivboSmall, "it has knn, lda"), (Svm, "single")])
-def test_an_unknown_algorithm_is_refused(space, message):
+def test_an_unknown_algorithm_is_rejected(space, message):
     with pytest.raises(UserError, match=f"^algorithm: 'nonsense' is not in the space.*{message}"):
         TreeParzenEstimator(algorithm="nonsense").check_space(space())

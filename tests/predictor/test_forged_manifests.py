@@ -1,4 +1,4 @@
-"""Manifests of delivered folders that this project cannot have written are refused in a line."""
+"""Manifests of delivered folders that this project cannot have written are rejected in a line."""
 
 import json
 
@@ -35,7 +35,7 @@ def restored(folder):
 
 
 def forged(folder, change):
-    """Change manifest and preparation, and write their checksums anew."""
+    """Change manifest and preparation, and rewrite their checksums."""
     manifest = json.loads((folder / MANIFEST).read_text())
     preparation = json.loads((folder / PREPARATION).read_text())
     change(manifest, preparation)
@@ -68,7 +68,7 @@ def forged(folder, change):
         (lambda m, p: m["files"].update({"a/" * 3000 + "a": "0"}), "no name is so long"),
     ],
 )
-def test_contradictions_are_refused(restored, change, message):
+def test_contradictions_are_rejected(restored, change, message):
     forged(restored, change)
     with pytest.raises(UserError, match=message) as found:
         load_ensemble(restored)

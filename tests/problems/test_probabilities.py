@@ -1,4 +1,4 @@
-"""Class probabilities in the columns of the classes: by hand, and what is refused."""
+"""Class probabilities in the columns of the classes: by hand, and what is rejected."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_align_by_hand():
     np.testing.assert_array_equal(align(given_, np.array([2, 0]), 3, 4), np.float32(expected))
 
 
-def test_align_refuses_repeated_classes():
+def test_align_rejects_repeated_classes():
     with pytest.raises(InvalidPredictionError, match="classes_"):
         align([[0.5, 0.5]], [1, 1], 1, 2)
 

@@ -71,7 +71,7 @@ def test_page(results, tmp_path):
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["quake", "search-k-dpp", "1", "3", "4", "0.5", "0.4", "−7", "−10", "2", "1.5", "–"],
         ["quake", "search-bo", "1", "3", "2", "0.5", "0.4", "−9.98", "−10", "0.05", "0.4",
-         "cannot be told from uniform draws"],
+         "are not distinguishable from uniform draws"],
     ]  # fmt: skip
     csv = pd.read_csv(tmp_path / "tables/designs-distances.csv")
     assert csv["distance"].tolist() == pytest.approx([1.5, 0.4])

@@ -233,7 +233,7 @@ def test_figure_1_is_said_to_be_of_20_runs(report):
     file = report[1] / "report/pages/minimum-diversity.html"
     text = squeezed(Page(file.read_text(encoding="utf-8")))
     assert "Figure 1 of the paper is of 20 runs on quake (10 by default elsewhere); ours " in text
-    assert "ours is of 2 runs a data set." in text
+    assert "ours is of 2 runs per data set." in text
 
 
 # Table 4

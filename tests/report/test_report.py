@@ -459,7 +459,7 @@ def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, settin
         assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_writes_that_are_refused_end_the_report_with_one_line(whole, tmp_path):
+def test_writes_that_are_rejected_end_the_report_with_one_line(whole, tmp_path):
     """The system allows no file of more than 4000 bytes: tables can be written, figures not."""
     study, results = whole
     code = (

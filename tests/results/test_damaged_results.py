@@ -101,7 +101,7 @@ COMMANDS = {
 }
 
 
-def refused(command: str, path: Path, folder: Path | None = None) -> str:
+def rejected(command: str, path: Path, folder: Path | None = None) -> str:
     """The line with which a command ends; it names the file and says what to do."""
     with pytest.raises(UserError) as caught:
         COMMANDS[command]()
@@ -131,11 +131,11 @@ def test_damaged_json(study, path):
     for damage in damages:
         path.write_bytes(damage)
         for command in commands.split():
-            refused(command, path)
+            rejected(command, path)
     path.unlink()
     path.mkdir()
     for command in commands.split():
-        refused(command, path)
+        rejected(command, path)
 
 
 @pytest.mark.parametrize("path", JSON, ids=lambda p: p.name)
@@ -211,7 +211,7 @@ def test_damaged_arrays_and_tables(study, path, known):
         path.write_bytes(damage)
         tracemalloc.start()
         for command in BINARY[path].split():
-            refused(command, path)
+            rejected(command, path)
         assert tracemalloc.get_traced_memory()[1] < 200e6
         tracemalloc.stop()
 
@@ -247,7 +247,7 @@ def test_losses_that_are_none(study, name, value):
     assert readers.losses(ENSEMBLE)[1].shape == (2, 36)
     np.savez(path, **whole | {name: value})
     for command in ("verify", "losses"):
-        refused(command, path)
+        rejected(command, path)
 
 
 def test_a_flipped_bit_anywhere_in_the_inputs_stops_the_search(study):
@@ -278,7 +278,7 @@ def test_the_remedy_works(study, folder):
     name, job = REMEDIES[folder]
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     (folder / name).write_bytes(before[name][:40])
-    line = refused("verify", folder / name)
+    line = rejected("verify", folder / name)
     shutil.rmtree(re.search("remove the folder '(.*)' and run", line)[1])
     job()
     after = {p.name: p.read_bytes() for p in folder.iterdir()}
@@ -314,7 +314,7 @@ def test_scores_of_autogluon(study, damage):
     path.parent.mkdir(parents=True)
     path.write_bytes(damage)
     for command in ("autogluon", "verify"):
-        refused(command, path)
+        rejected(command, path)
 
 
 def test_quality_of_a_surrogate(study):
@@ -339,8 +339,8 @@ def test_quality_of_a_surrogate(study):
         ({**columns, "tau": ["x"]}, "{}"),
     ):  # fmt: skip
         files.write_parquet(path, table, job and {"ensemble_search.job": job})
-        refused("surrogates", path)
-        refused("verify", path)
+        rejected("surrogates", path)
+        rejected("verify", path)
     del COMMANDS["surrogates"]
 
 
@@ -355,8 +355,8 @@ def test_spread_of_designs(study):
         ({**whole, "origin": [1.1]}, "{}"), ({**whole, "discrepancy": [float("nan")]}, "{}"),
     ):  # fmt: skip
         files.write_parquet(path, table, job and {"ensemble_search.job": job})
-        refused("spread", path)
-        refused("verify", path)
+        rejected("spread", path)
+        rejected("verify", path)
     del COMMANDS["spread"]
     files.write_parquet(path, whole, {"ensemble_search.job": "{}"})
     assert verification.verify(Jobs.load("study.yaml"), Path("results"), 0, 0).problems == []
@@ -373,7 +373,7 @@ def test_the_report_is_not_written_of_damaged_results(study):
     (ENSEMBLE / "scores.parquet").write_bytes(b"PAR1")
     content = json.loads(Jobs.load("study.yaml").report())
     assert len(load.load(content, Path("results/tiny")).damaged) == 1
-    refused("report", ENSEMBLE / "scores.parquet")
+    rejected("report", ENSEMBLE / "scores.parquet")
     assert not Path("report").exists()
 
 
@@ -391,7 +391,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("change", LINES)
-def test_a_line_that_is_whole_but_wrong_is_refused_and_can_be_removed(tmp_path, change):
+def test_a_line_that_is_whole_but_wrong_is_rejected_and_can_be_removed(tmp_path, change):
     with Journal(tmp_path / "j", FINGERPRINT, SHAPES) as journal:
         journal.append(record(0))
         crc = journal._crc

@@ -396,7 +396,7 @@ def test_predictions_are_no_longer_than_their_header_says(table):
     with (table / PREDICTIONS[0]).open("ab") as file:
         file.write(b"more")
     seal(table)
-    with pytest.raises(UserError, match="it goes on after the"):
+    with pytest.raises(UserError, match="it continues after the"):
         Table.read(table)
 
 

@@ -385,7 +385,7 @@ def test_links_do_not_lead_out_of_reproduced(call, tmp_path, part):
 
 
 @pytest.mark.parametrize("content", ["x\n1,2\n", "x,y\n1\n", '"' + "x" * 200_000, "x\udcff\n"])
-def test_a_table_that_is_none_is_refused_before_anything_is_run(call, tmp_path, content):
+def test_a_table_that_is_none_is_rejected_before_anything_is_run(call, tmp_path, content):
     table = tmp_path / "there/results/mine/report/tables/a.csv"
     table.write_text(content, errors="surrogateescape")
     with pytest.raises(UserError, match=r"a\.csv' is not a table") as caught:

@@ -461,7 +461,7 @@ def test_the_description(made):
         list(tables.describe(made / "split"))
 
 
-def test_a_forged_manifest_is_refused(made):
+def test_a_forged_manifest_is_rejected(made):
     path = made / "table/table.json"
     about = json.loads(path.read_text())
     path.write_text(json.dumps(about | {"entries": 10**12}))

@@ -28,7 +28,7 @@ def tree(tmp_path, monkeypatch):
 
     write("lib/__init__.py", "")
     write("lib/a.py", "from lib import b\nimport lib.c\nx = 1\n")
-    write("lib/b.py", 'def f():\n    """Say."""\n    from lib.d import g\n    return g\n')
+    write("lib/b.py", 'def f():\n    """Return."""\n    from lib.d import g\n    return g\n')
     write("lib/c.py", "y = 2\n")
     write("lib/d.py", "def g():\n    pass\n")
     write("lib/other.py", "z = 3\n")
@@ -65,7 +65,11 @@ def test_follows_relative_imports(tree, text):
             'def f():\n    """Other."""\n    from lib.d import (g,)\n    return g\n',
             True,
         ),
-        ("lib/b.py", 'def f():\n    """Say."""\n    from lib.d import g\n    return g()\n', False),
+        (
+            "lib/b.py",
+            'def f():\n    """Return."""\n    from lib.d import g\n    return g()\n',
+            False,
+        ),
         ("lib/other.py", "z = 4\n", True),
         ("lib/a.py", "from lib import b\nimport lib.c\nx = '1'\n", False),
     ],

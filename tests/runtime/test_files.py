@@ -46,7 +46,7 @@ def test_digest_of_a_description():
     assert digest({"a": [1, 2.5, "é"], "b": 1})[:12] == "850477f7e1a9"
 
 
-def test_json_reads_back_and_refuses_nan(tmp_path):
+def test_json_reads_back_and_rejects_nan(tmp_path):
     path = tmp_path / "a.json"
     write_json(path, {"b": 1, "a": [None, "ä"]})
     assert path.read_text(encoding="utf-8") == (
@@ -57,7 +57,7 @@ def test_json_reads_back_and_refuses_nan(tmp_path):
     assert json.loads(path.read_text())["b"] == 1  # the former file is still whole
 
 
-def test_npy_reads_back_and_refuses_objects(tmp_path):
+def test_npy_reads_back_and_rejects_objects(tmp_path):
     path = tmp_path / "a.npy"
     array = np.arange(12, dtype=np.float32).reshape(3, 4).T  # Fortran order
     write_npy(path, array)
@@ -133,8 +133,8 @@ def test_a_file_in_place_of_the_folder_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_refused_write_names_the_file(tmp_path, name):
-    """The system refuses to write past 1000 bytes, as on a full disk."""
+def test_a_rejected_write_names_the_file(tmp_path, name):
+    """The system denies writing past 1000 bytes, as on a full disk."""
     code = """
 import resource, sys
 from ensemble_search.runtime.errors import run

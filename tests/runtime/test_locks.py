@@ -62,7 +62,7 @@ def python_path(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
 
 
-def refused(path) -> str:
+def rejected(path) -> str:
     with pytest.raises(UserError) as caught:
         lock(path, "the study in 'results/a'")
     assert "\n" not in str(caught.value)
@@ -76,11 +76,11 @@ def test_a_child_that_a_killed_process_was_starting_is_waited_for(path, monkeypa
         assert holder(path).process == os.getpid()
 
 
-def test_a_second_process_is_refused_with_the_first_until_that_is_killed(path):
+def test_a_second_process_is_rejected_with_the_first_until_that_is_killed(path):
     process = hold(path)
     first = holder(path)
     assert (first.process, first.host) == (process.pid, HERE)
-    assert refused(path) == (
+    assert rejected(path) == (
         f"the study in 'results/a' is being written by process {process.pid} on {HERE} "
         f"since {first.since}; wait for it, or end it first"
     )
@@ -118,7 +118,7 @@ def test_where_locks_reach_all_hosts_a_name_that_was_left_counts_nothing(path, t
 
 def test_where_they_do_not_a_name_from_another_host_is_believed(path, alone):
     path.write_text("process 12 on node7 since 2026-01-02T03:04:05+00:00\n")
-    assert refused(path) == (
+    assert rejected(path) == (
         "the study in 'results/a' was being written by process 12 on node7 since "
         "2026-01-02T03:04:05+00:00, which cannot be asked from here; if it has ended, remove "
         f"'{path}' and start again"
@@ -137,7 +137,7 @@ def test_a_file_system_without_locks(path, monkeypatch, code):
 
     process = hold(path)
     monkeypatch.setattr(locks.fcntl, "flock", flock)
-    assert f"is being written by process {process.pid} on {HERE}" in refused(path)
+    assert f"is being written by process {process.pid} on {HERE}" in rejected(path)
     process.kill()
     process.communicate()
     lock(path, "it").close()

@@ -1,4 +1,4 @@
-"""Parts from outside: found, refused in one line, and versioned like built-in ones."""
+"""Parts from outside: found, rejected in one line, and versioned like built-in ones."""
 
 import os
 import sys

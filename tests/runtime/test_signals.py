@@ -174,7 +174,7 @@ def test_every_job_is_a_child_of_its_workflow():
 
 @pytest.fixture
 def command(tmp_path):
-    """The command of a search that would go on for hours."""
+    """The command of a search that would run for hours."""
     split = tmp_path / "split"
     split.mkdir()
     hostile_space.write_inputs(split, n_rows=60)

@@ -24,7 +24,7 @@ RULES = {"best": Best(), "es": Selection(size=5)}
 def halves(classes=3, seed=0):
     """A pool of 20 validation rows, and predictions and labels of 21 test rows."""
     whole = mixed_pool(classes, seed)
-    errors = np.where(np.isnan(whole.errors), np.nan, 0.5)  # not used: they are computed anew
+    errors = np.where(np.isnan(whole.errors), np.nan, 0.5)  # not used: they are recomputed
     pool = Pool(whole.predictions[:, :20], whole.labels[:20], errors, seed)
     return pool, whole.predictions[:, 20:], whole.labels[20:]
 

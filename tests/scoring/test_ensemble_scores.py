@@ -1,4 +1,4 @@
-"""Scores of every iteration: by hand, recomputed from the members, and what is refused."""
+"""Scores of every iteration: by hand, recomputed from the members, and what is rejected."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Disks that are full, read-only or gone: one line, nothing corrupted, and the search goes on."""
+"""Disks that are full, read-only or gone: one line, nothing corrupted, and the search continues."""
 
 import errno
 import json
@@ -44,14 +44,14 @@ def search(folder: Path, split: Path):
 
 
 class Breaking:
-    """Calls to the system that are refused from the ``moment``-th on, which does half its work."""
+    """Calls to the system that fail from the ``moment``-th on, which does half its work."""
 
     def __init__(self, monkeypatch, code: int, moment: int):
         self.made = 0
         for name in CALLS:
             call = getattr(os, name)
 
-            def refuse(file, *arguments, name=name, call=call):
+            def reject(file, *arguments, name=name, call=call):
                 self.made += 1
                 if self.made < moment:
                     return call(file, *arguments)
@@ -59,14 +59,14 @@ class Breaking:
                     call(file, bytes(arguments[0])[: len(arguments[0]) // 2])
                 raise OSError(code, os.strerror(code))
 
-            monkeypatch.setattr(os, name, refuse)
+            monkeypatch.setattr(os, name, reject)
 
 
 @pytest.mark.parametrize("code", CODES, ids=errno.errorcode.get)
-def test_a_search_that_is_refused_goes_on_from_what_it_has(tmp_path, split, code):
-    """At every call in turn; truncating what was half written is refused as well."""
+def test_a_search_that_is_rejected_goes_on_from_what_it_has(tmp_path, split, code):
+    """At every call in turn; truncating what was half written is rejected as well."""
     expected = content(search(tmp_path / "whole", split))
-    moment, refusals = 0, 0
+    moment, rejections = 0, 0
     while True:
         moment += 1 if code == errno.ENOSPC else 5
         folder = tmp_path / str(moment)
@@ -75,14 +75,14 @@ def test_a_search_that_is_refused_goes_on_from_what_it_has(tmp_path, split, code
             try:
                 search(folder, split)
             except UserError as error:
-                refusals += 1
+                rejections += 1
                 assert str(error).startswith(f"cannot write '{folder}")
                 assert str(error).endswith(os.strerror(code))
                 assert "\n" not in str(error)
         if breaking.made < moment:
             break
         assert content(search(folder, split)) == expected
-    assert refusals > (15 if code == errno.ENOSPC else 3)
+    assert rejections > (15 if code == errno.ENOSPC else 3)
 
 
 WRITERS = {
@@ -94,16 +94,16 @@ WRITERS = {
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_result_that_is_refused_leaves_the_former(tmp_path, monkeypatch, name, call):
+def test_a_result_that_is_rejected_leaves_the_former(tmp_path, monkeypatch, name, call):
     writer, value = WRITERS[name]
     path = tmp_path / name
     path.write_text("old")
     for code in CODES:
 
-        def refuse(*_, code=code):
+        def reject(*_, code=code):
             raise OSError(code, os.strerror(code))
 
-        monkeypatch.setattr(os, call, refuse)
+        monkeypatch.setattr(os, call, reject)
         with pytest.raises(UserError) as caught:
             writer(path, value)
         assert str(caught.value) == f"cannot write '{path}': {os.strerror(code)}"
@@ -148,7 +148,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
         ("ValueError('x')", None),
     ],
 )
-def test_what_the_system_refuses_is_one_line_and_a_fault_of_the_code_is_none(raised, log):
+def test_what_the_system_rejects_is_one_line_and_a_fault_of_the_code_is_none(raised, log):
     code = (
         "import errno\nfrom ensemble_search.runtime.errors import run\n"
         f"def main():\n    raise {raised}\nrun(main)"

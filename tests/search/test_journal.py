@@ -86,7 +86,7 @@ def test_a_flipped_byte_in_the_middle_drops_what_follows_and_says_so(folder, cap
     assert (folder / "predictions.f32.damaged").read_bytes() == arrays
 
 
-def test_foreign_fingerprint_is_refused_and_nothing_is_touched(folder):
+def test_foreign_fingerprint_is_rejected_and_nothing_is_touched(folder):
     before = {p.name: p.read_bytes() for p in folder.iterdir() if p.name != "lock"}
     other = {**FINGERPRINT, "optimizer": {"optimizer": "bo", "initial": 10}}
     with pytest.raises(UserError) as caught, Journal(folder, other, SHAPES):
@@ -104,7 +104,7 @@ def test_a_torn_fingerprint_is_written_again(folder, text):
 
 
 def test_a_journal_copied_from_another_search_is_not_taken(folder, tmp_path):
-    """Neither with its own fingerprint, which is refused, nor without."""
+    """Neither with its own fingerprint, which is rejected, nor without."""
     other = {**FINGERPRINT, "seed": [0, 2]}
     (folder / "fingerprint.json").write_text(json.dumps(other), encoding="utf-8")
     with Journal(folder, other, SHAPES) as journal:
@@ -139,7 +139,7 @@ def _hold(folder, ready, done):
         done.wait(30)
 
 
-def test_second_writer_is_refused_and_a_dead_one_is_not(folder):
+def test_second_writer_is_rejected_and_a_dead_one_is_not(folder):
     context = multiprocessing.get_context("spawn")
     ready, done = context.Event(), context.Event()
     process = context.Process(target=_hold, args=(folder, ready, done))
@@ -235,24 +235,24 @@ def test_removed_results_stay_in_the_journal(folder, output):
 
 @pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM, errno.EMLINK])
 def test_without_links_the_journal_keeps_its_copy(folder, output, monkeypatch, code):
-    def refuse(*_, **__):
+    def reject(*_, **__):
         raise OSError(code, os.strerror(code))
 
     own = (folder / "predictions.f32").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(os, "link", refuse)
+        patch.setattr(os, "link", reject)
         share(folder, output)
     assert (folder / "predictions.f32").read_bytes() == own
     assert went_on(folder)
 
 
 def test_a_full_disk_leaves_shared_predictions_and_no_others(folder, output, monkeypatch):
-    def refuse(*_):
+    def reject(*_):
         raise OSError(errno.ENOSPC, "no space")
 
     share(folder, output)
     with Journal(folder, FINGERPRINT, SHAPES) as journal, monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", refuse)
+        patch.setattr(os, "fsync", reject)
         with pytest.raises(UserError, match=r"cannot write .*: no space"):
             journal.append(record(6))
     assert (folder / "predictions.f32").stat().st_size == 0

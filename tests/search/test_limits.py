@@ -19,7 +19,7 @@ def figures(cpu=1.0, wall=None, memory=500.0):
     [
         ("ok", figures(cpu=4), {"seconds": 5}, False),
         ("ok", figures(cpu=6), {"seconds": 5}, True),
-        ("ok", figures(cpu=1, wall=11), {"seconds": 5}, True),  # by the clock: 2 * 5
+        ("ok", figures(cpu=1, wall=11), {"seconds": 5}, True),  # wall-clock: 2 * 5
         ("ok", figures(cpu=9.9), {"seconds": 20}, False),
         ("crash", figures(cpu=6), {"seconds": 5}, True),
         ("timeout", figures(cpu=10.1), {"seconds": 11}, True),

@@ -305,7 +305,7 @@ def test_fidelity_is_asked_for_and_stored_and_seconds_are_told(tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, -0.5, 1.5, float("nan")])
-def test_a_fidelity_that_is_no_share_is_refused(share):
+def test_a_fidelity_that_is_no_share_is_rejected(share):
     configuration = hostile_space.HostileSpace().sample(1, np.random.default_rng(0))[0]
     with pytest.raises(ValueError, match="not a share"):
         Suggestion(configuration, fidelity=share)

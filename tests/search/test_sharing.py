@@ -189,7 +189,7 @@ def test_tables_are_looked_up_in_first(tmp_path, split, alone, table, workers):
         ("versions", {"numpy": "1"}, r"cannot be mixed with fits: .*versions\.numpy: 1 there"),
     ],
 )
-def test_tables_made_under_other_conditions_are_refused(
+def test_tables_made_under_other_conditions_are_rejected(
     tmp_path, split, table, key, value, message
 ):
     folder = tmp_path / "tables/blobs/fixed"
@@ -203,7 +203,7 @@ def test_tables_made_under_other_conditions_are_refused(
     assert not (tmp_path / "all").exists()
 
 
-def test_tables_of_rounded_predictions_are_refused(tmp_path, split, alone):
+def test_tables_of_rounded_predictions_are_rejected(tmp_path, split, alone):
     tables.build([alone / "random/output"], tmp_path / "blobs/fixed", "float16")
     with pytest.raises(UserError, match="cannot be mixed with fits: predictions are float16"):
         search(tmp_path, split, "bo", share=tmp_path / "all", tables=tmp_path)

@@ -670,7 +670,7 @@ def test_bad_values_get_one_line(space, change, message):
     assert "\n" not in str(caught.value)
 
 
-def test_unsupported_hyperparameters_are_refused():
+def test_unsupported_hyperparameters_are_rejected():
     class Odd(Made):
         def define(self):
             return ConfigurationSpace({"k": ConfigSpace.Constant("k", 1)})

@@ -43,7 +43,7 @@ def test_fixed_values_restrict_draws(space):
     assert set(space.sample(100, rng())) == set(space.all)
 
 
-def test_values_that_no_entry_has_are_refused():
+def test_values_that_no_entry_has_are_rejected():
     space = TableSpace(WHOLE, [c for c in WHOLE.sample(60, rng()) if c["algorithm"] != "knn"])
     with pytest.raises(UserError, match=r"no configuration with {'algorithm': 'knn'}; enlarge it"):
         space.restricted({"algorithm": "knn"}).sample(1, rng())

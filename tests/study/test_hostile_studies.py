@@ -312,7 +312,7 @@ STUDIES = [
 ]  # fmt: skip
 
 
-def refused(call, *arguments) -> str:
+def rejected(call, *arguments) -> str:
     """The error lines of a call, which are all that a user sees."""
     with pytest.raises(UserError) as caught:
         call(*arguments)
@@ -328,7 +328,7 @@ def test_a_hostile_study_gets_one_line(number, tmp_path):
     written, says = STUDIES[number]
     file = tmp_path / "study.yaml"
     file.write_bytes(written if isinstance(written, bytes) else written.encode())
-    message = refused(Jobs.load, str(file))
+    message = rejected(Jobs.load, str(file))
     assert message.startswith(f"{file}: ")
     assert re.search(says, message), message
 
@@ -373,8 +373,8 @@ def test_all_commands_say_the_same(command, written, says, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     Path("study.yaml").write_bytes(written if isinstance(written, bytes) else written.encode())
     monkeypatch.setattr(sys, "argv", [command.__name__, "--study", "study.yaml"])
-    message = refused(command.main)
-    assert message == refused(Jobs.load, "study.yaml")
+    message = rejected(command.main)
+    assert message == rejected(Jobs.load, "study.yaml")
     assert not Path("results").exists()
     assert not Path("ran").exists()
 
@@ -395,7 +395,7 @@ def test_what_is_no_file(command, tmp_path, monkeypatch):
         "no\x1b[31m.yaml": "No such file",
     }.items():
         monkeypatch.setattr(sys, "argv", [command.__name__, "--study", name])
-        assert says in refused(command.main)
+        assert says in rejected(command.main)
 
 
 def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
@@ -406,7 +406,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", denied)  # root may read all
-    assert "cannot be read: Permission denied" in refused(model.load, file)
+    assert "cannot be read: Permission denied" in rejected(model.load, file)
 
 
 @pytest.mark.parametrize(
@@ -428,14 +428,14 @@ def test_hostile_studies_that_are_extended(written, says, tmp_path):
     )
     file = tmp_path / "study.yaml"
     file.write_text("study: s2\nextends: base.yaml\n")
-    assert says in refused(model.load, file)
+    assert says in rejected(model.load, file)
 
 
 def test_twins_by_inheritance(tmp_path):
     (tmp_path / "base.yaml").write_text(text())
     file = tmp_path / "study.yaml"
     file.write_text("study: t\nextends: base.yaml\nsearches: {Random: {optimizer: random}}\n")
-    assert "searches.Random: differs from 'random' in case only" in refused(model.load, file)
+    assert "searches.Random: differs from 'random' in case only" in rejected(model.load, file)
 
 
 ALIASES = "{a: &a [x, x], " + "".join(
@@ -490,14 +490,14 @@ def test_hostile_overrides(given, says, tmp_path):
 
     file = tmp_path / "study.yaml"
     file.write_text(text())
-    message = refused(model.load, file, parse_config([given]))
+    message = rejected(model.load, file, parse_config([given]))
     assert re.search(says, message), message
 
 
 def test_an_extended_study_can_be_left_out(tmp_path):
     file = tmp_path / "study.yaml"
     file.write_text(text(extends="gone.yaml"))
-    assert "there is no file" in refused(model.load, file)
+    assert "there is no file" in rejected(model.load, file)
     assert model.load(file, {"extends": "null"}).study == model.load(file, {"extends": None}).study
 
 

@@ -1,11 +1,11 @@
-"""docs/settings.md is what `make reference` writes."""
+"""docs/reference.md is what `make reference` writes."""
 
 from ensemble_search.study import reference
 from support import ROOT
 
 
 def test_the_page_is_current():
-    written = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     assert written == reference.page(), "run `make reference`"
 
 

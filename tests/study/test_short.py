@@ -120,13 +120,13 @@ def test_a_file_without_a_name_needs_one():
 
 
 @pytest.mark.parametrize("name", ["../up", "my bool", ".hidden", "a" * 65])
-def test_a_name_that_is_no_folder_is_refused(name):
+def test_a_name_that_is_no_folder_is_rejected(name):
     with pytest.raises(UserError, match=r"--name: .* is not possible; take up to 64"):
         short.name_of("a.csv", name)
 
 
 @pytest.mark.parametrize(("values", "said"), [("aaa", "the single value 'a'"), ("", "no values")])
-def test_a_constant_target_is_refused(values, said, tmp_path):
+def test_a_constant_target_is_rejected(values, said, tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in values))
     with pytest.raises(UserError, match=f"--target: 'y' has {said}; two are needed"):

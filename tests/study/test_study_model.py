@@ -147,7 +147,7 @@ def test_defaults_are_written_out():
         ),
         ("datasets/wine/classes", ["a"], "datasets.wine.classes", "not a list of two classes"),
         ("datasets/wine/classes", ["a", []], "datasets.wine.classes", "not a list of two classes"),
-        ("datasets/wine/classes", ["1", [2, 1]], "datasets.wine.classes", "'1' stands twice"),
+        ("datasets/wine/classes", ["1", [2, 1]], "datasets.wine.classes", "'1' is duplicated"),
         ("datasets/wine/classes", ["a+b", ["a", "b"]], "datasets.wine.classes", "called 'a+b'"),
         ("datasets/wine/classes", "a", "datasets.wine.classes", "list"),
         ("datasets/x", {"openml": -3}, "datasets.x.openml", "greater than or equal to 1"),

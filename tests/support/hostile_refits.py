@@ -1,4 +1,4 @@
-"""Pipelines of the instant space fitted anew on folds; run as a program, for tests to kill it."""
+"""Pipelines of the instant space fitted again on folds; run as a program, for tests to kill it."""
 
 import os
 import signal

@@ -116,7 +116,7 @@ def numbers() -> dict:
 
 
 def record() -> None:
-    """Write the file: one line a search, surrogate and pipeline."""
+    """Write the file: one line per search, surrogate and pipeline."""
     parts = []
     for section, content in {"versions": versions(), **numbers()}.items():
         lines = [f"  {json.dumps(name)}: {json.dumps(part)}" for name, part in content.items()]

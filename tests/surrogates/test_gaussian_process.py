@@ -1,4 +1,4 @@
-"""The Gaussian process against its formulas, and where it is refused."""
+"""The Gaussian process against its formulas, and where it is rejected."""
 
 import numpy as np
 import pytest
@@ -149,7 +149,7 @@ def test_few_or_equal_errors_are_no_problem(errors):
 
 
 @pytest.mark.parametrize("optimizer", ["smbo", "divbo"])
-def test_it_is_refused_in_a_space_with_conditions(optimizer):
+def test_it_is_rejected_in_a_space_with_conditions(optimizer):
     content = {
         "study": "s",
         "space": "divbo-small",

@@ -42,7 +42,7 @@ def made(n: int, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarra
 
 
 def hot(vectors: np.ndarray) -> np.ndarray:
-    """One column a category of made()."""
+    """One column per category of made()."""
     return np.hstack([np.eye(4, dtype=np.float32)[vectors[:, 0].astype(int)], vectors[:, 1:]])
 
 

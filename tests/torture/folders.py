@@ -1,4 +1,4 @@
-"""Damage and forge delivered folders at random, and load each in a process of its own.
+"""Damage and forge delivered folders at random, and load each in its own process.
 
     PYTHONPATH=workflow_scripts:tests python tests/torture/folders.py --seed 0 --attacks 1000
 

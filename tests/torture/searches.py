@@ -71,7 +71,7 @@ def main() -> int:
 def torment(folder, split, name, calls, rng, counts, others) -> None:
     """Kill a job and damage its files repeatedly until it ends by itself.
 
-    At first it has half its budget, so that a finished search goes on.
+    At first it has half its budget, so that a finished search continues.
     """
     budgets = [BUDGETS[name] // 2, BUDGETS[name]]
     while budgets:
@@ -181,7 +181,7 @@ def damage(folder: Path, rng: np.random.Generator, others: list[Path]) -> str:
         path.write_bytes(content + rng.bytes(int(rng.integers(1, 300))))
     elif kind == "removed":
         path.unlink()
-    else:  # the file of that name of another search; a fingerprint would be refused
+    else:  # the file of that name of another search; a fingerprint would be rejected
         if path.name == "fingerprint.json":
             return damage(folder, rng, others)
         found = sorted(others[rng.integers(len(others))].rglob(path.name))

@@ -36,7 +36,7 @@ def flat(content, name: str = "") -> dict:
 
 
 def moved(recorded: dict, now: dict) -> list[str]:
-    """Say which numbers are not those recorded, and by how much."""
+    """Return which numbers are not those recorded, and by how much."""
     before, after = flat(recorded), flat(now)
     lines = []
     for name in {**before, **after}:

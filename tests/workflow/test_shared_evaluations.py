@@ -134,7 +134,7 @@ def test_tables_that_are_not_there(alone):
     assert "Traceback" not in text
 
 
-def test_tables_under_other_limits_are_refused_before_any_job_starts(alone):
+def test_tables_under_other_limits_are_rejected_before_any_job_starts(alone):
     alone.write(BESIDE | {"limits": {"seconds": 9}})
     text = alone.snakemake("--dry-run", fails=True)
     alone.write(BESIDE)

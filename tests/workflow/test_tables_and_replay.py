@@ -73,7 +73,7 @@ def test_replayed_searches_fit_nothing(made):
 
 def test_the_report_says_that_it_is_a_replay(made):
     text = (made.folder / "results/replayed/report/index.html").read_text(encoding="utf-8")
-    assert "replayed on tables of 33 configurations a data set" in text
+    assert "replayed on tables of 33 configurations per data set" in text
     assert "(61 % of them are evaluated)" in text
 
 

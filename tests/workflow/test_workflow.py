@@ -220,27 +220,44 @@ def test_killed_workflow_continues_with_the_same_command(checkout, finished, kil
     assert checkout.results() == finished.results()
 
 
-def test_second_workflow_is_refused_and_ctrl_c_is_no_failure(checkout):
+def wait_for(condition, process) -> None:
+    until = time.monotonic() + 600
+    while not condition() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.1)
+    assert process.poll() is None, "it had ended"
+
+
+def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
+    checkout.write({**STUDY, "budget": {"evaluations": 5000}})  # so that it cannot end before
     process = start(checkout)
+    said = checkout.folder / "said"
     try:
-        lock = checkout.folder / "results/tiny/.lock"
-        until = time.monotonic() + 300
-        while not (lock.exists() and lock.read_text()) and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_for(lambda: "Finished jobid" in said.read_text(encoding="utf-8"), process)
         text = checkout.snakemake(fails=True)
         assert f"is being written by process {process.pid} on " in text
         assert "Traceback" not in text
-        assert process.poll() is None, "it had ended before Ctrl-C"
+        wait_for(lambda: True, process)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(60) == 1
+        assert process.wait(60) == 1, said.read_text(encoding="utf-8")
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    said = (checkout.folder / "said").read_text(encoding="utf-8")
-    end = said[said.index("Terminating processes on user request") :]
+    text = said.read_text(encoding="utf-8")
+    end = text[text.index("Terminating processes on user request") :]
     assert "Stopped, or something failed; what is finished stays." in end
     assert not re.search("Error|Exception|Failed:|non-zero", end), end
+
+
+def test_ctrl_c_before_the_first_job_is_no_failure(checkout):
+    process = start(checkout)
+    said = checkout.folder / "said"
+    wait_for(lambda: "Building DAG" in said.read_text(encoding="utf-8"), process)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60) == 1, said.read_text(encoding="utf-8")
+    text = said.read_text(encoding="utf-8")
+    assert "run the same command again" in text.lower()
+    assert "Traceback" not in text
 
 
 UNSTEADY = """
@@ -452,7 +469,7 @@ def make(folder: Path) -> Path:
 
 
 def test_a_data_file_may_have_any_name(checkout):
-    """It is not taken for a wildcard, option, pattern, variable or command; neither is a column."""
+    """It is not read as a wildcard, option, pattern, variable or command; neither is a column."""
     name = "-{ai} {} {{x}} 'c' \"d\" $HOME * `touch made` ; touch made; é\\\n\t%41.csv"
     file, target = checkout.folder / name, "{w} 'y'\n\"$HOME\""
     frame = pd.DataFrame({"x": range(40), "{x}": [1, 2, 3, 4] * 10, target: ["a", "b"] * 20})
@@ -485,7 +502,7 @@ def test_results_that_is_a_file_or_a_link_to_nothing(checkout):
     assert "error: 'results' is a link to 'elsewhere', and there is no such folder" in text
 
 
-def test_a_checkout_with_braces_in_its_path_is_refused(tmp_path):
+def test_a_checkout_with_braces_in_its_path_is_rejected(tmp_path):
     text = Checkout(make(tmp_path / "a{b}")).snakemake("--dry-run", fails=True)
     assert "a{b}' has braces in its path" in text
     assert "Traceback" not in text

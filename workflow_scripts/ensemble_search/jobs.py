@@ -1,4 +1,4 @@
-"""What each job of a study is told: its own slice of the study and nothing else.
+"""What each job of a study gets: its own slice of the study and nothing else.
 
 The slices are JSON text. Snakemake compares them between runs, so a change in the study starts
 exactly the jobs whose slice it changes.
@@ -65,7 +65,7 @@ class Jobs:
         return cls(study, file, extended)
 
     def _alike(self, dataset: str, search: str) -> bool:
-        """Say whether the extended study does the same search, under the same names."""
+        """Return whether the extended study does the same search, under the same names."""
         other = self.extended
         if dataset not in other.study.datasets or search not in other.study.used("search"):
             return False
@@ -86,16 +86,16 @@ class Jobs:
         return source_key(self.study.datasets[dataset].source)
 
     def source(self, key: str) -> str:
-        """Say where the data of a folder come from."""
+        """Return where the data of a folder come from."""
         return _json(self.sources[key].source)
 
     def source_content(self, key: str) -> str:
-        """Say which content the local file of a source has; empty for other sources."""
+        """Return which content the local file of a source has; empty for other sources."""
         file = self.sources[key].file
         return _json({"content": content(Path(file), Path("results/data", key))}) if file else ""
 
     def split(self, dataset: str, name: str) -> str:
-        """Say how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
+        """Describe how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
         split = self.study.split
         seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
         part = self._train_rows(dataset)
@@ -107,15 +107,15 @@ class Jobs:
         return part.settings if part else None
 
     def search(self, dataset: str, search: str, repeat: int) -> str:
-        """Say what a search does."""
+        """Describe what a search does."""
         return _json({**self._search(dataset, search), "repeat": int(repeat)})
 
     def replay(self, dataset: str, search: str, repeats: Iterable[int]) -> str:
-        """Say what several repeats of a replayed search do."""
+        """Describe what several repeats of a replayed search do."""
         return _json({**self._search(dataset, search), "repeats": list(repeats)})
 
     def _search(self, dataset: str, search: str) -> dict[str, Any]:
-        """Say what a search does, whichever its repeat."""
+        """Describe what a search does, whichever its repeat."""
         return {
             "dataset": dataset,
             "search": search,
@@ -134,11 +134,11 @@ class Jobs:
         return fingerprint.version(self.study.searches[search], self.study.space, self.study.metric)
 
     def of(self, dataset: str, search: str) -> str:
-        """Say which search an ensemble must be made of."""
+        """Return which search an ensemble must be made of."""
         return _json({"dataset": dataset, "search": search})
 
     def ensemble(self, ensemble: str) -> str:
-        """Say what an ensemble is."""
+        """Describe what an ensemble is."""
         return _json(self.study.ensembles[ensemble])
 
     @functools.cache  # noqa: B019 (a process has two of these at most)
@@ -156,7 +156,7 @@ class Jobs:
 
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def refits(self, ensemble: str) -> str:
-        """Say how an ensemble refits pipelines; empty if it does not."""
+        """Describe how an ensemble refits pipelines; empty if it does not."""
         if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
             return ""
         return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})
@@ -168,7 +168,7 @@ class Jobs:
         return {name: self.study.ensembles[name] for name in used if self.refits(name)}
 
     def divisions(self, search: str) -> str:
-        """Say which ensembles of a search are scored on how many divisions."""
+        """Return which ensembles of a search are scored on how many divisions."""
         made = {m.ensemble for m in self.study.methods.values() if m.search == search}
         used = {name: self.study.ensembles[name] for name in sorted(made)}
         return _json({"divisions": self.study.divisions, "ensembles": used})
@@ -183,7 +183,7 @@ class Jobs:
         return code_version("divisions", *modules)
 
     def deliver(self, dataset: str) -> str:
-        """Say what is delivered for a data set."""
+        """Describe what is delivered for a data set."""
         study, settings = self.study, self.study.deliver
         method = study.methods[settings.method]
         about = {
@@ -213,13 +213,13 @@ class Jobs:
         return code_version("deliver", "predict", type(made).__module__, *made.modules, *modules)
 
     def configurations(self, dataset: str) -> str:
-        """Say which random configurations the surrogates are evaluated on: a search's job."""
+        """Return which random configurations the surrogates are evaluated on: a search's job."""
         wanted = self.study.surrogates.configurations
         budget = {"evaluations": 4 * wanted, "successes": wanted}
         return self._random(dataset, "configurations", 0, budget)
 
     def shard(self, dataset: str, shard: int) -> str:
-        """Say which random configurations are part of a table: a search's job."""
+        """Return which random configurations are part of a table: a search's job."""
         section = self.study.tables
         size = min(SHARD, section.random - SHARD * int(shard))
         budget = {"evaluations": size * len(section.fidelities)}
@@ -255,7 +255,7 @@ class Jobs:
         return fingerprint.version({"optimizer": "random"}, self.study.space, self.study.metric)
 
     def surrogate(self, surrogate: str, repeat: int) -> str:
-        """Say how a surrogate is evaluated."""
+        """Describe how a surrogate is evaluated."""
         section = self.study.surrogates.model_dump(include={"configurations", "sizes", "held_out"})
         own = {"surrogate": surrogate, "repeat": int(repeat)}
         study = self.study
@@ -269,12 +269,12 @@ class Jobs:
         return code_version("surrogate", *(plugins.module_name(*part) for part in parts))
 
     def spread(self, sampler: str) -> str:
-        """Say which designs of a sampler are measured."""
+        """Return which designs of a sampler are measured."""
         section = self.study.spread.model_dump()
         return _json({"sampler": sampler, **section, "seed": self.study.seed})
 
     def report(self) -> str:
-        """Say what the report shows: the study, without what changes no result."""
+        """Describe what the report shows: the study, without what changes no result."""
         content = self.study.model_dump(mode="json", exclude=NEUTRAL | {"extends": True})
         for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
             used = self.study.used(kind)
@@ -289,7 +289,7 @@ class Jobs:
         return _json(content)
 
     def record(self) -> str:
-        """Say what the manifest holds: the whole study, where its parts lie, and code from outside.
+        """Describe the manifest: the whole study, where its parts lie, and code from outside.
 
         Without :data:`NEUTRAL`.
         """
@@ -315,7 +315,7 @@ class Jobs:
         return files_outside(*modules)
 
     def _homes(self) -> dict[str, Any]:
-        """Say where shared searches lie: search -> data set -> study and its repeats."""
+        """Return where shared searches lie: search -> data set -> study and its repeats."""
         other = self.extended.study
         home = {"study": other.study, "repeats": other.repeats}
         homes: dict[str, Any] = {}
@@ -427,7 +427,7 @@ def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
 
 
 def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
-    """Say what a table lacks that the searches of a study may ask for.
+    """Describe what a table lacks that the searches of a study may ask for.
 
     Parameters
     ----------
@@ -444,6 +444,6 @@ def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
 
 
 def notes(jobs: Jobs) -> list[str]:
-    """Say what people should know before a study runs: data that have changed."""
+    """Describe what people should know before a study runs: data that have changed."""
     sources = {key: d.source for key, d in jobs.sources.items()}
     return [f"DATA CHANGED: {line}" for line in changed_files(sources, Path("results/data"))]

@@ -18,7 +18,7 @@ def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
     Returns
     -------
     runs
-        One row a data set: ``dataset``, ``status`` (``ok``, or what happened), ``reason`` (empty
+        One row per data set: ``dataset``, ``status`` (``ok``, or what happened), ``reason`` (empty
         if ok), ``validation_error`` and ``test_error`` (NaN unless ok). No rows if there is no
         such file at all.
 

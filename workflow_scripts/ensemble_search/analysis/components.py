@@ -2,7 +2,7 @@
 
 The difference of two methods on data set d, split s and seed r is modelled as the sum of a mean and
 of independent effects of d, of s within d, and of r within s, with the variances tau², s² and r².
-Over S splits a data set and R seeds a split, the mean of a data set has the variance
+Over S splits per data set and R seeds per split, the mean of a data set has the variance
 tau² + s²/S + r²/(S·R): more seeds on one split leave the first two as they are. An interval over
 the data sets' means (``effects.intervals``) covers all parts, whatever they are.
 """

@@ -89,7 +89,7 @@ def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, s
 
 
 def caveat(study: Mapping[str, Any]) -> str:
-    """Say which data sets are parts of one source; empty if none are.
+    """Return which data sets are parts of one source; empty if none are.
 
     Parameters
     ----------

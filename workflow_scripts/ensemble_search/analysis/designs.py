@@ -22,7 +22,7 @@ def drawn(results: Results) -> pd.DataFrame:
     Returns
     -------
     draws
-        One row a draw: ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search,
+        One row per draw: ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search,
         from 1), ``points`` (of it, those that were evaluated), :data:`KEYS` as
         ``optimizers._designs.k_dpp`` describes them, and ``distance``: log det of the design minus
         the mean of uniform ones, in standard deviations of these; NaN where log det does not vary

@@ -12,7 +12,7 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
     Returns
     -------
     scores
-        One row a method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
+        One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
         ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
     missing
         Files that are not there, or were made otherwise, with the reason.

@@ -40,7 +40,7 @@ def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
     Parameters
     ----------
     final
-        Errors, index (dataset, repeat), one column a method.
+        Errors, index (dataset, repeat), one column per method.
     method
         Column that the others are compared with.
 
@@ -136,7 +136,7 @@ def _factor(n: int, power: float, level: float) -> float:
 
 
 def by_chance(table: pd.DataFrame) -> str:
-    """Say how many intervals of :func:`intervals` would leave out 0 by chance, and how many do."""
+    """Return how many of :func:`intervals` would leave out 0 by chance, and how many do."""
     k = len(table)
     found = int(((table["error_low"] > 0) | (table["error_high"] < 0)).sum())
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"

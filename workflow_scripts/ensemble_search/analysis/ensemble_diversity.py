@@ -16,7 +16,7 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
     Returns
     -------
     table
-        Two rows a run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
+        Two rows per run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
         ``members`` (unique ones), ``measured``, and the measures and decompositions of
         ``problems.member_diversity``, NaN where an ensemble has none. ``measured`` is False for an
         ensemble of an older version of the project, or of more evaluations than are compared.

@@ -28,7 +28,7 @@ def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
     -------
     table
         Index: values of the column, in the order of the observations.
-        ``evaluations``, one column a status that failed, ``failed``, and ``share``.
+        ``evaluations``, one column per status that failed, ``failed``, and ``share``.
     """
     known = observations.dropna(subset=column)
     table = pd.crosstab(known[column], known["status"])

@@ -81,7 +81,7 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
     Returns
     -------
     table
-        One row a run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
+        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
         ``disagreement`` and ``diversity``: means over pairs, NaN for a single member. All three
         are NaN where a file is missing.
     """

@@ -21,8 +21,8 @@ def curves(results: Results) -> pd.DataFrame:
     Returns
     -------
     losses
-        One row a run: ``source`` (the first data set's name), ``method``, ``chosen`` (how its rows
-        are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (of training),
+        One row per run: ``source`` (the first data set's name), ``method``, ``chosen`` (how its
+        rows are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (of training),
         ``repeat``, ``test_error``. Without rows if no source has two parts.
     """
     parts, sources = results.study.get("train_rows", {}), results.study.get("sources", {})
@@ -78,7 +78,7 @@ def summary(losses: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     summary
-        One row a source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of
+        One row per source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of
         the test loss; ``difference`` to ``uniform`` of as many rows, the mean of what both have of
         a repeat, and its standard error ``se`` (NaN for fewer than two repeats).
     """

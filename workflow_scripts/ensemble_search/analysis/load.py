@@ -51,20 +51,20 @@ class Results:
         the study's settings. With a budget in another unit than evaluations shorter runs repeat
         their last row until the longest one's end.
     observations
-        One row an evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
+        One row per evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
         ``error``, ``fidelity``, seconds, ``error_type``, ``message``, ``algorithm``.
     manifests
-        One row a search with what ``search.json`` holds (dictionaries stay dictionaries).
+        One row per search with what ``search.json`` holds (dictionaries stay dictionaries).
     datasets
-        One row a data set: ``rows`` of its three parts, ``classes``, ``majority_error``: test error
-        of always predicting the most frequent training class, and ``mean_errors``, by split:
+        One row per data set: ``rows`` of its three parts, ``classes``, ``majority_error``: test
+        error of always predicting the most frequent training class, and ``mean_errors``, by split:
         squared test error of always predicting the training rows' mean, in regression. NaN where
         ``split.json`` is missing.
     missing
-        One row a file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
+        One row per file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
         ``repeat``, ``file`` (below the results folder), ``reason``.
     damaged
-        One line a file that exists but cannot be read, with the remedy.
+        One line per file that exists but cannot be read, with the remedy.
     expected
         How many files of each stage the study consists of.
     folder
@@ -279,7 +279,7 @@ def diversities(
 def load(study: Mapping[str, Any], results: Path) -> Results:
     """Read all results of a study; missing and damaged files are listed.
 
-    ``write.write`` refuses damaged ones.
+    ``write.write`` rejects damaged ones.
 
     Parameters
     ----------

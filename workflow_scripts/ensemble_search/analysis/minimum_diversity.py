@@ -88,8 +88,8 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
     Returns
     -------
     rows
-        One row a method, data set, repeat and iteration: ``minimum``, ``fixed`` and ``average`` of
-        :func:`of_run`.
+        One row per method, data set, repeat and iteration: ``minimum``, ``fixed`` and ``average``
+        of :func:`of_run`.
     """
     tables = []
     seen = results.scores[results.scores["method"].isin(methods)]
@@ -138,8 +138,8 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     summary
-        One row a data set and method: ``minimum``, ``minimum_std``, ``fixed``, ``average`` (at the
-        last iteration), ``average_std`` and ``repeats``.
+        One row per data set and method: ``minimum``, ``minimum_std``, ``fixed``, ``average`` (at
+        the last iteration), ``average_std`` and ``repeats``.
     """
     keys = ["dataset", "method", "repeat"]
     runs = rows.groupby(keys, sort=False).agg(

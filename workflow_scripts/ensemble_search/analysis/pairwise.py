@@ -26,7 +26,7 @@ class Pairwise:
     Attributes
     ----------
     pairs
-        One row an ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
+        One row per ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
         (that the method is better than the other, by the Poisson binomial test; NaN if unknown) and
         ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
     ranks

@@ -4,14 +4,14 @@ import pandas as pd
 
 
 def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
-    """Say that searches were replayed, on how many entries, and what that can and cannot show.
+    """Explain on how many entries searches were replayed, and what that can and cannot show.
 
     Parameters
     ----------
     manifests
         As ``Results`` has them.
     budget
-        Evaluations a search; None if it is in another unit.
+        Evaluations per search; None if it is in another unit.
     splits
         Number of splits of a data set. Default: 1.
 
@@ -29,8 +29,8 @@ def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     share = f" ({most}{100 * budget / sizes[0]:.0f} % of them are evaluated)" if budget else ""
     where = f" and split (the repeats go round over {splits})" if splits > 1 else ""
     return (
-        f"The searches were replayed on tables of {size} configurations a data set{where}: they "
-        f"choose among these{share}, and what came of each is looked up. Seconds of fitting are "
+        f"The searches were replayed on tables of {size} configurations per data set{where}: they "
+        f"choose among these{share}, and the result of each is looked up. Seconds of fitting are "
         "those measured when the table was made. This compares searches on the same pipelines, "
         "with as many repeats as one likes; it cannot show what a search would find outside its "
         "table, and the more of a table is evaluated, the less searches can differ."

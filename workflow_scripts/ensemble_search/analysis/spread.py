@@ -26,7 +26,7 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Returns
     -------
     designs
-        One row a design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`.
+        One row per design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`.
     missing
         Files that are not there, or were made otherwise, with the reason.
 
@@ -53,7 +53,7 @@ def summary(designs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     summary
-        One row a measure, sampler and size: ``lower``, ``median``, ``upper``.
+        One row per measure, sampler and size: ``lower``, ``median``, ``upper``.
     """
     long = designs.melt(["sampler", "size", "sample"], MEASURES, var_name="measure")
     groups = long.groupby(["measure", "sampler", "size"], sort=False)["value"]
@@ -92,7 +92,7 @@ def uniform_medians(sizes: np.ndarray) -> pd.DataFrame:
     Returns
     -------
     medians
-        Index: the sizes. A column a measure. The star discrepancy of uniform points is the
+        Index: the sizes. A column per measure. The star discrepancy of uniform points is the
         statistic of the two-sided Kolmogorov-Smirnov test.
     """
     from scipy.stats import kstwo

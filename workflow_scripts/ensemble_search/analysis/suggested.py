@@ -19,9 +19,9 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     errors
-        One row a data set and search: ``mean``, ``std`` (over all learners of all repeats, divisor
-        n - 1), ``learners`` (that could be fitted), ``between`` (deviation of the means of the
-        repeats) and ``repeats``.
+        One row per data set and search: ``mean``, ``std`` (over all learners of all repeats,
+        divisor n - 1), ``learners`` (that could be fitted), ``between`` (deviation of the means
+        of the repeats) and ``repeats``.
     """
     fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
     groups = fitted.groupby(["dataset", "search"], sort=False)

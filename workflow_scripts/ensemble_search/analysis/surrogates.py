@@ -25,7 +25,7 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Returns
     -------
     quality
-        One row a data set, surrogate, repeat, size and protocol, with the columns that
+        One row per data set, surrogate, repeat, size and protocol, with the columns that
         ``surrogate_quality.assess`` describes. An undefined ``tau`` is 0: a model that
         predicts the same for all puts nothing in order.
     missing
@@ -66,7 +66,7 @@ def taus(quality: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     taus
-        One row a data set, protocol, surrogate and number of observations: ``mean``, ``std``,
+        One row per data set, protocol, surrogate and number of observations: ``mean``, ``std``,
         ``repeats``.
     """
     groups = quality.groupby(KEYS, sort=False)["tau"]
@@ -74,13 +74,13 @@ def taus(quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def calibration(quality: pd.DataFrame) -> pd.DataFrame:
-    """Say how far the predicted spread covers the error, at the largest number of observations.
+    """Compare the predicted spread with the error, at the largest number of observations.
 
     Returns
     -------
     calibration
-        One row a data set, protocol and surrogate, means over repeats: ``within_1``, ``within_2``,
-        ``absolute_error``, ``spread``, and ``ratio``, the last two's.
+        One row per data set, protocol and surrogate, means over repeats: ``within_1``,
+        ``within_2``, ``absolute_error``, ``spread``, and ``ratio``, the last two's.
     """
     last = quality[quality["observations"] == quality["observations"].max()]
     columns = ["within_1", "within_2", "absolute_error", "spread"]
@@ -94,7 +94,7 @@ def seconds(quality: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     seconds
-        One row a surrogate, one column a number of observations.
+        One row per surrogate, one column per number of observations.
     """
     fits = quality.drop_duplicates(["dataset", "surrogate", "repeat", "observations"])
     return fits.pivot_table(

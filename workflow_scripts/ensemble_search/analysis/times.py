@@ -17,10 +17,10 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
     Returns
     -------
     times
-        Index: searches. ``runs``; mean seconds a run, wall clock, ``fit`` (fitting and predicting),
-        ``suggest`` and ``rest`` of the jobs (starting workers, reading, writing; NaN where older
-        results do not say); ``outside``: share of the three that is not fitting; ``hours``: all
-        three, of all runs; ``cpu_hours``: CPU time of all evaluations.
+        Index: searches. ``runs``; mean seconds per run, wall clock, ``fit`` (fitting and
+        predicting), ``suggest`` and ``rest`` of the jobs (starting workers, reading, writing;
+        NaN where older results do not say); ``outside``: share of the three that is not fitting;
+        ``hours``: all three, of all runs; ``cpu_hours``: CPU time of all evaluations.
     """
     columns = ["runs", "fit", "suggest", "rest", "outside", "hours", "cpu_hours"]
     if observations.empty:

@@ -72,7 +72,7 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
     Returns
     -------
     counts
-        One row a run whose members can be read: ``method``, ``dataset``, ``repeat``, ``last_100``
+        One row per run whose members can be read: ``method``, ``dataset``, ``repeat``, ``last_100``
         and ``last_50``; NaN where there are not more iterations than that.
     """
     rows = []

@@ -22,8 +22,8 @@ class Verdict:
     sentences
         What it rests on, and what it does not show.
     summary
-        One row a method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's t
-        over data sets), ``error`` (mean test loss), and, against the leader, ``difference``,
+        One row per method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's
+        t over data sets), ``error`` (mean test loss), and, against the leader, ``difference``,
         ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data sets) and ``detectable`` (of
         ``effects.intervals``).
     leader
@@ -37,7 +37,7 @@ class Verdict:
 
 
 def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verdict:
-    """Say which method has the lowest test loss, by how much, and how sure that is.
+    """Return which method has the lowest test loss, by how much, and how sure that is.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
 
 
 def _seen(detectable: float, losses: Losses) -> str:
-    """Say which difference the study could have seen."""
+    """Return which difference the study could have seen."""
     if pd.isna(detectable):
         return ""
     return (

@@ -86,7 +86,7 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
     Returns
     -------
     curves
-        One row a data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
+        One row per data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
         loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says),
         ``workers`` (the largest batch) and ``end`` (mean seconds of a whole run).
     """

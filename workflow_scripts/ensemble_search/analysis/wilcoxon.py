@@ -69,7 +69,7 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
     Parameters
     ----------
     final
-        Errors, index (dataset, repeat), one column a method.
+        Errors, index (dataset, repeat), one column per method.
     reference
         Column that the others are compared with.
     alpha
@@ -95,7 +95,7 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
 
 
 def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> pd.DataFrame:
-    """Test every method's repeats against one number a data set, that of a single run.
+    """Test every method's repeats against one number per data set, that of a single run.
 
     The number is taken as known: how another run of its system would differ is not in the test.
     The one-sample signed-rank test also supposes that the errors of the repeats lie symmetrically
@@ -104,7 +104,7 @@ def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> 
     Parameters
     ----------
     final
-        Errors, index (dataset, repeat), one column a method.
+        Errors, index (dataset, repeat), one column per method.
     values
         Error of the single run by data set; data sets without one are left out.
     alpha
@@ -130,7 +130,7 @@ def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> 
 
 
 def _outcome(x: np.ndarray, y: np.ndarray, p: float, alpha: float) -> str:
-    """Say how y does: ``better``, ``same`` or ``worse`` than x.
+    """Describe how y does: ``better``, ``same`` or ``worse`` than x.
 
     A single failure may turn the mean against the ranks that were tested; then it is the same.
     """
@@ -139,7 +139,7 @@ def _outcome(x: np.ndarray, y: np.ndarray, p: float, alpha: float) -> str:
 
 
 def counts(tests: pd.DataFrame) -> pd.DataFrame:
-    """Count data sets on which the reference is better, same or worse; one row a method."""
+    """Count data sets on which the reference is better, same or worse; one row per method."""
     outcomes = ["better", "same", "worse"]
     table = tests.groupby(["method", "outcome"], sort=False).size().unstack(fill_value=0)
     return table.reindex(index=tests["method"].unique(), columns=outcomes, fill_value=0)

@@ -27,7 +27,7 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
-DIGITS = 17  # so many tell floats apart
+DIGITS = 17  # so many distinguish floats
 EXACT = 2**53  # integers up to this one are floats
 NAMED = 60  # characters of a value that a message shows
 
@@ -238,7 +238,7 @@ def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> lis
                 f"{len(values) - 1}"
             )
         if index in seen:
-            raise Unreadable(f"line {number}: index {index} stands twice in a sparse row")
+            raise Unreadable(f"line {number}: index {index} is duplicated in a sparse row")
         seen.add(index)
         values[index] = _value(match[2])
         place = match.end()

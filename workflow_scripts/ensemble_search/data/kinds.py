@@ -203,7 +203,7 @@ class Column:
             self._note(f"has {among}: each makes a column{unread}")
 
     def _unread(self, present: "pd.Series") -> str:
-        """Say how to write numbers or dates, if nearly all texts look like them."""
+        """Explain how to write numbers or dates, if nearly all texts look like them."""
         said = any(note.startswith(f"column '{self.name}' stays") for note in self.notes)
         if self.role is not None or said:
             return ""
@@ -432,7 +432,7 @@ def _as_missing(words: Mapping[str, int]) -> str:
 
 
 def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int]) -> str:
-    """Say why words with counts are not nearly all of one kind; empty if they are."""
+    """Explain why words with counts are not nearly all of one kind; empty if they are."""
     odd = {w: n for w, n in others.items() if not preparation.is_missing(w.strip())}
     unlike = {w: n for w, n in odd.items() if not _placeholder(w)}
     few = len(fitting) <= FEW
@@ -474,7 +474,7 @@ def _has_integers(values: "pd.Series") -> bool:
 
 
 def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = "") -> list[str]:
-    """Say which numbers lose digits in double precision.
+    """Return which numbers lose digits in double precision.
 
     Parameters
     ----------

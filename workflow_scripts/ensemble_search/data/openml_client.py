@@ -372,7 +372,7 @@ class _Transfer(threading.Thread):
 
     def _save(self, response) -> None:
         if response.status_code != 200:
-            raise _refused(
+            raise _rejected(
                 response.status_code, next(response.iter_content(100_000), b""), self._url
             )
         too_large = Failed(
@@ -416,7 +416,7 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc.rpartition("@")[2].lower()
 
 
-def _refused(status: int, body: bytes, url: str) -> Failed:
+def _rejected(status: int, body: bytes, url: str) -> Failed:
     """Parse an error response of OpenML."""
     import xmltodict
 

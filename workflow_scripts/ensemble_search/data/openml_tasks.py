@@ -142,7 +142,7 @@ def read(path: Path, number: int) -> Task:
     return Task(dataset, target, TYPES[kind], url)
 
 
-def folds(splits: "Any", rows: int, what: str) -> np.ndarray:
+def folds(splits: Any, rows: int, what: str) -> np.ndarray:
     """Return the fold in whose test part each row is, in the first repeat; -1 if in none.
 
     Parameters
@@ -168,7 +168,7 @@ def folds(splits: "Any", rows: int, what: str) -> np.ndarray:
     if not len(test) or not inside.all() or not (np.isfinite(numbers) & (numbers >= 0)).all():
         raise UserError(wrong)
     if len(np.unique(ids)) < len(ids):
-        raise UserError(f"{what}: a row is in two folds; use its data set in place of the task")
+        raise UserError(f"{what}: a row is in two folds; use its data set instead of the task")
     found = np.full(rows, -1)
     found[ids.astype(int)] = numbers.astype(int)
     return found

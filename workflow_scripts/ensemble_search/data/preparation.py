@@ -31,7 +31,7 @@ INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Examples of a kind in a note.
 EXAMPLES = 3
 #: Larger numbers are treated as missing: scikit-learn's trees, which work in single precision,
-#: refuse them.
+#: reject them.
 LARGEST = float(np.finfo(np.float32).max)
 #: Columns and categories of all columns together that are restored: a row of features of 1 MiB.
 MOST = 2**17
@@ -421,7 +421,7 @@ def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> n
         if known is not None and value not in known and number:
             value = by_number.get(cell, value)
         if value is None and not missing:
-            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may refuse to write it
+            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may not write it
             unreadable[place] = "a huge number" if huge else str(cell)
         elif value is not None and known is not None and value not in known:
             unknown[place] = str(cell)

@@ -316,7 +316,7 @@ def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categori
     """Fit the one-hot features of a column; see :func:`numbers`.
 
     If words for missing values are among its categories, they and missing values are one category:
-    frames of pandas do not tell them apart. Otherwise missing ones count as the most frequent.
+    frames of pandas do not distinguish them. Otherwise missing ones count as the most frequent.
     """
     counts = Counter(word for word in train.tolist() if word is not None)
     absent = {word: count for word, count in counts.items() if is_missing(word)}

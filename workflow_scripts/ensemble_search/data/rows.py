@@ -68,7 +68,7 @@ def split_rows(
 
     Each class gives validation and test their share of its rows, rounded, and at least one
     row; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
-    a class of three or four rows out of a part.) With numbers of rows in place of shares, training
+    a class of three or four rows out of a part.) With numbers of rows instead of shares, training
     and validation get theirs, and the rest is for testing. With folds, there is no validation part,
     and at least two rows of each class remain for training.
 
@@ -304,7 +304,7 @@ def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = Non
             if len(np.unique(numbers[codes == code])) < 2:
                 raise UserError(
                     "split.folds: by columns.group, all training rows of a class are in one fold; "
-                    "use a validation part in place of folds"
+                    "use a validation part instead of folds"
                 )
         return numbers
     numbers = np.empty(len(labels), dtype=np.int64)

@@ -93,7 +93,7 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
         )
     for label in labels:
         if [*map(str, labels)].count(str(label)) > 1:
-            raise UserError(f"{where}: '{label}' stands twice; keep one")
+            raise UserError(f"{where}: '{label}' is duplicated; keep one")
     names = ["+".join(map(str, group)) for group in groups]
     for name in names:
         if names.count(name) > 1:

@@ -109,7 +109,7 @@ def diverse_bags(
     Returns
     -------
     rows
-        One array a bag, of max(1, floor(share * n)) different rows; 0.29 * 100 is 29 here.
+        One array per bag, of max(1, floor(share * n)) different rows; 0.29 * 100 is 29 here.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def diverse_bags(
 
 
 def lacking_for_bags(rows: int, bags: int, share: float, by: str) -> str:
-    """Say which setting of :func:`diverse_bags` asks for more rows; empty if none does."""
+    """Return which setting of :func:`diverse_bags` asks for more rows; empty if none does."""
     if by in ("k-dpp", "separate") and bags > rows:
         return (
             f"bags: {bags} disjoint bags need as many training rows, and there are {rows}; "

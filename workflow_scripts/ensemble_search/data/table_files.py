@@ -59,7 +59,7 @@ def csv_header(path: Path, target: str) -> list[str]:
 
 
 def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Split a CSV file into fields, as pandas is told to; yield them and their last line."""
+    """Split a CSV file into fields, as pandas does; yield them and their last line."""
     rows = csv.reader(file_limits.lines(stream), skipinitialspace=True, strict=True)
     while True:
         first = rows.line_num + 1
@@ -223,7 +223,7 @@ def _pandas_index(metadata: bytes) -> dict[str, bool]:
 
 
 def _no_label(column: "pa.Field") -> str | None:
-    """Say what a column of a Parquet file holds if its values cannot be labels."""
+    """Describe what a column of a Parquet file holds if its values cannot be labels."""
     import pyarrow as pa
 
     types, values = pa.types, _values(column)
@@ -236,7 +236,7 @@ def _no_label(column: "pa.Field") -> str | None:
 
 
 def _no_feature(column: "pa.Field") -> str | None:
-    """Say what a column of a Parquet file holds if it is nothing that can be used."""
+    """Describe what a column of a Parquet file holds if it is nothing that can be used."""
     import pyarrow as pa
 
     if extension := _extension(column):
@@ -373,7 +373,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
-    """Refuse missing and duplicate column names."""
+    """Reject missing and duplicate column names."""
     seen = set()
     for i, name in enumerate(names):
         if not name.strip():

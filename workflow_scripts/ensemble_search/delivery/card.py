@@ -144,7 +144,7 @@ def parts(
     yield Part(
         "Cost and limits",
         [
-            f"{1000 * seconds / len(labels):.3g} ms a row for {len(labels)} rows at once on one "
+            f"{1000 * seconds / len(labels):.3g} ms per row for {len(labels)} rows at once on one "
             f"core of the machine that made it; {megabytes:.1f} MB.",
             f"Limits asked for: {_limits(delivery.settings['limits'])}.",
             "It knows only what its training rows showed: other populations, times or units need "
@@ -170,7 +170,7 @@ def parts(
 
 
 def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
-    """Say what the data lost on the way to the features, beside single categories."""
+    """Describe what the data lost on the way to the features, beside single categories."""
     made = [f"{column.name}{mark}" for column in preparation.columns for mark in "=."]
     lost = {c: why for c, why in described["dropped"].items() if not c.startswith(tuple(made))}
     said = [*described.get("notes", [])]

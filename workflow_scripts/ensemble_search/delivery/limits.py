@@ -47,7 +47,7 @@ def affordable(
 
 
 def reselected(pool: Pool, candidates: np.ndarray) -> Members:
-    """Select an ensemble anew from some evaluations of a pool, on the validation rows.
+    """Select an ensemble again from some evaluations of a pool, on the validation rows.
 
     Greedy selection with replacement, 25 rounds (``Selection``).
 

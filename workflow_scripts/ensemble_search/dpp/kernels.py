@@ -124,7 +124,7 @@ def length_scale(
     ------
     UserError
         If k or ``sigma`` is not positive, the space has fewer than k distinct points, or some too
-        close to tell apart.
+        close to distinguish.
     """
     from scipy.spatial.distance import pdist
 
@@ -148,7 +148,7 @@ def length_scale(
         if condition <= 1e6 or sigma is not None:
             break
         if gamma * median > 1e12:
-            raise UserError(f"uniform sets of {k} points hold points too close to tell apart")
+            raise UserError(f"uniform sets of {k} points hold points too close to distinguish")
         gamma *= 1.5
     gamma = 0.5 / scale / scale
     with suppress(UserError):  # of a small space, whose rarest points may be missed

@@ -32,7 +32,7 @@ def sample_by_variance(
     kernel
         Positive semidefinite, such as ``functools.partial(rbf, sigma=0.1)``.
     rng
-        Generator; one uniform number a point.
+        Generator; one uniform number per point.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 class Driver(ABC):
     """Base of all drivers, each of which lets ``optimizer: ask-tell`` use another library.
 
-    A driver lives in a file of its own, ``drivers/<library>.py``, which defines one public subclass
+    A driver has its own file, ``drivers/<library>.py``, which defines one public subclass
     and imports the library inside its methods. It is stateless: every suggestion is made from all
     evaluations, so that a search can be resumed anywhere. Whatever it keeps must not matter.
 

@@ -13,10 +13,13 @@ from ensemble_search.runtime.names import CLASSIFICATION
 class AgnosticBayes(Ensemble):
     """For every bootstrap of the validation rows, the model with the lowest loss on it.
 
-    A model's weight is the share of the bootstraps on which it is the best; tied ones share a
-    bootstrap equally. The bootstraps are those of the optimizer ``esmbo`` with as many. Proposed as
-    an approximation of the posterior probability that a model is the best of all; the ensemble of
-    the ESMBO paper (Lacoste et al., UAI 2014).
+    (Lacoste et al., ICML 2014; the ensemble of the ESMBO paper, UAI 2014.) It approximates the
+    posterior probability that a model is the best of all, as the validation rows are a sample. A
+    model's weight is the share of the bootstraps on which it is the best; tied ones share a
+    bootstrap equally. A metric that is not a mean over samples, such as ``auc``, is computed on the
+    rows of each bootstrap; if these are of one class, all models tie. The bootstraps are those of
+    the optimizer ``esmbo`` with as many: with that search it is the paper's ESMBO, with ``random``
+    its baseline ERS.
 
     Attributes
     ----------

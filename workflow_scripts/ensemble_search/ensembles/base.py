@@ -166,13 +166,13 @@ class Members:
 class Ensemble(BaseModel, ABC):
     """Base of all ensembles: its fields are its settings, checked by pydantic.
 
-    An ensemble lives in a file of its own, ``ensembles/<name>.py``, with one public subclass.
+    An ensemble has its own file, ``ensembles/<name>.py``, with one public subclass.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     #: Whether it uses ``pool.refit``; its jobs then get the resources of a search.
     refits: ClassVar[bool] = False
-    #: Whether it is refused where validation is by folds.
+    #: Whether it is rejected where validation is by folds.
     needs_validation_part: ClassVar[bool] = False
 
     def planned(self, evaluations: int | None) -> "Ensemble":
@@ -183,12 +183,12 @@ class Ensemble(BaseModel, ABC):
         return self
 
     def lacks(self, classes: Sequence[int]) -> str:
-        """Say which setting asks for more training rows than there are; empty if none does.
+        """Return which setting asks for more training rows than there are; empty if none does.
 
         Parameters
         ----------
         classes
-            Training rows a class; in a regression, of all.
+            Training rows per class; in a regression, of all.
         """
         return ""
 

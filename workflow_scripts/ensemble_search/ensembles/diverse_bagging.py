@@ -14,8 +14,9 @@ from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit
 class DiverseBagging(Ensemble):
     """The mean of models of one pipeline, the best so far, each fitted on a bag of training rows.
 
-    Rows are alike that have near features and, in classification, the same label. If a refit fails,
-    the evaluation itself stands alone.
+    After the proposal of Dodge et al. (2017). Rows are alike that have near features and, in
+    classification, the same label. A bag is the same for all evaluations. If a refit fails, as that
+    of a pipeline which needs more rows may, the evaluation itself stands alone.
 
     Attributes
     ----------

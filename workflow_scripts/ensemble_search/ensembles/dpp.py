@@ -21,9 +21,13 @@ LEAST, LEAST_POWER = 1e-3, 1e-300
 class Dpp(Ensemble):
     """A set of evaluations with a large det(L), L_ij = q_i S_ij q_j; all count the same.
 
-    q is a power of the validation accuracy (other metrics: of 1 - loss / worst loss, as in
-    ``bagging``), S how alike two evaluations predict the validation rows. Probabilities are
-    averaged, with equal weights.
+    q is the validation accuracy to the power of ``power`` (other metrics: of 1 - loss / worst loss;
+    at least 0.001; its power, over that of the best, at least 1e-300), S how alike two evaluations
+    predict the validation rows. ``correctness`` and ``residuals`` are (1 + r) / 2 of a correlation
+    r, because a determinant sees squares, and would treat opposites, r = -1, as duplicates. r is 0
+    for an evaluation that is right everywhere or nowhere, but 1 with another one of the same kind;
+    so is ``double-fault`` of two that are right everywhere. Probabilities are averaged, with equal
+    weights.
 
     Attributes
     ----------
@@ -35,7 +39,7 @@ class Dpp(Ensemble):
         a random set of this size with probability proportional to the determinant. ``dpp``: the
         same with random size, expected to be this before empty sets are drawn again: up to 1.6 at
         size 1, 2.3 at 2 and 3.2 at 3 after it. ``uniform``: any set of this size, as a baseline.
-        Random sets are drawn anew after every success, from the seed and the number of successes.
+        Random sets are drawn again after every success, from the seed and the number of successes.
     similarity
         ``agreement`` (default in classification): share of rows with the same predicted label.
         ``correctness``: (1 + correlation) / 2 of who is right on which rows. ``double-fault``:

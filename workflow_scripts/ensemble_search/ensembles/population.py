@@ -12,7 +12,9 @@ from ensemble_search.ensembles.selection import select
 class Population(Ensemble):
     """Greedy selection with replacement from the population of ``neural-ensemble-search``.
 
-    The NES paper selects from all evaluations instead, as ``selection`` does.
+    The NES paper selects from all evaluations instead, as ``selection`` does; the DivBO paper does
+    not say. A driver script of DivBO, edited by a third party, selects from the last 20
+    observations, failed ones included: ``population: 20`` does the same, except for the failures.
 
     Attributes
     ----------

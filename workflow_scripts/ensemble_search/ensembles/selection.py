@@ -26,6 +26,12 @@ from ensemble_search.problems.combination import RESOLUTION, rounded
 class Selection(GreedyEnsemble):
     """Greedy selection with replacement from all evaluations so far.
 
+    Ensemble selection (Caruana et al., ICML 2004). Round 1 takes the model with the lowest
+    validation error; each further round adds the model that minimises the error of the mean
+    probability. Weights are multiples of 1 / ``size``. Errors are integers, and probabilities are
+    rounded to multiples of 2^-32, so that their sums are exact in any order. A model's random draw
+    in a round depends only on the seed, the round and the model's index.
+
     Attributes
     ----------
     size

@@ -274,7 +274,7 @@ class LiveEvaluator:
         if status == "timeout":
             clock = 2 * self._seconds + GRACE_SECONDS
             text = (
-                f"more than {self._seconds:g} s of CPU time a thread, or {clock:g} s by the clock"
+                f"more than {self._seconds:g} s of CPU time per thread, or {clock:g} s wall-clock"
             )
             return "TimeoutError", text
         return error_type, message

@@ -1,4 +1,4 @@
-"""Evaluating several configurations side by side, each by an evaluator of its own."""
+"""Evaluating several configurations side by side, each by its own evaluator."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait

@@ -144,7 +144,7 @@ def check_losses(
     """
     slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
     for row in np.flatnonzero(_ok(columns)):
-        with np.errstate(over="ignore"):  # an infinite loss is no error
+        with np.errstate(over="ignore"):  # an infinite loss is not an error
             loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
         error = columns["error"][row]
         if not abs(loss - error) <= slack * max(1.0, error):

@@ -151,21 +151,27 @@ class BracketOptimizer(Optimizer):
 
 
 class Hyperband(BracketOptimizer):
-    """Hyperband (Li et al., JMLR 2018).
+    """Random search in brackets of successive halving, from many small fits to few on all rows.
 
-    Random search in brackets of successive halving, from many small fits to few on all rows. A
-    bracket begins with random configurations on a share of the training rows. The best in ``eta``
-    of them are promoted to a share ``eta`` times as large, and so on to all rows. Brackets begin at
-    ever larger shares, the last one at all rows; then comes the first again. By default:
+    Hyperband (Li et al., JMLR 2018). A bracket begins with random configurations on a share of the
+    training rows. The best in ``eta`` of them are promoted: evaluated again on ``eta`` times as
+    many rows, and so on to all rows. Brackets begin at ever larger shares, with ceil((m + 1) / (s +
+    1) * eta^s) configurations if there are s promotions, m at most; then comes the first one again.
+    By default:
 
-    ========  ==========  ==========  =========  =========
-    bracket   1/27        1/9         1/3        1
-    ========  ==========  ==========  =========  =========
-    1         27          9           3          1
-    2                     12          4          1
-    3                                 6          2
-    4                                            4
-    ========  ==========  ==========  =========  =========
+    | bracket | 1/27 | 1/9 | 1/3 | 1 | evaluations |
+    |---|---|---|---|---|---|
+    | 1 | 27 | 9 | 3 | 1 | 40 |
+    | 2 | | 12 | 4 | 1 | 17 |
+    | 3 | | | 6 | 2 | 8 |
+    | 4 | | | | 4 | 4 |
+
+    A failed evaluation is not promoted; if fewer succeed than are to be promoted, random
+    configurations take their places. The place of an evaluation in the schedule depends only on how
+    many came before. A study needs the evaluations of the first bracket at least.
+
+    ``why``: ``origin`` (``random`` or ``promoted``), ``bracket`` and ``rung`` (from 1), ``from``
+    (the iteration that was promoted).
     """
 
     @property
@@ -175,9 +181,9 @@ class Hyperband(BracketOptimizer):
 
 
 class SuccessiveHalving(BracketOptimizer):
-    """Successive halving (Jamieson & Talwalkar, AISTATS 2016).
+    """Hyperband's first bracket, again and again: by default 27, 9, 3, 1 configurations.
 
-    Hyperband's first bracket, again and again: by default 27, 9, 3, 1 configurations.
+    Successive halving (Jamieson & Talwalkar, AISTATS 2016). ``why`` is that of ``hyperband``.
     """
 
     @property

@@ -22,7 +22,7 @@ BLOCK = 256
 
 
 def check_space(key: str, design: str, space: Space) -> None:
-    """Refuse Sobol sequences in a space with conditions.
+    """Reject Sobol sequences in a space with conditions.
 
     Raises
     ------

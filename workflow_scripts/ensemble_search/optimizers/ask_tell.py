@@ -1,4 +1,4 @@
-"""Optimizers of other libraries, each asked by a driver in an environment of its own."""
+"""Optimizers of other libraries, each asked by a driver in its own environment."""
 
 import atexit
 import json
@@ -27,9 +27,13 @@ SCRIPTS = Path(__file__).parents[2]
 class AskTell(BatchOptimizer):
     """Another library's optimizer: Optuna, SMAC3, OpenBox, or one with a driver of your own.
 
-    The library sees losses only, and is shown all evaluations before every suggestion. The initial
-    design is this project's, so that all searches may begin alike. On a table, the suggestion is
-    the nearest configuration that has not been evaluated; a known one is replaced by a random draw.
+    Before every suggestion, the library gets all evaluations and a seed of this iteration, so that
+    a search can be resumed and rerun exactly; a failed evaluation has the worst loss of a success,
+    a pending one the median. The initial design is this project's, so that all searches may begin
+    alike, and the library's own is switched off. On a table, the suggestion is the nearest
+    configuration that has not been evaluated; a known one is replaced by a random one (``origin:
+    known``). The versions of all packages of the library's environment are part of a search's
+    fingerprint.
     """
 
     library: str = Field("optuna", description="The library: a file in drivers/.")

@@ -37,7 +37,7 @@ class Observation:
     fidelity
         Share of the training rows it was fitted on, in (0, 1].
     seconds
-        What fitting and predicting took, by the clock; 0 while the result is not known. It differs
+        What fitting and predicting took, wall-clock; 0 while the result is not known. It differs
         from run to run, and so does every suggestion that depends on it.
     given
         Whether it is of another search, and was known before this one began.
@@ -190,7 +190,7 @@ class Suggestion:
 class Optimizer(BaseModel, ABC):
     """Base of all optimizers: its fields are its settings, with defaults, checked by pydantic.
 
-    An optimizer lives in a file of its own, ``optimizers/<name>.py``, which defines one public
+    An optimizer has its own file, ``optimizers/<name>.py``, which defines one public
     subclass. It is stateless: everything but disposable caches is recomputed from the history.
     Heavy imports (scikit-learn, LightGBM) belong inside functions, because the workflow imports
     every optimizer to check its settings.
@@ -212,7 +212,7 @@ class Optimizer(BaseModel, ABC):
         """Return this optimizer for a study's budget.
 
         Called when a study is read. An optimizer whose suggestions depend on the budget stores it
-        in a setting, and refuses what it cannot use, None, with a :class:`UserError` that begins
+        in a setting, and rejects what it cannot use, None, with a :class:`UserError` that begins
         with the setting's name.
 
         Parameters
@@ -226,7 +226,7 @@ class Optimizer(BaseModel, ABC):
         return self
 
     def check_space(self, space: Space) -> None:
-        """Refuse a space that the optimizer cannot search.
+        """Reject a space that the optimizer cannot search.
 
         Called when a study is read, before and after :meth:`planned`. Whether a space has
         conditions takes 0.5 s to find out, so that is to be asked last.

@@ -11,11 +11,13 @@ from ensemble_search.spaces.base import Space
 class BestOfDefaults(Optimizer):
     """The default configuration of every algorithm, then uniform draws without duplicates.
 
-    As the design ``defaults`` of other searches, but for the whole budget.
+    SelectBest, a baseline of the BOASF paper, which stops after the 16 defaults. On a table, the
+    entry nearest to a default is evaluated. ``why``: ``origin`` (``default`` or ``random``; also
+    ``random`` instead of a default that is forbidden or was evaluated).
     """
 
     def check_space(self, space: Space) -> None:
-        """Refuse spaces of one learner."""
+        """Reject spaces of one learner."""
         per_algorithm.check_algorithms(space, "take random")
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:

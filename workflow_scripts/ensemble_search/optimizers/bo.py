@@ -24,16 +24,26 @@ class BayesianOptimization(batches.BatchOptimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
     The first ``initial`` configurations are random, or of another ``design``; later ones are random
-    with probability ``interleave``. For the others, the forest is fitted on all errors
-    (:attr:`History.errors`). Candidates are the ends of up to ``local`` climbs from evaluated
-    configurations, and random draws to make ``candidates``; the new one with the largest expected
-    improvement is suggested.
+    with the probability ``interleave``. The others are suggested as follows:
 
-    The defaults are the paper's except for ``interleave``, 0 there and 0.2 in the authors' code, so
-    that the search tries algorithms that it would otherwise neglect (docs/optimizers.md).
+    1. A probabilistic random forest is fitted to all errors (:attr:`History.errors`: a failed
+       evaluation counts as the worst successful one).
+    2. Up to ``local`` hill climbs start from evaluated configurations and move to the best
+       neighbour until none is better, or for 20 moves. Their end points and uniform draws make
+       ``candidates``.
+    3. The new candidate with the largest expected improvement over the lowest error is suggested;
+       ties are broken at random.
+
+    The defaults are those of the DivBO paper (BO), except for ``interleave``: 0 there and 0.2 in
+    the authors' code, where ``initial`` is 10. It makes a search try algorithms that it would
+    otherwise neglect.
 
     With ``batch``, that many are suggested from the same results; pending ones count as the median
-    error, which keeps the next one away.
+    error (OpenBox's rule), which keeps the next one away. The result depends on ``batch``, not on
+    the number of workers.
+
+    ``why``: ``origin`` (``initial``, ``random``, ``local``, or ``fallback`` if every candidate has
+    been evaluated), ``expected_improvement``, ``mean``, ``std``.
     """
 
     surrogate: str = Field("random-forest", description="Performance model: a file in surrogates/.")
@@ -53,13 +63,13 @@ class BayesianOptimization(batches.BatchOptimizer):
     @field_validator("surrogate")
     @classmethod
     def _predicts_errors(cls, name: str) -> str:
-        """Refuse a surrogate that does not exist or does not predict errors."""
+        """Reject a surrogate that does not exist or does not predict errors."""
         from ensemble_search.surrogates.base import PerformanceSurrogate
 
         return surrogate_name(name, PerformanceSurrogate, "no errors; random-forest")
 
     def check_space(self, space: Space) -> None:
-        """Refuse conditions that the surrogate or the design does not suit."""
+        """Reject conditions that the surrogate or the design does not suit."""
         super().check_space(space)
         if not plugins.load("surrogates", self.surrogate).suits_conditions and space.conditional:
             raise UserError(

@@ -24,21 +24,43 @@ MOST_ARMS = 1000
 class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     """One TPE per arm, in rounds of shares; after a round, arms are filtered at random.
 
-    The rewards of an arm are the accuracies of all its successes, failed evaluations are left out.
-    Its upper bound is their mean + ``exploration`` * their standard deviation / sqrt(number), or /
-    log2(number + 2), as in the authors' code. After a round, an arm survives with the probability
-    (its bound - lowest) / (highest - lowest). Those without a success go, unless none has one; all
-    survive if all bounds are equal. Every arm has the same share of the first round; shares of the
-    others follow the softmax of the bounds over ``temperature``.
+    Bayesian optimization via adaptive successive filtering (Zhu et al., 2020). Each arm has its own
+    ``tpe``, which sees the evaluations of that arm in all rounds so far.
 
-    A share is spent by the TPE of the arm, which sees what the arm has evaluated in all rounds;
-    what is left of it when the arm is used up goes to random configurations of the others. The
-    other settings are those of every TPE. Random numbers of the filter are seeded by the errors.
+    1. The budget is divided equally between the rounds (250 evaluations in 3: 84, 83, 83), and the
+       first round equally between the arms, in whole evaluations: by largest remainders; of equal
+       ones, the first in the order of the space get them. Arms spend their shares in this order.
+    2. After a round, an arm's rewards are the accuracies of its successes so far (1 - loss / the
+       metric's worst; in a regression, the limit of ``rising-bandit`` instead). Its upper bound is
+       U = mean + ``exploration`` * standard deviation / sqrt(n), or / log2(n + 2), as in the
+       authors' code.
+    3. An arm survives with the probability (U - lowest) / (highest - lowest): the best one always,
+       the worst one never. Arms without a success drop out before. If all bounds are equal, or no
+       arm has a success, all survive. The filter's random numbers are seeded by the errors so far.
+    4. The surviving arms' shares of the next round are proportional to exp(U / ``temperature``),
+       which is nearly flat for accuracies. At low temperatures an arm may survive with no share.
 
-    Shares are of evaluations, or of seconds, as in the paper. An arm then goes on until its
-    evaluations of the round have taken its share, with two at least in the first round. What the
-    last one takes beyond it is taken from the rounds that follow, all alike. Given evaluations
-    belong to no share, but count among the rewards of their arm.
+    Evaluations beyond the budget come in further rounds of the same size. What an arm leaves over
+    when its configurations are used up goes to random ones of the others. Given evaluations belong
+    to no share, but count among the rewards of their arm. ``design`` and ``algorithm`` of ``tpe``
+    do not apply, and a batch ends with its round.
+
+    With ``seconds``, or a study's budget in seconds, the rounds divide time, as in the paper: each
+    arm in turn continues until its evaluations of the round, failed ones too, have taken its share;
+    the last one may exceed it. In the first round an arm makes at least two. What is left is
+    divided by the number of rounds that follow. ``batch`` has to be 1.
+
+    With ``arms: {pieces: k}``, for spaces of one learner without conditions, every hyperparameter's
+    range is cut into k equal pieces, and the arms are their Cartesian product: 2 pieces of 5
+    hyperparameters make 32 arms, named by the numbers of their pieces, such as ``C 1, gamma 2``.
+    Ranges in log scale are cut in the middle of the range itself, as in the authors' code, but
+    drawn from in log scale; integers and categories are cut into contiguous parts.
+
+    The defaults are the paper's; the authors' code has ``bonus: log2`` and ``initial: 20``. Every
+    arm needs two evaluations per round for a standard deviation; a smaller budget is rejected.
+
+    ``why`` is that of ``tpe``, with ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
+    this round, for every surviving arm).
     """
 
     initial: int = Field(10, ge=1, description="Random evaluations of an arm, before its model.")
@@ -87,7 +109,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         return self.model_copy(update={"budget": evaluations, "seconds": seconds})
 
     def check_space(self, space: Space) -> None:
-        """Refuse designs, spaces without the arms, and budgets too small for them."""
+        """Reject designs, spaces without the arms, and budgets too small for them."""
         if self.design != "random":
             raise UserError(f"design: must be random: the arms take turns, not {self.design}")
         if self.algorithm is not None:

@@ -11,13 +11,26 @@ from ensemble_search.spaces.base import Space
 
 
 class ModelBasedHyperband(Hyperband):
-    """Hyperband whose brackets begin with configurations that resemble the best so far.
+    """Hyperband whose brackets begin with configurations from a model (Falkner et al., ICML 2018).
 
-    The model is of the evaluations at the largest fidelity that has ``points`` + 2 of them and a
-    success. One kernel density estimate, l, is of the best ones, a share ``good`` of them but at
-    least ``points``; another one, g, of the others, but at least of the ``points`` worst. Of
-    ``candidates`` draws around the best ones, the one with the largest l / g is suggested. With the
-    probability ``interleave``, or without a model, it is a random configuration.
+    1. With the probability ``interleave``, the configuration is random.
+    2. The model is of the evaluations at the largest fidelity that has at least ``points`` + 2 of
+       them and a success; without one, the configuration is random. The share ``good`` of the best,
+       but at least ``points``, are the good ones; the others, but at least the ``points`` worst,
+       are the bad ones. Failed evaluations are the worst.
+    3. Good and bad ones have a kernel density each, l and g. Bandwidths are by the normal reference
+       rule, 1.06 * standard deviation * n^(-1 / (4 + d)) for n configurations of d hyperparameters,
+       but at least ``floor``. Numbers are in [0, 1] in their scale; inactive ones get the value of
+       a random other configuration in the same set.
+    4. ``candidates`` configurations are drawn from l, with numbers ``factor`` times as far from the
+       good ones. The one with the largest l / g that is legal and new is suggested.
+
+    In a space of many hyperparameters, a model needs many evaluations at one fidelity (107 in
+    ``divbo``); until then this is ``hyperband``. The authors' code has brackets of 27, 9, 6 and 4
+    configurations instead of 27, 12, 6 and 4.
+
+    ``why`` is that of ``hyperband``; of a configuration from the model, ``origin`` is ``density``,
+    ``model`` its fidelity and ``good`` the number of good ones.
     """
 
     interleave: float = Field(

@@ -15,15 +15,28 @@ from ensemble_search.runtime import plugins
 
 
 class DivBO(BayesianOptimization):
-    """BO that also seeks diversity from the members of the current ensemble.
+    """BO that also seeks diversity from the members of the current ensemble (DivBO paper).
 
-    After every evaluation a temporary ensemble (the pool of the paper) is built by selection. A
-    second surrogate predicts the diversity (Eq. 3) of each of BO's candidates to its members; its
-    acquisition is the expected diversity to the nearest member (Eq. 4). The candidate with the
-    lowest sum of ranks, R_performance + w * R_diversity, is suggested, where the weight
-    w = beta * (sigmoid(tau * t) - 1/2) grows with the number of observations t (Eq. 5) from 0
-    towards beta / 2. It is 0 if all candidates have the same expected improvement, as with five
-    observations, which a forest cannot split: diversity alone would decide.
+    It has the settings and the candidates of ``bo``: with ``beta: 0`` the two suggest the same.
+
+    1. Temporary ensemble (the paper's pool): the unique members after ``pool`` rounds of ensemble
+       selection over all successful evaluations. Ties are broken by ``ties``, with new random draws
+       at every suggestion.
+    2. The diversity surrogate is fitted to the diversities of all pairs of successful evaluations,
+       Div(x, x') = mean over validation samples of ||p - p'||_2 / sqrt(2) (Eq. 3).
+    3. Diversity acquisition (Eq. 4): mean over samples of the smallest diversity to a member of
+       this ensemble. With ``sampler: members`` the prediction of each model in the surrogate is one
+       sample: their spread is the only uncertainty there is, and it preserves the dependence
+       between pairs. ``normal`` draws 20 samples from mean and variance, independently for each
+       member.
+    4. The candidate with the lowest R_improvement + w * R_diversity is suggested; rank 1 is the
+       best, tied candidates get their mean rank. w = beta * (sigmoid(tau * t) - 1/2) for t
+       observations (Eq. 5), from 0 towards beta / 2; or ``weight``, a constant. If all candidates
+       have the same expected improvement, w is 0 and the suggestion random, as in ``bo``: diversity
+       alone would decide.
+
+    ``why`` is that of ``bo``, with ``diversity``, ``rank_performance``, ``rank_diversity``,
+    ``weight``, ``pool`` (number of members) and ``members`` (their iterations).
     """
 
     beta: float = Field(0.05, ge=0, description="Twice the limit of the weight of diversity.")
@@ -44,14 +57,14 @@ class DivBO(BayesianOptimization):
     @field_validator("diversity_surrogate")
     @classmethod
     def _predicts_diversity(cls, name: str) -> str:
-        """Refuse a surrogate that does not exist or does not predict diversity."""
+        """Reject a surrogate that does not exist or does not predict diversity."""
         from ensemble_search.surrogates.base import DiversitySurrogate
 
         return surrogate_name(name, DiversitySurrogate, "no diversity; forest-kernel")
 
     @model_validator(mode="after")
     def _one_weight(self) -> "DivBO":
-        """Refuse settings of the schedule together with a constant weight."""
+        """Reject settings of the schedule together with a constant weight."""
         if self.weight is not None:
             for name in ("beta", "tau"):
                 if getattr(self, name) != type(self).model_fields[name].default:

@@ -16,10 +16,14 @@ SEED = 0
 class EnsembleImprovement(OwnMetric, BayesianOptimization):
     """BO of the loss of the current ensemble with one more model.
 
-    After every evaluation, an ensemble is built by selection. For every evaluated model, the forest
-    learns the loss of this ensemble with the model added; expected improvement is on the lowest of
-    these. So a model counts for what it adds to the others, not for its own loss. All else is as in
-    BO.
+    Not from a paper. Before every suggestion, an ensemble is selected from all evaluations, in
+    ``rounds`` rounds. For every evaluated model, the forest learns the loss of this ensemble with
+    the model added once more; expected improvement is over the lowest of these. So a model counts
+    for what it adds to the others, not for its own loss. A failed evaluation counts as the worst.
+    With the error as ``metric``, most models leave the ensemble's loss as it is; ``brier``
+    distinguishes more of them.
+
+    ``why`` is that of ``bo``.
     """
 
     rounds: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")

@@ -14,13 +14,18 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 class EnsembleOptimization(BayesianOptimization):
     """BO of the ensemble's error: the next model should improve one slot of the ensemble.
 
-    The ensemble has ``slots`` models, and the slots take turns (``round_robin.fillings``). For
-    every evaluated model, the forest learns the validation error of the ensemble with it in the
-    current slot; expected improvement is on the lowest of these. A failed evaluation does not end a
-    turn. All else is as in BO.
+    (DivBO paper, EO; Lévesque et al., UAI 2016.) The ensemble has ``slots`` models. The n-th
+    successful evaluation updates slot (n - 1) mod ``slots``, which gets the model, of all so far,
+    that minimises the ensemble's error. For every evaluated model, the forest learns the validation
+    error of the ensemble with it in the next slot to be updated; expected improvement is over the
+    lowest of these. The first ``slots`` successes fill the slots. A failed evaluation counts as the
+    worst and does not advance the slot. Ties are broken at random in every update, by one fixed
+    seed in all searches, so that the ensemble ``slots``, built afterwards, has the same slots.
 
-    The original has a Gaussian process and majority votes; as in all searches here, the model is a
-    random forest, and ensembles average class probabilities.
+    The original has a Gaussian process and majority votes; here the model is a random forest, and
+    ensembles average class probabilities, as in the DivBO paper's experiments.
+
+    ``why`` is that of ``bo``, with ``slot`` (from 0).
     """
 
     slots: int = Field(12, ge=1, description="Models of the ensemble.")

@@ -9,9 +9,8 @@ from ensemble_search.optimizers.base import History, Suggestion
 class EqualShares(per_algorithm.ArmwiseBO):
     """One independent BO per algorithm, in turn: equal shares of the budget.
 
-    Each BO tunes an algorithm with its rescaler and preprocessor, and sees its evaluations only;
-    all have the same settings, those of BO. Of 250 evaluations, each of 11 algorithms gets 22, and
-    the first 8 one more.
+    ``rising-bandit`` without elimination. Of 250 evaluations, each of 11 algorithms gets 22, and
+    the first 8 one more. ``why`` is that of ``bo``.
     """
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:

@@ -18,9 +18,16 @@ LARGEST = 1000
 class DeterminantalDesign(Optimizer):
     """Configurations that differ from each other: one draw of a k-DPP for the whole budget.
 
-    The features of a configuration have an RBF kernel; the probability of a set of configurations
-    is proportional to its determinant (docs/dpp.md). As in random search, no result matters. With
-    ``batch``, that many are drawn at a time, given all that were evaluated before.
+    (Dodge et al., 2017.) The features of a configuration have an RBF kernel; the probability of a
+    set of configurations is proportional to its determinant. As in random search, no result
+    matters. With ``batch``, that many are drawn at a time, given all that were evaluated before. On
+    a table, the draw is one of its entries. ``steps: 0`` draws a uniform set, the start of the
+    chain.
+
+    ``why``: ``sigma``; ``similarity``, the kernel's median between uniform configurations;
+    ``log_det`` of the set, and mean (``uniform_log_det``) and standard deviation (``spread``) of
+    that of uniform sets: where ``log_det`` exceeds the mean by less than a few deviations, the
+    design is hardly more diverse than random search.
     """
 
     batch: int | None = Field(

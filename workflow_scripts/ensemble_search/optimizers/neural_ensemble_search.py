@@ -12,12 +12,18 @@ TRIES = 100  # parents and mutations until one gives a new configuration
 class NeuralEnsembleSearch(Optimizer):
     """NES-RE: mutations of the members of an ensemble of recent models.
 
-    The first ``population`` evaluations are random. Then forward selection without replacement
-    chooses ``parents`` models from the population (the last ``population`` successes). The next
-    configuration is that of a random one of them with another value of one active hyperparameter
-    (``Space.mutate``).
+    (Zaidi et al., NeurIPS 2021.) The first ``population`` evaluations are random. Then forward
+    selection without replacement, on the error of the mean probabilities with random ties, chooses
+    ``parents`` models from the population: the last ``population`` successes. A random one of them
+    is the parent; one of its active hyperparameters, chosen at random, gets another value, drawn
+    uniformly, and hyperparameters that this activates get random values.
 
-    The DivBO paper has a population of 30; 10 parents are the default of the authors of NES.
+    The DivBO paper has a population of 30; 10 parents are the default of the authors of NES. There
+    are two natural ensembles: ``selection`` from all evaluations, as in the NES paper, and
+    ``population``, from the latest ones only.
+
+    ``why``: ``origin`` (``initial``, ``mutation``, or ``fallback``: random, after 100 mutations
+    that were not new), ``parent`` (its iteration), ``mutated``.
     """
 
     population: int = Field(30, ge=1, description="Random evaluations first; latest successes.")

@@ -16,17 +16,23 @@ from ensemble_search.spaces.base import ALGORITHM
 class RisingBandit(per_algorithm.ArmwiseBO):
     """One BO per algorithm, in rounds of pulls; algorithms that cannot catch up are eliminated.
 
-    A pull is ``pull`` evaluations by the BO of one algorithm, and its reward is the best validation
-    accuracy of that algorithm so far; in a regression, how far its loss is below the limit that
-    :meth:`History.limit` gives after the round. Every surviving algorithm is pulled once a round.
-    After a round, from the ``alpha``-th on, an algorithm's accuracy is at least its last reward
-    l = r[-1], and at most u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is
-    eliminated if u is below the l of another. This is MindWare's rule; the DivBO paper has pulls of
-    5 and alpha 3. The algorithm with the highest l always survives. Pulls of an
-    algorithm whose configurations are used up go to others that survive. Given evaluations belong
-    to no pull, but their accuracies count.
+    Rising Bandits (Li et al., AAAI 2020), with MindWare's elimination rule. The arms are the values
+    of ``algorithm``. Each has its own ``bo``, which sees no data of the other arms. A pull is
+    ``pull`` evaluations of one arm; its reward r is the best validation accuracy of the arm so far,
+    0 until an evaluation succeeds. Every round pulls each surviving arm once, in the order of the
+    space. After a round, from the ``alpha``-th on, an arm has the bounds l = r[-1] and u = min(1,
+    r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is eliminated if u is below the l of
+    another arm. The arm with the highest l always stays.
 
-    The other settings are those of every BO.
+    In a regression, r is how far the lowest loss is below a limit: 1, the loss of the mean, or
+    twice the lowest loss of all arms if that is more, but never more than the highest so far.
+
+    If all configurations of an arm have been evaluated, as happens in replays, random ones of the
+    other survivors take their place, and of dropped arms when those are used up. Given evaluations
+    belong to no pull, but their accuracies count. The DivBO paper has pulls of 5 and alpha 3.
+
+    ``why`` is that of ``bo``, with ``round`` (from 1; that of the last survivor has no end),
+    ``arm`` and ``surviving``.
     """
 
     pull: int = Field(5, ge=1, description="Evaluations of a pull.")

@@ -13,7 +13,8 @@ class SobolSequence(Optimizer):
     """A Sobol sequence, shifted as a whole by a uniform vector modulo 1.
 
     The sequence begins with its first point, 0: left out, as some do, the star discrepancy of the
-    shifted sequence doubles. It needs a space without conditions.
+    shifted sequence doubles. It needs a space without conditions. On a table, the nearest entries
+    take the places of the points.
     """
 
     def check_space(self, space: Space) -> None:

@@ -18,17 +18,40 @@ TRIES = 100  # draws until one is legal and new
 
 
 class TreeParzenEstimator(batches.BatchOptimizer):
-    """TPE: hyperparameters drawn as in the best evaluations, unlike in the others.
+    """Tree-structured Parzen estimator (Bergstra et al., NIPS 2011), with hyperopt's constants.
 
-    The first ``initial`` configurations are random, or of another ``design``. Then the ``gamma`` *
-    sqrt(n) best of n evaluations, rounded up and at most 25, are the good ones. Each hyperparameter
-    has a Parzen estimator l of the good ones in which it is active, and g of the others. Its value,
-    parents' before children's, is the one with the largest l / g among ``candidates`` draws from l.
+    The first ``initial`` configurations are random, or of another ``design``. The others are
+    suggested as follows:
 
-    The defaults are those of hyperopt. Forbidden combinations and known configurations are drawn
-    again, every time with half as many candidates, or the same would come again. With ``batch``,
-    that many are suggested from the same results; pending ones count as the median error. With
-    ``algorithm``, only the part of the space with that algorithm is searched.
+    1. The ``gamma`` * sqrt(n) best of n evaluations, rounded up and at most 25, are the good ones.
+       A failed evaluation counts as the worst successful one; of equal ones the oldest are good.
+    2. Every hyperparameter has two Parzen estimators: l of the good evaluations in which it is
+       active, g of the others. The last 25 observations of an estimator have weight 1; weights of
+       older ones decrease linearly, to 1 / n.
+       - A number has a mixture of Gaussians in its scale (logarithmic or not), truncated to its
+         range: one around every observation, and the prior, in the middle, with weight 1 and the
+         range as standard deviation. The standard deviation of an observation is the larger
+         distance to its two neighbours, the prior's mean among them, but at least range / min(100,
+         n + 2), and half the range if n = 1. An integer has the probability of the interval of
+         length 1 around it.
+       - The probabilities of categories are their weighted counts plus 1 each.
+    3. Parents before children, each active hyperparameter gets the value with the largest l / g of
+       ``candidates`` draws from l.
+    4. If the combination is forbidden or has been evaluated, it is drawn again, each time with half
+       as many candidates, or the same would come again. On a table, the nearest new entry is
+       suggested.
+
+    With ``batch``, that many are suggested from the same results; pending ones count as the median
+    error. With ``algorithm``, only the part of the space with that algorithm is searched.
+
+    hyperopt differs in this: the user chooses the interval of integers (here half of one beyond
+    each bound), equal numbers are in an arbitrary order (here the older first), no combination is
+    forbidden, a configuration may come again, and failed and pending evaluations are infinitely
+    bad. In Optuna, the prior's mean is not a neighbour of an observation, each Gaussian is
+    truncated instead of the mixture, and categories have a mixture, too.
+
+    ``why``: ``origin`` (``initial``, ``parzen``, or ``fallback``: random, after 100 draws that were
+    forbidden or known), ``good`` (number of good evaluations).
     """
 
     initial: int = Field(20, ge=1, description="Evaluations before the first model.")
@@ -41,7 +64,7 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     algorithm: str | None = Field(None, description="The only algorithm (default: all).")
 
     def check_space(self, space: Space) -> None:
-        """Refuse an algorithm that the space lacks."""
+        """Reject an algorithm that the space lacks."""
         if self.algorithm is not None:
             known = space.algorithms
             if self.algorithm not in known:

@@ -1,1 +1,1 @@
-"""What the four papers print, what contradicts it, and what they claim: one folder a paper."""
+"""What the four papers print, what contradicts it, and what they claim: one folder per paper."""

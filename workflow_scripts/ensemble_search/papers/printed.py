@@ -138,6 +138,6 @@ def values(paper: str, name: str) -> Any:
 
 
 def table(paper: str, name: str) -> pd.DataFrame:
-    """Return an entry that has ``columns`` as a frame, one row a name."""
+    """Return an entry that has ``columns`` as a frame, one row per name."""
     entry = load(paper)[name]
     return pd.DataFrame.from_dict(entry["values"], orient="index", columns=entry["columns"])

@@ -184,7 +184,7 @@ def _check_versions(versions: Mapping[str, str]) -> None:
 
 
 def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
-    """Say which libraries have other versions than the ensemble was made with."""
+    """Return which libraries have other versions than the ensemble was made with."""
     if len(versions) > MOST_LIBRARIES:
         raise ValueError(f"it names more than {MOST_LIBRARIES} libraries")
     for library, version in versions.items():
@@ -254,7 +254,7 @@ class _Delivered(BaseEstimator):
         return tags
 
     def fit(self, X, y=None):
-        """Refuse: to change the ensemble, deliver it again.
+        """Raise: to change the ensemble, deliver it again.
 
         Raises
         ------

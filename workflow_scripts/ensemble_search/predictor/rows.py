@@ -52,7 +52,7 @@ def chunks(
     Raises
     ------
     UserError
-        If the file cannot be read, a column is missing or twice there, or a row is too short or
+        If the file cannot be read, a column is missing or duplicated, or a row is too short or
         too long.
     """
     number = 0  # lines before this chunk
@@ -174,7 +174,7 @@ def safe(text: str) -> str:
 
     Control characters become escapes, such as ``\\x1b``. What a spreadsheet would read as a formula
     gets an apostrophe in front: a text that begins with =, +, - or @, perhaps wide ones or after
-    spaces, and goes on, unless it is a number; so does what follows a semicolon, which separates
+    spaces, and continues, unless it is a number; so does what follows a semicolon, which separates
     fields in some countries. Other texts stay as they are.
     """
     text = printable(text)

@@ -77,7 +77,7 @@ class Threshold:
 
 
 class Positive:
-    """0 in place of negative numbers."""
+    """0 instead of negative numbers."""
 
     def __init__(self, fields: Fields, width: int):
         self.width = width

@@ -112,7 +112,7 @@ class Trees:
             count = np.count_nonzero(going)
             if not count:
                 break
-            if count < 0.75 * len(node):  # go on with those that have not arrived
+            if count < 0.75 * len(node):  # continue with those that have not arrived
                 some = np.flatnonzero(going)
                 if places is None:
                     ends[:] = node

@@ -18,7 +18,7 @@ class OwnMetric(BaseModel):
     @field_validator("metric")
     @classmethod
     def _is_a_metric(cls, name: str | None) -> str | None:
-        """Refuse a metric that does not exist."""
+        """Reject a metric that does not exist."""
         if name is not None:
             plugins.checked("metrics", name)
         return name

@@ -53,7 +53,7 @@ class Regression(Problem):
         """Return the absolute differences, in standard deviations of the labels.
 
         See :meth:`Problem.distances`. The DivBO paper has classification only; this is the absolute
-        difference of numbers in place of the distance of probability vectors.
+        difference of numbers instead of the distance of probability vectors.
         """
         return np.abs(np.asarray(p) - np.asarray(q))[..., 0]
 

@@ -22,7 +22,7 @@ DETECTABLE = (
 
 
 def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
-    """Average rank, mean loss and distance to the leader, one row a method."""
+    """Average rank, mean loss and distance to the leader, one row per method."""
     table, losses = verdict.summary, compared.losses
     leader = table.index[0]
     enough = smallest_p(len(compared.datasets)) <= ALPHA

@@ -14,7 +14,7 @@ LETTER = {"better": "B", "same": "S", "worse": "W"}
 
 
 def about(splits: Sequence[str]) -> str:
-    """Say what tests over the repeats of a data set are about: they share rows.
+    """Describe what tests over the repeats of a data set are about: they share rows.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def in_words(tests: pd.DataFrame, subject: str, other: str) -> str:
 
 
 def sentence(subject: str, other: str, datasets: dict[str, list[str]]) -> str:
-    """Say on which data sets a method is significantly ``better``, the ``same`` or ``worse``."""
+    """Return on which data sets a method is significantly ``better``, the ``same`` or ``worse``."""
     words = {"better": "significantly lower on", "worse": "significantly higher on"}
     parts = [
         f"{text} {', '.join(datasets[outcome])}"

@@ -75,7 +75,7 @@ def by_method(
     Parameters
     ----------
     lines
-        One row a cell: ``dataset``, ``method``, and what is shown of them.
+        One row per cell: ``dataset``, ``method``, and what is shown of them.
     show
         Makes a cell of such a row.
 
@@ -139,7 +139,7 @@ def escape(text: str) -> str:
 
 def latex(table: Table) -> str:
     """Write a table for LaTeX; it needs the package booktabs (and T1 fonts for quotes)."""
-    places = range(len(table.columns))  # headings may be twice there
+    places = range(len(table.columns))  # headings may be duplicated
     texts, looks = (
         pd.DataFrame([[show(c) for c in row] for row in table.rows], columns=places, dtype=str)
         for show in (lambda c: escape(c.text), lambda c: "textbf: --rwrap" if c.best else "")

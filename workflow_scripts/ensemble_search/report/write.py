@@ -51,7 +51,7 @@ def write(
     Raises
     ------
     UserError, OSError, MemoryError
-        If a result is damaged, or the system refuses something, such as a write to a full disk:
+        If a result is damaged, or the system denies something, such as a write to a full disk:
         the report is incomplete.
     """
     output = Path(output)
@@ -190,7 +190,7 @@ class _Report:
                 curve_figures.suggest_lines(growth, searches, figures.styles(searches)),
                 "time-to-suggest",
                 growth,
-                "Time to suggest the next configuration, as the search goes on",
+                "Time to suggest the next configuration, as the search continues",
                 f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
             )
         return {"figures": found}
@@ -212,7 +212,7 @@ def _sizes(compared: Comparison) -> pd.Series:
 
 
 def _command(study: Mapping[str, Any]) -> str:
-    """Say how the rest of the study is run."""
+    """Describe how the rest of the study is run."""
     file = str(study.get("file") or "<file of the study>")
     default = Path(file).name == "config.yaml"
     return "snakemake --cores all" + ("" if default else f" --configfile {file}")

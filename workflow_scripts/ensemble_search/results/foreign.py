@@ -226,14 +226,14 @@ def _checked(made: Predictions) -> Predictions:
     if not len(made.models):
         raise Unusable(made.folder, "it has no model")
     for part in PARTS:
-        labels, array = made.labels[part], made.predictions[part]
+        labels = made.labels[part]
         if not len(labels):
             raise Unusable(made.folder, f"there are no {part} labels")
         if made.classes and (unknown := sorted({*labels.tolist()} - {*made.classes})):
             raise Unusable(made.folder, f"{part} label '{unknown[0]}' is not one of the classes")
         if not made.classes and not np.isfinite(labels).all():
             raise Unusable(made.folder, f"{part} labels are not all finite numbers")
-        array = made.predictions[part] = array.astype(np.float64)
+        array = made.predictions[part] = made.predictions[part].astype(np.float64)
         failed = np.isnan(array).all(axis=(1, 2))
         good = array[~failed]
         if not np.isfinite(good).all():

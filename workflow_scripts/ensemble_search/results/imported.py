@@ -94,8 +94,7 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     algorithms = any(h["name"] == ALGORITHM for h in described)
     lines, datasets = [*map(printable, _mixed(models, described))], {}
     for name, made in found.items():
-        datasets[name] = _write(name, made, output, metric, space(), stem)
-        losses, half = datasets[name].pop("losses"), datasets[name].pop("half")
+        datasets[name], losses, half = _write(name, made, output, metric, space(), stem)
         lines.append(
             printable(
                 f"{name}: {len(made.models)} models ({len(losses)} ok), "
@@ -253,12 +252,21 @@ def configurations(
 
 def _write(
     name: str, made: Predictions, output: Path, metric: str, space: LookedUp, stem: str
-) -> dict[str, Any]:
-    """Write data and table of a data set; return its source, and the losses of its models."""
+) -> tuple[dict[str, Any], np.ndarray, int]:
+    """Write data and table of a data set.
+
+    Returns
+    -------
+    source
+        For ``datasets`` of the study.
+    losses
+        Validation losses of the models that have predictions.
+    half
+        Number of models with predictions of one part only.
+    """
     import pyarrow as pa
 
     problem = tasks.problem(metric)
-
     labels = {"train": made.labels["validation"], **made.labels}
     sizes = [len(own) for own in labels.values()]
     columns = {
@@ -308,7 +316,7 @@ def _write(
         if (first := seen.setdefault(frozenset(own.items()), row)) < row:
             raise UserError(
                 f"'{made.folder}': models {first} and {row} have the same hyperparameters; remove "
-                "one, or add a column that tells them apart"
+                "one, or add a column that distinguishes them"
             )
     measured = foreign.measured(made.models)
     statuses = ["crash" if bad else OK for bad in failed]
@@ -352,11 +360,7 @@ def _write(
     }
     files.write_json(folder / tables.MANIFEST, about)
     half = int((failed & ~(lacking["validation"] & lacking["test"])).sum())
-    return {
-        **source,
-        "half": half,
-        "losses": np.array([loss for loss in losses if loss is not None]),
-    }
+    return source, np.array([loss for loss in losses if loss is not None]), half
 
 
 def _write_space(path: Path, described: Sequence[Mapping[str, Any]], algorithms: bool) -> None:

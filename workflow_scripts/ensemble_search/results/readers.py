@@ -290,7 +290,7 @@ def progress(folder: Path) -> dict[str, Any]:
 def automl(folder: Path) -> dict[str, Any]:
     """Read the ``automl.json`` of the results of `make ensemble`."""
     path = folder / "automl.json"
-    remedy = f"remove '{path}': the search goes on, for all of its minutes"
+    remedy = f"remove '{path}': the search continues, for all of its minutes"
     return schema.read_json(path, Automl, remedy)
 
 

@@ -128,7 +128,7 @@ def read(path: Path) -> dict[str, Any]:
     ------
     UserError
         If it is missing, damaged or not a manifest. Invalid names in it, such as a study ``../x``,
-        are refused here, before they are used to write or read anything.
+        are rejected here, before they are used to write or read anything.
     """
     if not os.path.isfile(path):
         raise UserError(

@@ -185,7 +185,7 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
 def job_state(
     job: AfterSearches, unfinished: Collection[tuple[str, str, int]], queue: Mapping[str, str]
 ) -> str:
-    """Say how far a job is: one of :data:`STATES`.
+    """Describe how far a job is: one of :data:`STATES`.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _written(path: Path) -> float:
 
 
 def _held(path: Path, updated: float) -> bool:
-    """Say whether the process that a journal's lock names still runs.
+    """Return whether the process that a journal's lock names still runs.
 
     The lock itself is left alone: to try it, even shared and for an instant, would turn away a
     search that starts just then. A process of this host is looked up; one that began after the lock

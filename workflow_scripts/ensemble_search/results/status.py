@@ -1,4 +1,4 @@
-"""The table of `make status`: one row a search, and the other jobs in a few lines."""
+"""The table of `make status`: one row per search, and the other jobs in a few lines."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ USUAL = ("None", "Priority", "Resources")
 
 
 def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
-    """Say how far a study is, whose results are below the working folder.
+    """Describe how far a study is, whose results are below the working folder.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def summary(kind: str, found: Sequence[str]) -> str:
 
 
 def waiting(queue: Sequence[slurm.Job]) -> list[str]:
-    """Say why jobs wait in SLURM's queue, where it is not that others come first."""
+    """Explain why jobs wait in SLURM's queue, where it is not that others come first."""
     reasons = Counter(job.reason for job in queue if job.state == "PENDING")
     return [
         f"Waiting in SLURM's queue: {count}, because of {one_line(reason)}"
@@ -154,7 +154,7 @@ def waiting(queue: Sequence[slurm.Job]) -> list[str]:
 def _failures(
     searches: list[dict], others: list[tuple[states.AfterSearches, str]]
 ) -> Iterator[str]:
-    """Say why jobs failed: one line each, though several searches or ensembles may be one job."""
+    """Explain why jobs failed, a line each; several searches or ensembles may be one job."""
     failed = [
         (f"{s['dataset']} {s['search']} {s['repeat']}", s["log"])
         for s in searches

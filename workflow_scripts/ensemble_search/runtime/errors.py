@@ -12,7 +12,7 @@ from typing import Any
 from ensemble_search.runtime import signals
 
 #: Errors of a disk, a network file system or system limits, which are not bugs.
-REFUSED = {
+OF_SYSTEM = {
     getattr(errno, name)
     for name in (
         *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ESTALE", "ENOTCONN"),
@@ -100,7 +100,9 @@ def printable(text: str) -> str:
 
 def of_machine(error: BaseException) -> bool:
     """Whether an exception is a system error, such as a full disk or too little memory."""
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in REFUSED)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno in OF_SYSTEM
+    )
 
 
 def run(main: Callable[[], None]) -> None:

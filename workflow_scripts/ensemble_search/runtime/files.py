@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.runtime.errors import REFUSED, UserError
+from ensemble_search.runtime.errors import OF_SYSTEM, UserError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,7 +47,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     Raises
     ------
     UserError
-        If the system refuses the write (full disk, no permission): one line naming ``path``.
+        If the system denies the write (full disk, no permission): one line naming ``path``.
     """
     path = Path(path)
     temporary = _beside(path)
@@ -213,7 +213,7 @@ class Missing(Unusable):
 
 
 def mend(folder: Path) -> str:
-    """Say how to recompute a folder of results."""
+    """Explain how to recompute a folder of results."""
     return f"remove the folder '{folder}' and run the study again"
 
 
@@ -233,7 +233,7 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
     except (FileNotFoundError, NotADirectoryError):
         raise Missing(path, "it does not exist", remedy) from None
     except Exception as error:  # parsers have too many names for damaged bytes
-        if isinstance(error, OSError) and error.errno in REFUSED:
+        if isinstance(error, OSError) and error.errno in OF_SYSTEM:
             raise UserError(
                 f"cannot read '{path}': {error.strerror}; fix that, and run the same command again"
             ) from None
@@ -283,7 +283,7 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
         if map_only:
             array = np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
             if os.path.getsize(path) != array.offset + array.nbytes:
-                raise ValueError(f"it goes on after the {array.shape} values of its header")
+                raise ValueError(f"it continues after the {array.shape} values of its header")
             return array
         with open(path, "rb") as file:
             return _array(file, os.path.getsize(path))
@@ -413,7 +413,7 @@ def check(manifest: str | Path, names: Iterable[str] | None = None, remedy: str 
 def damaged(
     manifest: str | Path, names: Iterable[str] | None = None, remedy: str = ""
 ) -> Iterator[Unusable]:
-    """Find the files that :func:`check` refuses."""
+    """Find the files that :func:`check` rejects."""
     manifest = Path(manifest)
     try:
         sums = read_json(manifest).get("files", {})
@@ -482,7 +482,7 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
     file.seek(0)
     array = np.lib.format.read_array(file, allow_pickle=False)
     if file.read(1):
-        raise ValueError(f"it goes on after the {shape} values of {dtype} of its header")
+        raise ValueError(f"it continues after the {shape} values of {dtype} of its header")
     return array
 
 

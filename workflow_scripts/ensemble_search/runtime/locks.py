@@ -1,4 +1,4 @@
-"""Folder locks: one process writes, and the others are told which one.
+"""Folder locks: one process writes, and the others learn which one.
 
 A lock is the kernel's (``flock``), so it ends with its process in any case. The lock file has host,
 process and start time for the error message. Some network file systems keep such locks local to a

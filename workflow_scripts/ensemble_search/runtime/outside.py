@@ -124,7 +124,7 @@ def place(path: PurePath) -> Path | None:
 
 
 def within(path: PurePath) -> str:
-    """Say where in its folder a file lies, such as ``optimizers/mine.py``; empty if in none."""
+    """Return where in its folder a file lies, such as ``optimizers/mine.py``; empty if in none."""
     for kind, package in KINDS.items():
         parts = tuple(package.split("."))
         if path.parts[: len(parts)] == parts:
@@ -158,7 +158,7 @@ def _entry_points() -> list[metadata.EntryPoint]:
 
 
 def _problems(paths: Sequence[str]) -> Iterator[str]:
-    """Say which folders, files and names of parts cannot be used, one line each."""
+    """Return which folders, files and names of parts cannot be used, one line each."""
     for folder in map(Path, paths):
         if os.pathsep in str(folder) or "\0" in str(folder):
             yield f"'{folder}': rename the folder, it may not have '{os.pathsep}' in its path"

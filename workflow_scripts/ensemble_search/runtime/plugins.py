@@ -267,7 +267,7 @@ def _classes(module) -> list[type]:
 
 
 def _where(error: Exception, file: Path | None) -> str:
-    """Say in one line what an import raised, and at which line of the file."""
+    """Describe in one line what an import raised, and at which line of the file."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     text = " ".join(str(error).split())
     if isinstance(error, SyntaxError):

@@ -82,7 +82,7 @@ def now() -> str:
 
 
 def past(moment: float) -> str:
-    """Write a past time, as of ``time.monotonic``, as :func:`now` does, by the clock of today.
+    """Write a past time, as of ``time.monotonic``, as :func:`now` does, by today's clock.
 
     Durations are differences of ``time.monotonic``: the clock may be set meanwhile.
     """

@@ -12,7 +12,7 @@ A journal is a folder with four files:
 
 When the search is finished, the journal shares the predictions of its results: hard links to
 ``predictions-validation.npy`` and ``predictions-test.npy`` take the place of what is in
-``predictions.f32``, which is written anew before another evaluation is added. At any moment one of
+``predictions.f32``, which is rewritten before another evaluation is added. At any moment one of
 the two is whole; the checksums tell which.
 
 An evaluation is committed by its line, written and synced after its predictions. On opening,
@@ -358,7 +358,7 @@ class Journal:
         Parameters
         ----------
         predictions
-            Reads those of the evaluation at a position, whose size in bytes it is told.
+            Reads those of the evaluation at a position, whose size in bytes is given.
         """
         crc = self._first_crc()
         for at, line in enumerate(lines):
@@ -380,7 +380,7 @@ class Journal:
             yield Record(**content, validation=validation, test=test)
 
     def _content(self, text: bytes, number: int) -> dict[str, Any]:
-        """Parse a line whose checksum is right; raise :meth:`refusal` if it is not a record."""
+        """Parse a line whose checksum is right; raise :meth:`rejection` if it is not a record."""
         path = self.folder / "journal.jsonl"
         try:
             with reading(path):
@@ -389,9 +389,9 @@ class Journal:
                     raise ValueError("there must be an error if status is ok, and only then")
                 return content
         except Unusable as error:
-            raise self.refusal(number, error.reason) from None
+            raise self.rejection(number, error.reason) from None
 
-    def refusal(self, line: int, reason: str) -> Unusable:
+    def rejection(self, line: int, reason: str) -> Unusable:
         """Return the error for an intact but invalid line: no disk damage, so it is not dropped."""
         remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
         return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)

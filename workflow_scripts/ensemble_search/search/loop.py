@@ -156,8 +156,8 @@ def run(
         try:
             observations += (observed(record),)
         except UserError as error:  # not a configuration of the space
-            raise journal.refusal(len(observations) + 1, str(error)) from None
-    # The plan of the last evaluation goes on.
+            raise journal.rejection(len(observations) + 1, str(error)) from None
+    # The plan of the last evaluation continues.
     known = journal.records[-1].planned_after if journal.records else 0
     suggestions = islice(plan(known), max(0, len(observations) - known), None)
     under_way: deque[_UnderWay] = deque()

@@ -124,7 +124,7 @@ def amount(state: dict[str, Any]) -> str:
 
 
 def most_failed(counts: Mapping[str, int]) -> str:
-    """Say that most evaluations of a search failed, and what to do; empty if they did not.
+    """Note that most evaluations of a search failed, and what to do; empty if they did not.
 
     Parameters
     ----------

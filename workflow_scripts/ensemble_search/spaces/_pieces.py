@@ -16,7 +16,7 @@ def varied(space: Space) -> list[Column]:
 
 
 def check(space: Space, number: int) -> None:
-    """Refuse to cut a space that has conditions, or values too few.
+    """Reject a space that has conditions, or too few values to cut.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class Configuration(Mapping[str, Any]):
 class Space(ABC):
     """A conditional configuration space and its pipelines.
 
-    A space lives in a file of its own, ``spaces/<name>.py``, which defines one public subclass, and
+    A space has its own file, ``spaces/<name>.py``, which defines one public subclass, and
     may have ``modules``, which a worker imports before the first evaluation. Its hyperparameters
     are ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
 

@@ -82,7 +82,7 @@ class Study(Section):
         min_length=1, description="rows of the tables: name -> a search with an ensemble"
     )
     repeats: int = Field(
-        10, ge=1, le=10_000, description="searches with different seeds a data set"
+        10, ge=1, le=10_000, description="searches with different seeds per data set"
     )
     seed: int = Field(0, ge=0, le=SEED, description="repeat r of every search draws from (seed, r)")
     space: str = Field(

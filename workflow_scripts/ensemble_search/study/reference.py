@@ -1,22 +1,28 @@
-"""The settings of optimizers and ensembles, docs/settings.md: ``make reference`` writes it."""
+"""The parts that a study can name, docs/reference.md: ``make reference`` writes it."""
 
+import inspect
 import json
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ensemble_search.runtime import errors, plugins, shares
 from ensemble_search.study.model import PLUGINS
 from ensemble_search.study.schema import schema
 
-HEAD = """# Settings
+HEAD = """# Reference: optimizers, ensembles, surrogates, metrics, spaces
 
-Written by `make reference` from the classes of the optimizers and ensembles. A setting is a key
-beside `optimizer:` or `type:` in a [study](studies.md), such as `bo: {optimizer: bo, local: 20}`;
-without a default here, it is null, or the description says what it is."""
+Written by `make reference` from the classes and their docstrings. A setting is a key beside
+`optimizer:` or `type:` in a [study](studies.md), such as `bo: {optimizer: bo, local: 20}`; without
+a default here, it is null, or the description says what it is. `why` is the column of that name in
+`observations.parquet`: the reason for a suggestion."""
+#: Kinds of parts without settings in a study.
+NAMED = ("surrogates", "metrics")
 
 
 def page() -> str:
-    """Return the page: every built-in optimizer and ensemble, with its settings, in Markdown."""
+    """Return the page: every built-in part, with its description and settings, in Markdown."""
     parts = [HEAD]
     properties = schema()["properties"]
     for section, module in PLUGINS.items():
@@ -27,13 +33,27 @@ def page() -> str:
         }
         settings = {name: choice["properties"] for name, choice in known.items()}
         for name, own in settings.items():
-            parts.append(f"### `{name}`")
+            parts += [f"### `{name}`", _described(module.KIND, name)]
             base = _base(module.KIND, name, settings)
             new = {k: about for k, about in own.items() if settings.get(base, {}).get(k) != about}
             if base:
                 parts.append(f"All settings of [`{base}`](#{base})" + (", and:" if new else "."))
             parts.append("\n".join(_table(new)) if new else "" if base else "No settings.")
+    for kind in NAMED:
+        parts.append(f"## {kind.capitalize()}")
+        for name in plugins.available(kind):
+            parts += [f"### `{name}`", _described(kind, name)]
+    parts.append("## Spaces")
+    for name in plugins.available("spaces"):
+        parts += [f"### `{name}`", _described("spaces", name), *_spaces(name)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _described(kind: str, name: str) -> str:
+    """Return a class's docstring, without the sections that describe its fields, in Markdown."""
+    text = inspect.getdoc(plugins.load(kind, name)) or ""
+    text = re.split(r"\n\n\w+\n---", text)[0]
+    return re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", text)
 
 
 def _base(kind: str, name: str, settings: dict[str, Any]) -> str:
@@ -54,6 +74,34 @@ def _table(settings: dict[str, Any]) -> Iterator[str]:
             value = shares.name(default)  # 1/27
         shown = "" if default is None else f"`{value}`"
         yield f"| `{name}` | {shown} | {about['description']} |"
+
+
+def _spaces(name: str) -> Iterator[str]:
+    """Describe the hyperparameters of a space for each of its tasks."""
+    kind = plugins.load("spaces", name)
+    for task in kind.tasks:
+        space = kind().for_task(task)
+        rows: dict[str, list[str]] = {}
+        for h in space.define().values():
+            operator, _, own = h.name.rpartition(":")
+            text = f"`{own}`: {_domain(h)}" if operator else _domain(h)
+            rows.setdefault(operator or own, []).append(text)
+        lines = [f"| {task} | range (default) |", "|---|---|"]
+        yield "\n".join([*lines, *(f"| `{key}` | {'; '.join(own)} |" for key, own in rows.items())])
+
+
+def _domain(h: Any) -> str:
+    """Describe the values and the default of a hyperparameter of ConfigSpace."""
+    if hasattr(h, "lower"):
+        text = f"{h.lower:.4g} to {h.upper:.4g}" + (", logarithmic" if h.log else "")
+        return f"{text} ({h.default_value:.4g})"
+    values = getattr(h, "choices", None) or getattr(h, "sequence", None) or [h.default_value]
+    steps = [b - a for a, b in pairwise(values)] if isinstance(values[0], float | int) else []
+    if len(values) > 5 and steps and max(steps) - min(steps) < 1e-9:
+        text = f"{values[0]:g} to {values[-1]:g} in steps of {steps[0]:.4g}"
+    else:
+        text = ", ".join(map(str, values))
+    return f"{text} ({h.default_value})" if len(values) > 1 else text
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ CELLS = 33_000
 HELD_OUT = 10_000
 #: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
 EVALUATIONS = 1000
-#: With this share of numbers, a target of many values is taken for one with odd numbers.
+#: With this share of numbers, a target of many values is read as one with odd numbers.
 MOSTLY = 0.5
 #: Metrics of the two tasks, unless the user names one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}

@@ -17,7 +17,7 @@ ADDED = ("searches", "ensembles")
 FOLDERS = "plugins"
 #: Limits of a study: bytes of its file; values, including those repeated by aliases; levels.
 BYTES, VALUES, LEVELS = 1_000_000, 100_000, 20
-#: Maximum length of a number; Python refuses to print integers of more than 4300 digits.
+#: Maximum length of a number; Python does not print integers of more than 4300 digits.
 DIGITS = 100
 #: YAML's kinds of keys: text, the merging ``<<``, and ``=``, which is text.
 KEYS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value")}
@@ -209,7 +209,7 @@ def _parts(part: Any) -> Iterable[Any]:
 
 
 def _text(path: Path) -> str:
-    """Read a study file; endless files and pipes are refused."""
+    """Read a study file; endless files and pipes are rejected."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise UserError("cannot be read: it is not a regular file")
     with path.open("rb") as stream:

@@ -1,6 +1,6 @@
 """Base of the surrogates: models of the performance or diversity of unseen configurations.
 
-A surrogate lives in a file of its own, ``surrogates/<name>.py``, with one public subclass of
+A surrogate has its own file, ``surrogates/<name>.py``, with one public subclass of
 either class below. Its fields are its settings; ``fit`` returns the fitted model as a function,
 so a surrogate object itself never changes.
 """

@@ -12,10 +12,12 @@ import numpy as np
 from ensemble_search.ensembles.greedy.running_sums import RunningSums, Scorer
 from ensemble_search.problems.combination import RESOLUTION, rounded
 
-BLOCK = 2**15
+BLOCK = 2**17
 """Predictions, of rows by models, that are compared at a time."""
 STAGED = 2**19
 """Predictions that are put in order at a time."""
+NEAR = 2.0**-22
+"""Bound of the rounding errors of three float32 sums of numbers up to 1, and more than that."""
 
 
 class _Counts(RunningSums):
@@ -130,7 +132,7 @@ class ManyClasses(_Counts):
         return sums + self.ordered[:, :, winner]
 
     def scorer(self, sums: np.ndarray, number: int) -> "_ManyClassCounts":
-        """See :meth:`RunningSums.scorer`; ``number`` has no effect."""
+        """See :meth:`RunningSums.scorer`."""
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]
@@ -138,37 +140,63 @@ class ManyClasses(_Counts):
         always_wrong = low.max(axis=0) > right_high
         rows = np.flatnonzero(~always_wrong & (high.max(axis=0) > right_low))
         can_win = high[:, rows] > right_low[rows]
+        own = sums[self.labels[rows], rows]
+        leads = np.where(can_win, sums[:, rows] - own, -np.inf)
         settled = np.count_nonzero(always_wrong)
-        return _ManyClassCounts(self, sums[:, rows, None], rows, settled, can_win)
+        return _ManyClassCounts(self, leads, rows, settled, (number + 1) * NEAR)
 
 
 @dataclass
 class _ManyClassCounts(Scorer):
-    """The sums, in the rows where they decide, the classes that can win, and other wrong labels."""
+    """The rows that decide, how far the sums of other classes lead there, and other wrong labels.
+
+    A label is wrong if another class's lead and probability exceed the label's probability: in
+    float32, whose errors are below ``near``; the rows with smaller differences in float64.
+    """
 
     candidates: ManyClasses
-    sums: np.ndarray
+    leads: np.ndarray
     rows: np.ndarray
     settled: int
-    can_win: np.ndarray
+    near: float
 
     def losses(self, models: range) -> np.ndarray:
         """See :meth:`Scorer.losses`."""
         by_class = self.candidates.models(models)
         labels = self.candidates.labels[self.rows]
+        estimates = self.leads.astype(np.float32)
         found = np.full(len(models), self.settled)
         for part in _blocks(len(self.rows), len(models)):
             here, own = self.rows[part], labels[part]
-            sums = self.sums[:, part]
-            right = sums[own, np.arange(len(own))] + by_class[own, here]
-            wrong = np.zeros(right.shape, dtype=bool)
-            for k, rivals in enumerate(self.can_win[:, part]):
-                few = 2 * np.count_nonzero(rivals) < len(rivals)
-                places = np.flatnonzero(rivals) if few else slice(None)
-                total = by_class[k, here[places]] + sums[k, places]
-                wrong[places] |= total > right[places]
+            right = by_class[own, here]
+            most = _most(by_class, here, estimates[:, part])
+            most -= right
+            wrong = most > 0
+            unsure = (np.abs(most, out=most) <= self.near).any(axis=1)
+            if unsure.any():
+                exact = _most(by_class, here[unsure], self.leads[:, part][:, unsure])
+                wrong[unsure] = exact > right[unsure]
             found += _column_counts(wrong)
         return found
+
+
+def _most(by_class: np.ndarray, rows: np.ndarray, leads: np.ndarray) -> np.ndarray:
+    """Return the largest sum of lead and probability over the classes, of the leads' type."""
+    found = np.full((len(rows), by_class.shape[2]), -np.inf, dtype=leads.dtype)
+    total = np.empty_like(found)
+    for own, lead in zip(by_class, leads, strict=True):
+        places = np.flatnonzero(lead > -np.inf)
+        if 2 * len(places) < len(lead):
+            part = own[rows[places]] + lead[places, None]
+            found[places] = np.maximum(found[places], part)
+        else:
+            if total.dtype == own.dtype:
+                np.take(own, rows, axis=0, out=total, mode="clip")  # faster, and all are inside
+            else:
+                total[:] = own[rows]
+            total += lead[:, None]
+            np.maximum(found, total, out=found)
+    return found
 
 
 def _blocks(rows: int, each: int, numbers: int | None = None) -> Iterator[slice]:

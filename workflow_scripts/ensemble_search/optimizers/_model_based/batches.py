@@ -29,7 +29,7 @@ class BatchOptimizer(Optimizer):
         return self.initial + 1
 
     def check_space(self, space: Space) -> None:
-        """Refuse conditions that the design does not suit."""
+        """Reject conditions that the design does not suit."""
         _designs.check_space("design", self.design, space)
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:

@@ -18,7 +18,7 @@ class ArmwiseBO(BayesianOptimization):
     """Base of optimizers that choose an algorithm (arm) and let its own BO suggest."""
 
     def check_space(self, space: Space) -> None:
-        """Refuse spaces of one learner, and designs: algorithms take turns from the beginning."""
+        """Reject spaces of one learner, and designs: algorithms take turns from the beginning."""
         check_algorithms(space, "take bo")
         if self.design != "random":
             raise UserError(f"design: must be random: the algorithms take turns, not {self.design}")
@@ -44,7 +44,7 @@ class ArmwiseBO(BayesianOptimization):
 
 
 def check_algorithms(space: Space, advice: str) -> None:
-    """Refuse spaces of one learner.
+    """Reject spaces of one learner.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
     if evaluations is None:
         raise UserError(
             "budget: must be written out where the study's budget is in seconds: "
-            "about how many evaluations a search will make"
+            "how many evaluations the search will make, about"
         )
     return optimizer.model_copy(update={"budget": evaluations})
 

@@ -39,7 +39,7 @@ def _table(table: pd.DataFrame) -> Table:
     rows = []
     for line in table.to_dict("records"):
         values = [number(line["points"], 0), *(_short(line[key]) for key in designs.KEYS)]
-        verdict = "cannot be told from uniform draws" if line["like_uniform"] else "–"
+        verdict = "are not distinguishable from uniform draws" if line["like_uniform"] else "–"
         row = [line["dataset"], line["search"], str(line["draw"]), str(line["repeats"]), *values]
         rows.append(cells(*row, number(line["distance"], 1).replace("-", "−"), verdict))
     columns = ["data set", "search", "draw", "repeats", *HEADINGS.values(), "warning"]
@@ -49,7 +49,7 @@ def _table(table: pd.DataFrame) -> Table:
         "hyperparameters. Similarity: median of the kernel between uniform points. Log det: of all "
         "points drawn, together with what was evaluated before them. Where it varies over uniform "
         f"designs by less than {designs.LIKE_UNIFORM}, all designs are about equally likely, and "
-        "the k-DPP cannot be told from uniform draws."
+        "the k-DPP are not distinguishable from uniform draws."
     ]
     caption = "Log determinants of the designs and of uniform ones"
     return Table("distances", caption, columns, rows, table, notes)

@@ -31,7 +31,7 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no run has been scored on divisions"
     search = results.study["methods"][seen.reference]["search"]
     text = (
-        f"The validation and test rows of a split are divided anew, {results.study['divisions']} "
+        f"The validation and test rows of a split are divided again, {results.study['divisions']} "
         "times, into parts of the same sizes, class by class; all evaluations of a search are kept "
         "as they are, and each ensemble is built and scored on every division. This compares rules "
         "for ensembles of the same evaluations, not searches: the path of a search depends on the "

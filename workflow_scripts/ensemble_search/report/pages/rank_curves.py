@@ -93,7 +93,7 @@ def _last(curve: pd.DataFrame) -> pd.Series:
 
 
 def _lead(curve: pd.DataFrame, method: str, what: str) -> str:
-    """Say from which iteration on a method leads."""
+    """Return from which iteration on a method leads."""
     first = ranks.leads_from(curve, method)
     if first is None:
         return f"{method} does not have the lowest average rank in {what} at the end."

@@ -74,7 +74,7 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     apart = (
         "Average ranks differ significantly (Nemenyi, all pairs at once, α = "
         f"{test.alpha:g}) only where they are more than {test.difference:.2f} apart; bars join "
-        "methods that are not told apart. "
+        "methods that do not differ significantly. "
     )
     far = (test.ranks - test.ranks[seen.reference]).abs() > test.difference
     others = ", ".join(test.ranks.index[far])
@@ -83,8 +83,8 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
         charts.critical_difference(test, seen.look),
         "critical-difference",
         test.ranks.rename("rank").rename_axis("method").reset_index(),
-        f"Average ranks in test {seen.losses.title} (1 = lowest), and which of them are not told "
-        "apart",
+        f"Average ranks in test {seen.losses.title} (1 = lowest), and which of them do not differ "
+        "significantly",
         "; ".join(f"{m} {r:.2f}" for m, r in test.ranks.items()),
     )
     return Section(title, [text, drawing, apart])
@@ -189,8 +189,8 @@ def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str
     tests = tests.set_index(["dataset", "split", "repeat"])
     table = components.deviations(tests, reference)
     if table.empty or table.shape[1] < 2:
-        return Section(title, ["With one run a data set, the parts of a difference's variance "
-                               "cannot be told apart."])  # fmt: skip
+        return Section(title, ["With one run per data set, the parts of a difference's variance "
+                               "cannot be distinguished."])  # fmt: skip
     columns = [
         "method",
         *(losses.heading(components.LEVELS[level], "points") for level in table.columns),

@@ -86,7 +86,7 @@ def _as_study(study: dict[str, Any]) -> dict[str, Any]:
 
 
 def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
-    """Draw one panel a data set and protocol; performance surrogates are in all of a data set."""
+    """Draw one panel per data set and protocol; performance surrogates are in all of a data set."""
     look = figures.styles(list(dict.fromkeys(taus["surrogate"])))
     protocols = [p for p in ("observed", "held-out") if p in set(taus["protocol"])] or ["error"]
     names = list(dict.fromkeys(taus["dataset"]))

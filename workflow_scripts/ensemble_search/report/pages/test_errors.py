@@ -44,7 +44,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _best(final: pd.DataFrame, seen: View) -> list[str]:
-    """Say on how many data sets the reference is best, beside what the paper says of DivBO."""
+    """Return on how many data sets the reference is best, beside what the paper says of DivBO."""
     if len(seen.compared.methods) < 2:
         return []
     counts = ranks.lowest(ranks.means(final))

@@ -30,7 +30,7 @@ def build(results: Results, publish) -> list[Section] | str:
     curves = wall_clock.curves(results, sizes)
     text = (
         "What a search suggests without needing results could be fitted at the same time, each "
-        "evaluation by a worker of its own; the next batch begins when the slowest is done. These "
+        "evaluation by its own worker; the next batch begins when the slowest is done. These "
         "times are computed from the seconds that every suggestion and every fit took, whatever "
         "the study's own number of workers. An ensemble counts once all evaluations before it are "
         "done."

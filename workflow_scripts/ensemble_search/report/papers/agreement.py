@@ -26,7 +26,7 @@ def source(name: str) -> str:
 def caution(
     study: Mapping[str, Any], name: str, datasets: list[str] | None = None, values: bool = True
 ) -> str:
-    """Say in a sentence why the figures cannot be compared; empty if they can."""
+    """Explain in a sentence why the figures cannot be compared; empty if they can."""
     reasons = published.obstacles(study, name, datasets)
     if not reasons:
         return ""

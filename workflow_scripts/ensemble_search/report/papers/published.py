@@ -48,7 +48,7 @@ def errors(name: str) -> pd.DataFrame:
 
 
 def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = None) -> list[str]:
-    """Say why a study's figures cannot be compared with the printed ones.
+    """Return why a study's figures cannot be compared with the printed ones.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
 
 
 def verdict(ours: float, theirs: float, error: float) -> str:
-    """Say whether two figures are at most two standard errors of their difference apart."""
+    """Return whether two figures are at most two standard errors of their difference apart."""
     if not np.isfinite([ours, theirs, error]).all():
         return INCOMPARABLE
     return AGREES if abs(ours - theirs) <= 2 * error + 1e-12 else DIFFERS

@@ -63,7 +63,7 @@ def build(
 
 
 def heading(study: dict[str, Any], family: list[str]) -> str:
-    """Say what the methods of a family have in common: their search, their ensemble."""
+    """Describe what the methods of a family have in common: their search, their ensemble."""
     shared = []
     for kind in ("search", "ensemble"):
         names = {study["methods"][m][kind] for m in family}
@@ -116,7 +116,7 @@ def _tests(compared: ranks.Comparison, base: str, suffix: str, about: str) -> li
 
 
 def printed_significance(entry: str, present: set[str | None]) -> list[str]:
-    """Say on which data sets the paper calls its difference significant.
+    """Return on which data sets the paper calls its difference significant.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def printed_significance(entry: str, present: set[str | None]) -> list[str]:
 
 
 def scope(results: Results, compared: ranks.Comparison) -> str:
-    """Say on which data sets the methods can be compared, and which have no results."""
+    """Return on which data sets the methods can be compared, and which have no results."""
     wanted = results.study["datasets"]
     if not compared.methods:
         return "None of them has results yet."

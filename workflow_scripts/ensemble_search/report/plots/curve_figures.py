@@ -15,7 +15,7 @@ from matplotlib.transforms import Affine2D, AffineDeltaTransform, TransformedPat
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots.figures import STYLE, log_ticks, margins
 
-#: More methods than these in one small panel cannot be told apart.
+#: More methods than these in one small panel cannot be distinguished.
 FEW = 6
 #: Nor can more than these in a larger one, whatever is written at their ends.
 MANY = 10
@@ -162,7 +162,7 @@ def multiples(
     Parameters
     ----------
     wide
-        Index: iterations; one column a method. Gaps (NaN) are bridged.
+        Index: iterations; one column per method. Gaps (NaN) are bridged.
     look
         Style by method.
     label

@@ -20,7 +20,7 @@ from PIL import Image
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.runtime import files
 
-#: Colours that people with colour-blindness tell apart (Okabe & Ito; Tol's muted set); the
+#: Colours that people with colour-blindness distinguish (Okabe & Ito; Tol's muted set); the
 #: reference method has the first one to itself. Marker and dashes differ as well.
 REFERENCE = "#D55E00"
 COLOURS = (
@@ -260,7 +260,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict], losses: Losses) -> F
 
 
 def time_bars(times: pd.DataFrame) -> Figure:
-    """Draw mean minutes a run, fitting, suggesting and the rest stacked."""
+    """Draw mean minutes per run, fitting, suggesting and the rest stacked."""
     n = len(times)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 1.0 + 0.3 * n), layout="constrained")
@@ -273,7 +273,7 @@ def time_bars(times: pd.DataFrame) -> Figure:
         rest = times["rest"].fillna(0) / 60
         axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="the rest")
         axes.set_yticks(y, times.index)
-        axes.set_xlabel("minutes a run (mean)")
+        axes.set_xlabel("minutes per run (mean)")
         axes.grid(axis="y", visible=False)
         figure.legend(loc="outside upper right", ncols=3, frameon=False)
     return figure

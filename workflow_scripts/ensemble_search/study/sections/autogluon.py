@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class AutoGluon(Section):
     """AutoGluon itself, once a data set; needs `make autogluon` (or `--sdm conda`)."""
 
-    seconds: float = Field(600, gt=0, le=SECONDS, description="its time limit a data set")
+    seconds: float = Field(600, gt=0, le=SECONDS, description="its time limit per data set")
 
 
 def problems(study: "Study") -> Iterator[str]:

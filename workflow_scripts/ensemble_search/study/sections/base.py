@@ -17,7 +17,7 @@ SECONDS = 1e9
 
 
 class Section(BaseModel):
-    """Base of the sections: unknown keys, conversions of types and infinity are refused."""
+    """Base of the sections: unknown keys, conversions of types and infinity are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

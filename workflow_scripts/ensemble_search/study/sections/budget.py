@@ -1,4 +1,4 @@
-"""`budget`: how long a search goes on."""
+"""`budget`: how long a search continues."""
 
 from pydantic import Field, model_validator
 
@@ -6,23 +6,23 @@ from ensemble_search.study.sections.base import SECONDS, Section
 
 
 class Budget(Section):
-    """How long a search goes on: exactly one of `evaluations`, `fits` and `seconds`."""
+    """How long a search continues: exactly one of `evaluations`, `fits` and `seconds`."""
 
     evaluations: int | None = Field(
-        None, ge=1, le=1_000_000, description="evaluated configurations a search"
+        None, ge=1, le=1_000_000, description="evaluated configurations per search"
     )
     fits: int | None = Field(
         None,
         ge=1,
         le=100_000,
-        description="fits on all training rows a search: the sum of the evaluations' fidelities, "
+        description="fits on all training rows per search: the sum of the evaluations' fidelities, "
         "failed ones included; the last one may go beyond",
     )
     seconds: float | None = Field(
         None,
         gt=0,
         le=SECONDS,
-        description="seconds (by the clock) of fitting and predicting a search, over all its "
+        description="seconds (wall-clock) of fitting and predicting per search, over all its "
         "evaluations; the last one may go beyond; not deterministic",
     )
 

@@ -160,7 +160,7 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
     if "part" in given and split.folds:
         yield f"{places['part']}: it names the validation rows; remove split.folds"
     if "fold" in given and split.test is None:
-        yield f"{places['fold']}: names the test rows; split needs shares in place of numbers"
+        yield f"{places['fold']}: names the test rows; split needs shares instead of numbers"
     for role in ("time", "part"):
         if role in given and split.resample != "never":
             yield f"{places[role]}: the split is the same for every seed; remove split.resample"

@@ -15,7 +15,7 @@ KIND, KEY = "ensembles", "type"
 
 
 def make(study: "Study", name: str):
-    """Create an ensemble of the study, and tell it the budget."""
+    """Create an ensemble of the study, and give it the budget."""
     made = plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
     check_task(made, study.task, f"ensembles.{name}")
     if made.needs_validation_part and study.split.folds:
@@ -27,7 +27,7 @@ def make(study: "Study", name: str):
 
 
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:
-    """Say which ensembles need more training rows than a split has.
+    """Return which ensembles need more training rows than a split has.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Evaluation(Section):
         None,
         min_length=1,
         description="folder of tables, such as results/<study>/tables: searches choose among their "
-        "configurations, and look up what came of them",
+        "configurations, and look up their results",
     )
     share: bool = Field(
         False,

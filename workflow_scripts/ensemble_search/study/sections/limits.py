@@ -9,13 +9,13 @@ MEMORY_MB = 1_000_000_000
 
 
 class Limits(Section):
-    """What one evaluation may take; beyond it the evaluation fails and the search goes on."""
+    """What one evaluation may take; beyond it the evaluation fails and the search continues."""
 
     seconds: float = Field(
         300,
         gt=0,
         le=SECONDS,
-        description="CPU seconds a thread to fit and predict; by the clock: twice that and 5 s, "
+        description="CPU seconds per thread to fit and predict; wall-clock: twice that and 5 s, "
         "without the time spent waiting for a processor",
     )
     memory_mb: int = Field(

@@ -34,7 +34,7 @@ def problems(study: "Study") -> Iterator[str]:
             if other != name:
                 yield (
                     f"{where}: differs from '{other}' in case only, which some file systems do not "
-                    "tell apart; choose another name"
+                    "distinguish; choose another name"
                 )
     if content := TAKEN.get(name := study.study.lower()):
         yield f"study: '{study.study}' is taken: results/{name} has {content}; choose another name"

@@ -20,7 +20,7 @@ WHOLE = (1.0,)
 
 
 def make(study: "Study", name: str):
-    """Create the optimizer of a search; one that a method uses is told the budget.
+    """Create the optimizer of a search; one that a method uses gets the budget.
 
     A budget in full fits is a number of evaluations for one that evaluates on all rows only.
     """

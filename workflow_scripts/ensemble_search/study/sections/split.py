@@ -83,7 +83,7 @@ class Split(Section):
     )
     resample: Literal["never", "per-repeat"] | Annotated[int, Field(ge=1)] = Field(
         "never",
-        description="one split a data set, as in the paper, or another for every repeat, or a "
+        description="one split per data set, as in the paper, or another for every repeat, or a "
         "number of splits, over which the repeats go round",
     )
     seed: int = Field(1, ge=0, le=SEED, description="seed of the draw of the rows")
@@ -105,7 +105,7 @@ class Split(Section):
     @field_validator("resample", mode="before")
     @classmethod
     def _known(cls, value: Any) -> Any:
-        """Refuse all else in one line, instead of one for every type."""
+        """Reject all else in one line, instead of one for every type."""
         number = type(value) is int and value >= 1
         if not number and value not in ("never", "per-repeat"):
             raise ValueError("must be 'never' or 'per-repeat', or a number of splits from 1 on")

@@ -1,0 +1,48 @@
+"""Words of docs, messages and docstrings: those of scikit-learn's and Optuna's documentation."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+#: What is not written, and what is instead.
+INSTEAD = {
+    r"\bwhole numbers?\b": "integer",
+    r"\brefus(e|es|ed|als?)\b": "reject, raise",
+    r"\bwhat came of\b": "result",
+    r"\b(is|are) no error\b": "is not an error",
+    r"\bby the clock\b": "wall-clock",
+    r"\bstands? twice\b": "is duplicated",
+    r"\b(tell|tells|told) (them )?apart\b": "distinguish",
+    r"\btaken for (a |missing)": "read as, treat as missing",
+    r"\bin place of\b": "instead of",
+    r"\bsearch goes on\b": "continues",
+    r"\b(one|two) (row|line|column)s? an? (?!time\b)": "per",
+    r"\b(evaluations|configurations|fits) a search\b": "per search",
+    r'"""Say\b': "return, print, describe, explain",
+}
+FOLDERS = ("benchmarks", "docs", "envs", "examples", "rules", "studies", "tests")
+TEXT = {".py", ".md", ".smk", ".yaml", ".html"}
+
+
+def texts():
+    """Yield the files of the project that people read, without what the papers print."""
+    yield from (ROOT / name for name in ("README.md", "Snakefile", "Makefile", "config.yaml"))
+    for folder in (*FOLDERS, "workflow_scripts"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in TEXT and path != Path(__file__):
+                yield path
+
+
+@pytest.mark.parametrize("pattern", INSTEAD)
+def test_words_that_have_a_better_one(pattern):
+    found = []
+    for path in texts():
+        text = path.read_text(encoding="utf-8")
+        for match in re.finditer(pattern, text, re.IGNORECASE):
+            line = text.count("\n", 0, match.start()) + 1
+            name = path.relative_to(ROOT)
+            found.append(f"{name}:{line}: '{match[0]}'; write: {INSTEAD[pattern]}")
+    assert not found, "\n".join(found)
