@@ -379,7 +379,7 @@ class _Process(subprocess.Popen):
 def refit_progress(log: list[str]) -> str:
     """Describe how far the delivery is, from the lines of its log; the last one has a checksum."""
     if not log:
-        return "ensemble"
+        return "selecting the ensemble from the pipelines"
     if log[-1].startswith("checksum "):
         return "writing the report"
     return f"refitting the ensemble on all rows: {log[-1]}"

@@ -19,6 +19,8 @@ from ensemble_search.runtime.names import CLASSIFICATION
 HERE = Path(__file__).parent
 #: A confusion matrix of more classes is left out, and so are further columns.
 MOST_CLASSES, MOST_COLUMNS = 20, 30
+#: In a note on a column which says that it is dropped.
+BY_PREPARATION = "the base preparation"
 ROWS_OF = {
     "train": "the training rows",
     "train+validation": "the training and validation rows",
@@ -130,7 +132,7 @@ def parts(
         ],
         ("column", "rise", "±"),
         [
-            (row["column"], f"{scale * row['rise']:.4g}", f"{scale * row['spread']:.4g}")
+            (row["column"], *(f"{scale * _near(row[name]):.4g}" for name in ("rise", "spread")))
             for row in found[:MOST_COLUMNS]
         ],
     )
@@ -178,8 +180,18 @@ def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
     made = [f"{column.name}{mark}" for column in preparation.columns for mark in "=."]
     lost = {c: why for c, why in described["dropped"].items() if not c.startswith(tuple(made))}
     said = [*described.get("notes", [])]
-    said += [f"column '{column}' dropped: {why}" for column, why in lost.items()]
+    known = [note for note in said if BY_PREPARATION in note]
+    said += [
+        f"column '{column}' dropped: {why}"
+        for column, why in lost.items()
+        if not any(note.startswith(f"column '{column}' ") for note in known)
+    ]
     return said or ["All columns and rows of the table were used as they are."]
+
+
+def _near(number: float) -> float:
+    """Make 0 of what rounding leaves of differences of losses."""
+    return round(number, 12) + 0.0
 
 
 def _classification(ensemble, raw, combined, labels, manifest) -> Iterator[Part]:

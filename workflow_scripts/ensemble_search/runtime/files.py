@@ -391,6 +391,9 @@ def read_parquet(
             if not any(fits(schema.field(name).type) for fits in kinds[kind]):
                 raise ValueError(f"column '{name}' is {schema.field(name).type}, not {kind}")
         more = [n for n in schema.names if others and n.startswith(others) and n not in columns]
+        for name in more:
+            if pa.types.is_nested(schema.field(name).type):
+                raise ValueError(f"column '{name}' is {schema.field(name).type}, not single values")
         # Threads would take longer to start than a file takes to read.
         table = file.read(columns=[*columns, *more], use_threads=False)
         for name, value in absent.items():
