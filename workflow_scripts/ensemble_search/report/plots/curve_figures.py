@@ -123,10 +123,10 @@ def error_panel(
     """Draw one data set's losses: mean as a line, standard deviation shaded.
 
     They are drawn over the column ``axis`` of ``curves``: ``iteration``, which counts a ``unit``, or
-    ``seconds``, which are logarithmic. The vertical axis is fitted to what comes after the first fifth of the other one:
-    losses before that are so much higher that nothing else could be seen. Of more than :data:`FEW`
-    methods the panel is larger, names stand at the lines' ends, and only the thickest line is
-    shaded; of more than :data:`MANY` each has a frame of its own, without shades.
+    ``seconds``, logarithmic. The vertical axis is fitted to what comes after the first fifth of the
+    other one: losses before that are so much higher that nothing else could be seen. Of more than
+    :data:`FEW` methods the panel is larger, names stand at the lines' ends, and only the thickest
+    line is shaded; of more than :data:`MANY` each has a frame of its own, without shades.
     """
     few = len(methods) <= FEW
     wide = losses.scale * curves.pivot(index=axis, columns="method", values="mean")
