@@ -122,7 +122,7 @@ def error_panel(
 ) -> Figure:
     """Draw one data set's losses: mean as a line, standard deviation shaded.
 
-    They are drawn over the column ``axis`` of ``curves``: ``iteration``, which counts a ``unit``, or
+    They are drawn over the column ``axis`` of ``curves``: ``iteration``, which counts ``unit``, or
     ``seconds``, logarithmic. The vertical axis is fitted to what comes after the first fifth of the
     other one: losses before that are so much higher that nothing else could be seen. Of more than
     :data:`FEW` methods the panel is larger, names stand at the lines' ends, and only the thickest
