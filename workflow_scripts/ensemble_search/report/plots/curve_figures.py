@@ -215,9 +215,9 @@ def multiples(
     start, size = wide.index[0], (wide.index[-1] - wide.index[0]) or 1
     marks = [_marks(start, start + size, whole=axis == "seconds"), _marks(*sorted(limits))]
     places = [(1.1 * (i % columns), 1.3 * (rows - 1 - i // columns)) for i in range(wide.shape[1])]
-    frame = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
+    place = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
     edges = np.clip([*low, *high[::-1]], *sorted(limits))
-    band = frame.transform(np.column_stack([[*low.index, *low.index[::-1]], edges]))
+    band = place.transform(np.column_stack([[*low.index, *low.index[::-1]], edges]))
     with mpl.rc_context(STYLE):
         height = 0.5 + max(1.5, 1.05 * rows)
         figure = Figure(figsize=(5.6, height))
@@ -231,7 +231,7 @@ def multiples(
         for i, (name, (x, y)) in enumerate(zip(wide.columns, places, strict=True)):
             frame = axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor="#c8c8c8"))
             inside = {
-                "transform": frame + Affine2D().translate(x, y) + axes.transData,
+                "transform": place + Affine2D().translate(x, y) + axes.transData,
                 "clip_path": TransformedPatchPath(frame),
             }
             values = wide[name].dropna()
@@ -243,11 +243,11 @@ def multiples(
                 axes.plot(other.index, other, **dotted, **inside)
             axes.text(x + 0.5, y + 1.04, name, fontsize=7, ha="center")
             for mark in marks[0] if i + columns >= wide.shape[1] else ():
-                at = x + frame.transform((mark, limits[0]))[0]
+                at = x + place.transform((mark, limits[0]))[0]
                 shown = f"{10**mark if axis == 'seconds' else mark:g}"
                 axes.text(at, y - 0.04, shown, ha="center", va="top")
             for mark in marks[1] if x == 0 else ():
-                at = y + frame.transform((start, mark))[1]
+                at = y + place.transform((start, mark))[1]
                 axes.text(-0.03, at, f"{mark:g}", ha="right", va="center")
         figure.supxlabel(_label(axis, unit), fontsize=8)
         figure.supylabel(label, x=0.003, fontsize=8)
