@@ -682,6 +682,52 @@ def test_a_column_that_says_what_the_target_says():
     assert not notes_of([5, 7] * (N // 2 - 1) + [5, 5])
 
 
+@pytest.mark.parametrize("x", [[1.5, None], [True, None], ["u", None], [0, None]])
+def test_values_that_are_missing_where_the_target_is_of_one_class_are_said(x):
+    """Imputation hides where: a word among many empty fields is the whole column then."""
+    values = [*x] * (N // 2)
+    said = "has no value in 100 rows, which says much about the target 'y', and imputed values hide"
+    assert said in notes_of(values)[-1]
+    values[:40] = [x[0]] * 40
+    assert "no value in 80 rows" in notes_of(values)[-1]
+    values[:120] = [x[0]] * 120
+    assert "says much" not in str(notes_of(values))
+    assert "says much" not in str(notes_of([*x, x[0]] * 66 + [*x]))
+    assert "says much" not in str(notes_of(["NA", "u"] * (N // 2)))  # a category
+
+
+def test_missing_values_that_tell_a_number_are_said():
+    values, target = [1.5, None] * (N // 2), np.arange(N) % 2 * 5 + np.arange(N) / N
+    _, described = normalise.normalise(
+        Raw(pd.DataFrame({"x": values, "y": target}), "y", "set", {}), task="regression"
+    )
+    assert "column 'x' has no value in 100 rows, which says much" in str(described["notes"])
+    _, described = normalise.normalise(
+        Raw(pd.DataFrame({"x": values, "y": np.arange(N) / N}), "y", "set", {}), task="regression"
+    )
+    assert "says much" not in str(described["notes"])
+
+
+def test_numbers_that_single_precision_does_not_tell_apart_are_said():
+    notes = notes_of(1.6e9 + np.arange(N) * 7 % 199 / 8)
+    assert "199 different numbers, 1 in single precision, which some learners use;" in notes[-1]
+    assert "subtract a number such as 1600000000 from them" in notes[-1]
+    assert not notes_of(1.6e9 + np.arange(N) * 7 % 199 * 1000)
+
+
+def test_dates_beyond_the_calendar_are_missing():
+    seconds = np.array([0, 10**15, -(10**15)] + [10**9] * 9).astype("datetime64[s]")
+    frame, described = run(x=pd.Series(seconds), y=["a", "b"] * 6)
+    assert frame["x"].isna().tolist() == [False, True, True] + [False] * 9
+    assert "column 'x' has 2 dates that no calendar has, treated as missing" in described["notes"]
+
+
+@pytest.mark.parametrize("space", " \u00a0\u202f")
+def test_any_space_is_before_a_unit(space):
+    frame, _ = run(x=[f"{i}.5{space}%" for i in range(50)], y=["a", "b"] * 25)
+    assert frame["x"].tolist() == [i + 0.5 for i in range(50)]
+
+
 @pytest.mark.parametrize("word", ["\u00a0", "unknown"])
 def test_a_class_that_may_be_a_missing_label_is_said(word):
     _, described = run(x=range(12), y=["a", "b", word] * 4)

@@ -523,9 +523,15 @@ def test_the_card_says_what_the_data_lost():
         note,
         "column 'name' dropped: 9 of 9 values are distinct",
     ]
+    note = "column 'name' is dropped by the base preparation: 9 distinct among 9 values"
+    assert card._reading({"dropped": dropped, "notes": [note]}, preparation) == [note]
     assert card._reading({"dropped": {}}, preparation) == [
         "All columns and rows of the table were used as they are."
     ]
+
+
+def test_the_card_has_no_rounding_errors():
+    assert [f"{card._near(n):.4g}" for n in (3.469e-18, -1e-17, 1.5e-9)] == ["0", "0", "1.5e-09"]
 
 
 def test_limits_drop_members_and_select_again(root, tmp_path, delivered):

@@ -138,7 +138,7 @@ def test_no_points_and_more_than_cells(sampler, k):
         coverage.designs(sampler, k, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("points", [[], [0.5, np.nan], [-0.1], [1.1], [[0.5]]])
+@pytest.mark.parametrize("points", [0.5, [], [0.5, np.nan], [-0.1], [1.1], [[0.5]]])
 def test_no_points_from_0_to_1(points):
     with pytest.raises(UserError, match="one point or more from 0 to 1"):
         coverage.star_discrepancy(points)

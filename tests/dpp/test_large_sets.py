@@ -154,7 +154,8 @@ def test_limits():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": -5}, "steps is -5, must be an integer from 0 on"),
+        ({"steps": -5}, r"steps is -5, must be an integer from 0 to 1e\+09"),
+        ({"steps": 10**30}, r"steps is 10+, must be an integer from 0 to 1e\+09"),
         ({"steps": 2.5}, "steps is 2.5"),
         ({"k": 2.5}, "k is 2.5, must be an integer"),
         ({"features": FEATURES[0]}, "features must be a matrix"),

@@ -453,7 +453,7 @@ def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monke
 def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, monkeypatch, capsys):
     broken_page(monkeypatch, raising(FileNotFoundError(errno.ENOENT, "no such file", "x" * 999)))
     (unmade,) = write.write(*whole, tmp_path)
-    assert unmade.title == "Ranks over iterations"
+    assert unmade.title == "Ranks over the budget"
     assert len(unmade.error) < 400
     assert "Traceback" in capsys.readouterr().err
     text = squeezed(Page((tmp_path / "pages/rank-curves.html").read_text(encoding="utf-8")))

@@ -127,13 +127,19 @@ def test_a_table_as_it_was_made(table):
     [
         ("status", True, "fine", "'status' is 'fine'; must be one of ok, timeout, memory, crash"),
         ("status", True, None, "'status' is None; must be one of"),
-        ("error", True, float("nan"), "'error' is nan; must be a number of at least 0 where"),
-        ("error", True, None, "'error' is None; must be a number of at least 0 where"),
-        ("error", True, -5.0, "'error' is -5.0; must be a number of at least 0 where"),
+        ("error", True, float("nan"), "'error' is nan; must be a number from 0 to 1e+12 where"),
+        ("error", True, None, "'error' is None; must be a number from 0 to 1e+12 where"),
+        ("error", True, -5.0, "'error' is -5.0; must be a number from 0 to 1e+12 where"),
         ("error", True, float("inf"), "'error' is inf; must be"),
-        ("error", False, 0.25, "'error' is 0.25; must be a number of at least 0 where"),
-        ("fit_seconds", True, float("nan"), "'fit_seconds' is nan; must be a number of at least 0"),
-        ("fit_seconds", False, -1.0, "'fit_seconds' is -1.0; must be a number of at least 0"),
+        ("error", False, 0.25, "'error' is 0.25; must be a number from 0 to 1e+12 where"),
+        (
+            "fit_seconds",
+            True,
+            float("nan"),
+            "'fit_seconds' is nan; must be a number from 0 to 1e+12",
+        ),
+        ("fit_seconds", False, -1.0, "'fit_seconds' is -1.0; must be a number from 0 to 1e+12"),
+        ("fit_seconds", True, 1e308, "'fit_seconds' is 1e+308; must be"),  # sums overflow
         ("cpu_seconds", True, float("inf"), "'cpu_seconds' is inf; must be"),
         ("cpu_seconds", False, float("inf"), "'cpu_seconds' is inf; must be"),
         ("memory_mb", True, None, "'memory_mb' is None; must be"),
@@ -171,6 +177,15 @@ def test_probabilities_without_the_sum_1(table):
     forge_prediction(table, "test", (row, 2), 0.75)
     said = f"row {row}: the probabilities of sample 2 have the sum {0.75 * columns:.6g}; must be 1"
     rejected(table, said)
+
+
+def test_a_hyperparameter_is_no_list(table):
+    found = pq.read_table(table / OBSERVATIONS)
+    place = found.schema.get_field_index("config.power")
+    lists = pa.array([[1]] * found.num_rows)
+    write_parquet(table / OBSERVATIONS, found.set_column(place, "config.power", lists))
+    seal(table)
+    rejected(table, "column 'config.power' is list<element: int64>, not single values")
 
 
 def test_no_predictions_at_all(table):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from ensemble_search.data import fetched, normalise, prepare, sources
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.jobs import Jobs
 from ensemble_search.problems import tasks
-from ensemble_search.results import imported
+from ensemble_search.results import foreign, imported
 from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import PARTS
@@ -95,6 +96,47 @@ def errors(labels, predictions):
     """Shares of wrong labels, by model."""
     wrong = {p: (predictions[p].argmax(2) != labels[p]).mean(axis=1) for p in PARTS}
     return [{part: wrong[part][i] for part in PARTS} for i in range(len(predictions["test"]))]
+
+
+def test_labels_in_two_spellings_are_no_regression(work):
+    labels, predictions = made(2)
+    write(work / "own/d", labels, {part: own[:, :, 1] for part, own in predictions.items()})
+    file = work / "own/d/labels-test.csv"
+    file.write_text("label\n" + "".join(f"{n}.0\n" for n in labels["test"]), encoding="utf-8")
+    with pytest.raises(UserError, match=r"40 labels and 4 classes need"):
+        imported.write(work / "own", work / "mine")
+
+
+def test_probabilities_of_a_class_that_no_row_has(work):
+    """Without its column, the others would not sum to 1."""
+    folder = work / "runs/f.a/predictions/t/0"
+    folder.mkdir(parents=True)
+    rows = pd.DataFrame({"a": [0.5, 0.25] * 6, "b": [0.5, 0.75] * 6, "truth": ["a", "b"] * 6})
+    rows = rows.assign(predictions="a", c=0.0)[["a", "b", "c", "predictions", "truth"]]
+    rows.to_csv(folder / "predictions.csv", index=False)
+    imported.write(work / "runs", work / "mine")
+    rows.assign(c=0.25, a=rows["a"] - 0.25).to_csv(folder / "predictions.csv", index=False)
+    with pytest.raises(UserError, match=r"class 'c' has probabilities, and no row has it"):
+        imported.write(work / "runs", work / "other")
+
+
+def test_an_archive_of_labels_is_one_file(work):
+    with pytest.raises(UserError, match=r"it must hold one file, and holds others or none"):
+        with zipfile.ZipFile(work / "label-val.csv.zip", "w") as archive:
+            archive.writestr("a", "label")
+            archive.writestr("b", "label")
+        foreign._csv(work / "label-val.csv.zip")
+
+
+def test_exploding_predictions_are_cut_as_those_of_a_search(work):
+    labels = {part: np.linspace(0, 1, size) for part, size in SIZES.items()}
+    predictions = {part: np.tile(own, (6, 1)) for part, own in labels.items()}
+    predictions["validation"][1, 0], predictions["test"][1, 0] = 1e300, -1e30
+    write(work / "own/d", labels, predictions)
+    imported.write(work / "own", work / "mine")
+    table = Table.read(work / "mine/tables/d/fixed")
+    assert table.validation[1, 0, 0] == -table.test[1, 0, 0] == 1024
+    assert table.columns["error"][1] == pytest.approx(1024**2 / 40, rel=0.01)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -215,11 +257,36 @@ def _spoil(folder, what):
                 folder / "models.csv", index=False
             )
         case "partly":
-            MODELS.assign(k=[1, None, 9, None, None, None]).to_csv(folder / "models.csv")
+            partly = MODELS.assign(k=[1, None, 9, None, None, None])
+            partly.to_csv(folder / "models.csv", index=False)
         case "seconds":
             MODELS.assign(fit_seconds=-1).to_csv(folder / "models.csv", index=False)
         case "missing":
             (folder / "labels-validation.csv").unlink()
+        case "index":
+            MODELS.to_csv(folder / "models.csv")
+        case "semicolons":
+            MODELS.to_csv(folder / "models.csv", index=False, sep=";")
+        case "same name":
+            MODELS.rename(columns={"C": "k"}).to_csv(folder / "models.csv", index=False)
+        case "row number":
+            MODELS.to_csv(folder / "models.csv", header=["k", "C", "b", "fit_seconds"], columns=[
+                "k", "C", "scaled", "fit_seconds"], index=True, index_label=False)  # fmt: skip
+        case "failed":
+            array[:] = np.nan
+        case "long":
+            longest = ["1", "2", "3", "4", "5", "1" + 400 * "0"]
+            MODELS.assign(fit_seconds=longest).to_csv(folder / "models.csv", index=False)
+        case "far":
+            MODELS.assign(seed=[1, 2, 3, 4, 5, 1e300]).to_csv(folder / "models.csv", index=False)
+        case "tiny":
+            MODELS.assign(C=[None] * 3 + [1, 2, 1e-320]).to_csv(folder / "models.csv", index=False)
+        case "inexact":
+            MODELS.assign(seed=[2**60, 2**60 + 1, 3, 4, 5, 6]).to_csv(
+                folder / "models.csv", index=False
+            )
+        case "ages":
+            MODELS.assign(fit_seconds=1e308).to_csv(folder / "models.csv", index=False)
     np.save(folder / "predictions-test.npy", array)
 
 
@@ -238,8 +305,18 @@ def _spoil(folder, what):
         ("header", r"labels-test.csv': has the columns y; give one column, 'label'"),
         ("twins", r"models 1 and 2 have the same hyperparameters; remove one"),
         ("partly", r"models.csv: 'k' is missing for some models of the algorithm 'knn'"),
-        ("seconds", r"models.csv: 'fit_seconds' is not a number of at least 0"),
+        ("seconds", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12 in every row"),
         ("missing", r"labels-validation.csv'"),
+        ("index", r"models.csv': column 1 has no name; name it, or leave it out"),
+        ("semicolons", r"models.csv': its fields are separated by ';'; separate them by commas"),
+        ("same name", r"models.csv': two columns are called 'k'; rename one"),
+        ("row number", r"models.csv': line 2 has 5 fields, the header has 4"),
+        ("failed", r"own/d': no model has predictions of both parts"),
+        ("long", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
+        ("far", r"models.csv: 'seed' has 1e\+300; numbers must be 0, or from 1e-100 to 1e\+100"),
+        ("tiny", r"models.csv: 'C' has 9.99989e-321; numbers must be 0, or from 1e-100 to"),
+        ("inexact", r"models.csv: 'seed' has 1152921504606846976; integers are exact up to"),
+        ("ages", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
     ],
 )
 def test_what_does_not_fit_is_one_line(work, what, message):
@@ -266,6 +343,16 @@ def test_other_mistakes_are_named(work):
     write(work / "own/d", labels, predictions)
     with pytest.raises(UserError, match=r"'squared-error' is for regression, and this is a classi"):
         imported.write(work / "own", work / "mine", "squared-error")
+    with pytest.raises(UserError, match=r"^--metric: no metric is called 'best'; known: "):
+        imported.write(work / "own", work / "mine", "best")
+    for name in (".mine", "nul", "slurm"):
+        with pytest.raises(UserError, match=rf"'{name}' is not possible as the name of a study"):
+            imported.write(work / "own", work / name)
+    for name, said in (("con", r"'con' is not possible"), ("D", r"own/D': differs from 'd' in")):
+        shutil.copytree(work / "own/d", work / "own" / name)
+        with pytest.raises(UserError, match=said):
+            imported.write(work / "own", work / "mine")
+        shutil.rmtree(work / "own" / name)
     with pytest.raises(UserError, match=r"'\.mine' is not possible as the name of a study"):
         imported.write(work / "own", work / ".mine")
     imported.write(work / "own", work / "mine")

@@ -308,4 +308,5 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
     os.close(leader)
     assert said == expected
     assert automl.refit_progress(["member 3 of 5", "checksum 1f"]) == "writing the report"
+    assert automl.refit_progress([]) == "selecting the ensemble from the pipelines"
     assert automl.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")

@@ -160,6 +160,11 @@ class Column:
             )
         elif kind == "categorical":
             self._look_at_categories(present, distinct)
+        elif kind == "numeric" and 2 * (single := present.astype(np.float32).nunique()) <= distinct:
+            self._note(
+                f"has {distinct} different numbers, {single} in single precision, which some "
+                f"learners use; subtract a number such as {present.min():.0f} from them"
+            )
         elif kind == "numeric" and self.role is None and len(present) >= ROW_IDS:
             if distinct == len(values) and (counts := _counts_rows(present.to_numpy())):
                 self._note(
@@ -247,7 +252,10 @@ class Column:
         values = column.dropna()
         kind = pd.api.types.infer_dtype(values, skipna=True)
         if kind.startswith(("date", "period")):
-            return "date", _instants(column)
+            dates = _instants(column)
+            if lost := int((dates.isna() & column.notna()).sum()):
+                self._note(f"has {lost} dates that no calendar has, treated as missing")
+            return "date", dates
         if kind.startswith("timedelta"):
             self._note("holds spans of time: taken as numbers of seconds")
             return "numeric", pd.to_timedelta(column).dt.total_seconds()
@@ -565,4 +573,7 @@ def _instants(column: "pd.Series") -> "pd.Series":
         column = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    return column.astype("datetime64[us]")
+    unit = np.timedelta64(1, np.datetime_data(column.dtype)[0])
+    most = np.iinfo(np.int64).max // max(1, unit // np.timedelta64(1, "us"))
+    near = np.abs(column.to_numpy().astype(np.int64)) <= most
+    return column.where(near).astype("datetime64[us]")

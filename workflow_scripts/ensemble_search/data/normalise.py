@@ -129,6 +129,12 @@ def normalise(
                         f"'{raw.target}': it is kept, but new rows may not have it before the "
                         "target is known"
                     )
+                if _absence_tells(made[1], labels):
+                    notes.append(
+                        f"column '{name}' has no value in {int(made[1].isna().sum())} rows, which "
+                        f"says much about the target '{raw.target}', and imputed values hide it: "
+                        "add a column that says where there are values"
+                    )
                 if column.read:
                     read[str(name)] = column.read
     notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
@@ -306,6 +312,23 @@ def _copies(values, labels) -> bool:
     if not alike or values.isna().any():
         return False
     return bool((pd.factorize(values)[0] == pd.factorize(labels)[0]).all())
+
+
+def _absence_tells(values, labels) -> bool:
+    """Whether guesses of the labels are half as wrong by where there are no values, which is lost.
+
+    By the most frequent class, or by squared errors of the mean.
+    """
+    absent = values.isna()
+    # A category for missing values has them.
+    if len(labels) < ROW_IDS or not 0 < absent.sum() < len(absent) or values.isin(MISSING).any():
+        return False
+    groups = labels.groupby(absent)
+    if labels.dtype.kind == "f":
+        left = groups.transform("var", ddof=0).sum()
+        return bool(2 * left <= len(labels) * labels.var(ddof=0))
+    right = sum(group.value_counts().iloc[0] for _, group in groups)
+    return bool(2 * (len(labels) - right) <= len(labels) - labels.value_counts().iloc[0])
 
 
 def _refuse_regression(target, what: str) -> None:

@@ -47,7 +47,8 @@ CURRENCIES = (
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
 _UNIT = rf"{_CURRENCY}|[%‰]|°?[A-Za-zµ]{{1,4}}[²³]?"
 _WITH_UNIT = re.compile(
-    rf"[+\-−]?(?:({_CURRENCY}) ?[+\-−]?[\d.,'’{_SPACES}]*\d|[\d.,'’{_SPACES}]*[\d.] ?({_UNIT}))"
+    rf"[+\-−]?(?:({_CURRENCY})[{_SPACES}]?[+\-−]?[\d.,'’{_SPACES}]*\d"
+    rf"|[\d.,'’{_SPACES}]*[\d.][{_SPACES}]?({_UNIT}))"
 )
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 

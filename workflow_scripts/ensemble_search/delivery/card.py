@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.data import prepare
 from ensemble_search.delivery import calibration, measures
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.runtime import files
@@ -18,6 +19,8 @@ from ensemble_search.runtime.names import CLASSIFICATION
 HERE = Path(__file__).parent
 #: A confusion matrix of more classes is left out, and so are further columns.
 MOST_CLASSES, MOST_COLUMNS = 20, 30
+#: In a note on a column which says that it is dropped.
+BY_PREPARATION = "the base preparation"
 ROWS_OF = {
     "train": "the training rows",
     "train+validation": "the training and validation rows",
@@ -82,6 +85,7 @@ def parts(
                f", {sizes['validation']} validation rows.")
             + (" The study trains on a part of the training rows (train_rows); those left out are "
                f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
+            _sentence(prepare.divided(described.get("by", {}))),
         ],
         ("class", "training", "validation", "test"),
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
@@ -128,7 +132,7 @@ def parts(
         ],
         ("column", "rise", "±"),
         [
-            (row["column"], f"{scale * row['rise']:.4g}", f"{scale * row['spread']:.4g}")
+            (row["column"], *(f"{scale * _near(row[name]):.4g}" for name in ("rise", "spread")))
             for row in found[:MOST_COLUMNS]
         ],
     )
@@ -167,13 +171,27 @@ def parts(
     )
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
     """Describe what the data lost on the way to the features, beside single categories."""
     made = [f"{column.name}{mark}" for column in preparation.columns for mark in "=."]
     lost = {c: why for c, why in described["dropped"].items() if not c.startswith(tuple(made))}
     said = [*described.get("notes", [])]
-    said += [f"column '{column}' dropped: {why}" for column, why in lost.items()]
+    known = [note for note in said if BY_PREPARATION in note]
+    said += [
+        f"column '{column}' dropped: {why}"
+        for column, why in lost.items()
+        if not any(note.startswith(f"column '{column}' ") for note in known)
+    ]
     return said or ["All columns and rows of the table were used as they are."]
+
+
+def _near(number: float) -> float:
+    """Make 0 of what rounding leaves of differences of losses."""
+    return round(number, 12) + 0.0
 
 
 def _classification(ensemble, raw, combined, labels, manifest) -> Iterator[Part]:

@@ -114,7 +114,7 @@ def star_discrepancy(points: np.ndarray) -> float:
         If there are no points, or some are not from 0 to 1.
     """
     points = real(points, "points")
-    k = len(points)
+    k = points.size
     if points.ndim != 1 or not k or not ((points >= 0) & (points <= 1)).all():
         raise UserError("the star discrepancy is of one point or more from 0 to 1")
     middles = (np.arange(k) + 0.5) / k

@@ -26,9 +26,12 @@ class Draws:
     def _rows(
         draw: Callable[[np.random.Generator], np.ndarray], rng: np.random.Generator
     ) -> Iterator[np.ndarray]:
+        width = None
         while True:
             rows = np.atleast_2d(real(draw(rng), "feature vectors"))
-            if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
+            width = width or rows.shape[-1]
+            other = rows.ndim != 2 or rows.shape[1] != width
+            if other or not rows.size or not np.isfinite(rows).all():
                 raise UserError(
                     "a draw must be a finite feature vector, or several of one length; "
                     f"found the shape {rows.shape}"

@@ -51,6 +51,23 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
         return np.exp(distances * (-0.5 / sigma) / sigma)
 
 
+def checked(kernel: Kernel) -> Kernel:
+    """Return a kernel that raises UserError where the given one has other than finite (n, m)."""
+
+    def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        result = real(kernel(a, b), "the kernel of two points")
+        if result.shape != (len(a), len(b)):
+            raise UserError(
+                f"the kernel of {len(a)} and {len(b)} points must have the shape "
+                f"{(len(a), len(b))}, has {result.shape}"
+            )
+        if not np.isfinite(result).all():
+            raise UserError("the kernel of two points is not finite")
+        return result
+
+    return similarities
+
+
 @dataclass(frozen=True)
 class LengthScale:
     """A length scale, and what uniform sets of k points look like with it.

@@ -25,12 +25,14 @@ from ensemble_search.dpp.checks import (
 )
 from ensemble_search.dpp.draws import Draws
 from ensemble_search.dpp.greedy import greedy_map
-from ensemble_search.dpp.kernels import Kernel, condition_number
+from ensemble_search.dpp.kernels import Kernel, checked, condition_number
 from ensemble_search.dpp.residuals import NOTHING
 from ensemble_search.runtime.errors import UserError
 
 #: Start sets have condition numbers below this.
 WORST_CONDITION = 1e12
+#: The trace of so many takes 8 GB.
+MOST_STEPS = 10**9
 #: Uniform sets that are tried as the start.
 TRIES = 100
 #: Chains of items whose qualities differ by more than this factor start where these are large:
@@ -70,10 +72,10 @@ def default_steps(k: int, n_items: int = 0) -> int:
 
 
 def check_steps(steps: int | None, k: int, n_items: int = 0) -> int:
-    """Return the number of steps, by default :func:`default_steps`; UserError if negative."""
+    """Return the number of steps, by default :func:`default_steps`; UserError if out of range."""
     steps = default_steps(k, n_items) if steps is None else steps
-    if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < 0:
-        raise UserError(f"steps is {steps!r}, must be an integer from 0 on")
+    if not isinstance(steps, Integral) or isinstance(steps, bool) or not 0 <= steps <= MOST_STEPS:
+        raise UserError(f"steps is {steps!r}, must be an integer from 0 to {MOST_STEPS:g}")
     return int(steps)
 
 
@@ -243,8 +245,8 @@ class _Space:
         k: int,
         given: np.ndarray | None,
     ):
-        self.kernel, self._quality, self.propose = kernel, quality, draws.next
-        self.numbers, self.points = _start(self._starts(draws, k, given), kernel)
+        self.kernel, self._quality, self.propose = checked(kernel), quality, draws.next
+        self.numbers, self.points = _start(self._starts(draws, k, given), self.kernel)
 
     @staticmethod
     def _starts(
@@ -374,9 +376,7 @@ def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int) -> Chain
         out = int(rng.integers(k))
         number, points[-1] = ground.propose()
         own_quality = float(ground.log_quality(points[-1:])[0])
-        column = real(ground.kernel(points, points[-1:]), "the kernel of two points")[:, 0]
-        if not np.isfinite(column).all():
-            raise UserError("the kernel of two points is not finite")
+        column = ground.kernel(points, points[-1:])[:, 0]
         own, column = float(column[-1]), column[:-1]
         ratio, error = current.ratio(out, column, own)
         # Accept if a uniform number is below the ratio of det(L_A): here of the similarities.

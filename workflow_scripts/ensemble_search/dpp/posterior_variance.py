@@ -8,7 +8,7 @@ and k + 1 points continue k points, unlike draws of k-DPPs.
 import numpy as np
 
 from ensemble_search.dpp.checks import check_size, not_semidefinite, real
-from ensemble_search.dpp.kernels import Kernel
+from ensemble_search.dpp.kernels import Kernel, checked
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
@@ -51,17 +51,7 @@ def sample_by_variance(
         raise UserError("candidates must be a matrix of finite feature vectors")
     k = check_size(k, len(candidates), "the number of candidates")
 
-    def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        result = real(kernel(a, b), "the kernel of two candidates")
-        if result.shape != (len(a), len(b)):
-            raise UserError(
-                f"the kernel of {len(a)} and {len(b)} candidates must have the shape "
-                f"{(len(a), len(b))}, has {result.shape}"
-            )
-        if not np.isfinite(result).all():
-            raise UserError("the kernel of two candidates is not finite")
-        return result
-
+    similarities = checked(kernel)
     parts = np.array_split(candidates, -(-len(candidates) // 64))
     diagonal = np.concatenate([similarities(part, part).diagonal() for part in parts])
     if diagonal.min() < 0:

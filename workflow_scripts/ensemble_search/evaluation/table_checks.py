@@ -21,6 +21,9 @@ from ensemble_search.runtime.status import OK, STATUSES
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
 NAMES = ", ".join(STATUSES)
+#: Errors, seconds and MiB are at most this; sums of larger ones could overflow.
+MOST = 1e12
+NUMBER = f"a number from 0 to {MOST:g}"
 #: Values that are checked at once.
 CHUNK = 2**22
 #: By how much losses may differ, relative to the highest: by processors, and by float16.
@@ -42,11 +45,11 @@ def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
         ("fidelity", _wrong(columns["fidelity"], 0, 1), "more than 0 and at most 1"),
     ]
     for name in ("fit_seconds", "cpu_seconds", "memory_mb"):
-        rules.append((name, _wrong(columns[name]), "a number of at least 0"))
+        rules.append((name, _wrong(columns[name], most=MOST), NUMBER))
     for name in ("error", "predict_seconds"):
         empty = np.isnan(_numbers(columns[name]))
-        wrong = np.where(ok, _wrong(columns[name]), ~empty)
-        rules.append((name, wrong, "a number of at least 0 where 'status' is ok, and empty else"))
+        wrong = np.where(ok, _wrong(columns[name], most=MOST), ~empty)
+        rules.append((name, wrong, f"{NUMBER} where 'status' is ok, and empty else"))
     for name, wrong, right in rules:
         for row in np.flatnonzero(wrong)[:1]:
             _reject(path, row, f"'{name}' is {columns[name][row]!r}", f"must be {right}")

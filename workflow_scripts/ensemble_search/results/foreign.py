@@ -9,15 +9,21 @@
     of them, drawn by class, are validation rows.
 """
 
+import csv
+import io
 import math
+import re
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensemble_search.data import file_limits
 from ensemble_search.data.rows import share_of_rows
+from ensemble_search.evaluation.table_checks import MOST, NUMBER
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable, read_json, read_npy, reading
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, PARTS, REGRESSION
@@ -120,7 +126,7 @@ def _tabrepo(folder: Path) -> Predictions:
     labels, arrays = {}, {}
     for part, short in zip(PARTS, ("val", "test"), strict=True):
         path = folder / f"label-{short}.csv.zip"
-        labels[part] = _csv(path, text=True).iloc[:, -1].to_numpy(dtype=str)
+        labels[part] = _csv(path, text=True, unnamed=True).iloc[:, -1].to_numpy(dtype=str)
         path = folder / f"pred-{short}.dat"
         with reading(path):
             dtype = np.dtype(about["dtype"])
@@ -130,7 +136,9 @@ def _tabrepo(folder: Path) -> Predictions:
             if path.stat().st_size != dtype.itemsize * math.prod(shape):
                 raise ValueError(f"its size is not that of {dtype} {shape}, as metadata.json says")
             arrays[part] = np.fromfile(path, dtype).reshape(shape)
-    names = [str(name) for name in about.get("models", ())]
+    if type(names := about.get("models")) is not list or len({*map(str, names)}) < len(names):
+        raise Unusable(folder / "metadata.json", "it has no list 'models' of different names")
+    names = list(map(str, names))
     families = [name.split("_", 1)[0] for name in names]
     models = pd.DataFrame({"algorithm": families, "model": names})
     return _of(folder, models, labels, arrays)
@@ -152,7 +160,8 @@ def _amlb(files: Sequence[Path]) -> Predictions:
         with reading(file):
             found.append(frame[classes or ["predictions"]].to_numpy(dtype=float))
     labels = np.array(truth, dtype=str)
-    codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
+    with reading(files[0]):
+        codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
     half = share_of_rows(codes, 0.5)
     rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
     repeated = {name for name in names if names.count(name) > 1}
@@ -185,7 +194,8 @@ def _of(
     numbers = _numbers(known)
     outputs = {array.shape[2] if array.ndim == 3 else 1 for array in arrays.values()}
     if classes is None:
-        regression = numbers is not None and outputs == {1} and len(known) > 2
+        different = 0 if numbers is None else len(np.unique(numbers))
+        regression = outputs == {1} and different > 2
         order = np.argsort(numbers, kind="stable") if numbers is not None else slice(None)
         classes = [] if regression else known[order].tolist()
     shaped = {}
@@ -240,24 +250,65 @@ def _checked(made: Predictions) -> Predictions:
                     made.folder, f"{part} predictions are not all probabilities with the sum 1"
                 )
             array[~failed] = good / sums
+    present = {*made.labels["validation"].tolist(), *made.labels["test"].tolist()}
+    for place, name in enumerate(made.classes):
+        arrays = made.predictions.values()
+        if name not in present and any((array[:, :, place] > 0).any() for array in arrays):
+            raise Unusable(made.folder, f"class '{name}' has probabilities, and no row has it")
     return made
 
 
-def _csv(path: Path, text: bool = False) -> "pd.DataFrame":
+def _csv(path: Path, text: bool = False, unnamed: bool = False) -> "pd.DataFrame":
+    """Read a CSV file, or the only one in a zip archive; with ``unnamed``, an index of pandas."""
     import pandas as pd
 
     with reading(path):
+        content = _content(path).decode("utf-8-sig")
+        _check_fields(io.StringIO(content, newline=""), unnamed)
         return pd.read_csv(
-            path,
+            io.StringIO(content),
             dtype=str if text else None,
             keep_default_na=False,
             na_values=[] if text else sorted(MISSING - {NONE}),
         )
 
 
+def _content(path: Path) -> bytes:
+    """Bytes of a file, unpacked, no more of them than ``file_limits`` allows."""
+    file_limits.check_file(path)
+    if path.suffix != ".zip":
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        only, *others = archive.infolist() or [None]
+        if only is None or others:
+            raise ValueError("it must hold one file, and holds others or none")
+        file_limits.check_bytes(only.file_size, " unpacked")
+        with archive.open(only) as stream:
+            return stream.read(only.file_size)
+
+
+def _check_fields(stream: IO[str], unnamed: bool) -> None:
+    """Raise ValueError where pandas would rename a column or move fields to others."""
+    rows = csv.reader(file_limits.lines(stream), strict=True)
+    header = next(rows, [])
+    if len(header) == 1 and (found := re.search("[;\t|]", header[0])):
+        raise ValueError(f"its fields are separated by {found[0]!r}; separate them by commas")
+    for i, name in enumerate(header, 1):
+        if not name.strip() and not unnamed:
+            raise ValueError(f"column {i} has no name; name it, or leave it out (an index?)")
+        if name in header[: i - 1]:
+            raise ValueError(f"two columns are called '{name}'; rename one")
+    for row in rows:
+        if row and len(row) != len(header):
+            raise ValueError(
+                f"line {rows.line_num} has {len(row)} fields, the header has {len(header)}"
+            )
+
+
 def _numbers(words: np.ndarray) -> np.ndarray | None:
+    """Labels as numbers; None if one is text, such as 1_000, which Python reads as a number."""
     try:
-        return words.astype(float)
+        return None if np.char.find(words, "_").max(initial=-1) >= 0 else words.astype(float)
     except ValueError:
         return None
 
@@ -268,14 +319,26 @@ def measured(models: "pd.DataFrame") -> "pd.DataFrame":
     Raises
     ------
     UserError
-        If one is negative or not a number.
+        If one is not a number from 0 to 10^12.
     """
     import pandas as pd
 
     found: dict[str, Any] = {}
     for name in MEASURED:
-        values = pd.to_numeric(models.get(name, pd.Series(0.0, models.index)), errors="coerce")
-        if not np.isfinite(values).all() or (values < 0).any():
-            raise UserError(f"{MINIMAL}: '{name}' is not a number of at least 0 in every row")
-        found[name] = values.astype(float)
+        values = numbers(models.get(name, pd.Series(0.0, models.index)))
+        if not values.between(0, MOST).all():
+            raise UserError(f"{MINIMAL}: '{name}' is not {NUMBER} in every row")
+        found[name] = values
     return pd.DataFrame(found)
+
+
+def numbers(values: "pd.Series") -> "pd.Series":
+    """Return values as float64, with NaN for what is no number."""
+    return values.map(_number).astype(float)
+
+
+def _number(value: Any) -> float:
+    try:
+        return math.nan if "_" in str(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -15,6 +15,7 @@ from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.evaluation import table as tables
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
+from ensemble_search.problems.regression import LARGEST
 from ensemble_search.results import foreign
 from ensemble_search.results.foreign import Predictions
 from ensemble_search.runtime import files, plugins
@@ -23,7 +24,7 @@ from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PR
 from ensemble_search.runtime.status import OK
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.limits import Limits
-from ensemble_search.study.sections.names import NAME
+from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
 from ensemble_search.study.sections.split import Split
 from ensemble_search.study.short import METRICS
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Numbers from ``lower`` to this multiple of it or more are on a logarithmic scale.
 LOG = 1000
+#: Size of numbers whose range floats hold, and of integers that they hold exactly.
+FARTHEST, EXACT = 1e100, 2**53
 #: Evaluations of the study that is written: half of the models, in these bounds. With fewer models,
 #: there is random search only.
 LEAST, MOST = 6, 200
@@ -66,17 +69,22 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
     study = output.name
-    if not re.match(NAME, study):
+    if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
         raise UserError(f"--output: '{study}' is not possible as the name of a study")
     found = dict(foreign.read(root, fold))
     for name, made in found.items():
-        if not re.match(NAME, name):
+        if not re.match(NAME, name) or DEVICES.fullmatch(name):
             raise UserError(f"'{made.folder}': '{name}' is not possible as the name of a data set")
+        if twins := [other for other in found if other.lower() == name.lower() and other != name]:
+            raise UserError(f"'{made.folder}': differs from '{twins[0]}' in case only; rename one")
     if len({made.task for made in found.values()}) > 1:
         raise UserError(f"'{root}' has classifications and regressions; import them one by one")
     task = next(iter(found.values())).task
     metric = metric or METRICS[task]
-    plugins.checked("metrics", metric)
+    try:
+        plugins.load("metrics", metric)
+    except UserError as error:
+        raise UserError(f"--metric: {error}") from None
     if (wanted := tasks.problem(metric).task) != task:
         raise UserError(f"--metric: '{metric}' is for {wanted}, and this is a {task}")
     models = pd.concat([made.models for made in found.values()], ignore_index=True)
@@ -91,7 +99,7 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
             printable(
                 f"{name}: {len(made.models)} models ({len(losses)} ok), "
                 f"{len(made.labels['validation'])} validation and {len(made.labels['test'])} test "
-                f"rows; the best has a validation {metric} of {losses.min(initial=np.inf):.4g}"
+                f"rows; the best has a validation {metric} of {losses.min():.4g}"
             )
         )
         if half:
@@ -180,13 +188,11 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def _mixed(models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Note columns of categories most of which are numbers."""
-    import pandas as pd
-
     for h in described:
         if h["kind"] != "categorical" or h["name"] == ALGORITHM:
             continue
         values = models[h["name"]].dropna()
-        odd = values[pd.to_numeric(values, errors="coerce").isna()]
+        odd = values[foreign.numbers(values).isna()]
         if 0 < len(odd) < len(values) / 2:
             yield (
                 f"note: {foreign.MINIMAL}: '{h['name']}' has '{odd.iloc[0]}' among numbers, so its "
@@ -196,13 +202,25 @@ def _mixed(models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]) -> It
 
 def _domain(values: "pd.Series") -> dict[str, Any]:
     """Kind and domain of the values of a hyperparameter."""
-    number = values.dtype.kind in "if" and values.nunique() > 1
+    number = values.dtype.kind in "iuf" and values.nunique() > 1
     if not number:
         choices = sorted({str(value) for value in values})
         return {"kind": "categorical", "choices": choices, "default": choices[0]}
-    if not np.isfinite(values.to_numpy(float)).all():
+    sizes = np.abs(values.to_numpy(float))
+    if not np.isfinite(sizes).all():
         raise UserError(f"{foreign.MINIMAL}: '{values.name}' is not finite in every row")
+    if (odd := (sizes > FARTHEST) | ((sizes > 0) & (sizes < 1 / FARTHEST))).any():
+        raise UserError(
+            f"{foreign.MINIMAL}: '{values.name}' has {values[odd].iloc[0]:g}; numbers must be 0, "
+            f"or from {1 / FARTHEST:g} to {FARTHEST:g} in size"
+        )
     integer = bool((values == values.round()).all())
+    if integer and sizes.max() > EXACT:
+        largest = values.iloc[sizes.argmax()]
+        raise UserError(
+            f"{foreign.MINIMAL}: '{values.name}' has {largest:.0f}; integers are exact up to "
+            f"{EXACT}: make it smaller, or text"
+        )
     if integer:
         kind, lower, upper = "integer", int(values.min()), int(values.max())
     else:  # ConfigSpace rounds
@@ -269,10 +287,15 @@ def _write(
         arrays = {part: array[:, :, places] for part, array in arrays.items()}
     else:
         scale = split["target"]
-        arrays = {p: (array - scale["mean"]) / scale["std"] for p, array in arrays.items()}
+        arrays = {  # cut as those of a search are
+            p: np.clip((array - scale["mean"]) / scale["std"], -LARGEST, LARGEST)
+            for p, array in arrays.items()
+        }
     stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
     lacking = {part: np.isnan(array).any(axis=(1, 2)) for part, array in stored.items()}
     failed = lacking["validation"] | lacking["test"]
+    if failed.all():
+        raise UserError(f"'{made.folder}': no model has predictions of both parts")
     for array in stored.values():
         array[failed] = np.nan
     losses = [

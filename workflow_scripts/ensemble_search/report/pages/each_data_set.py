@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 
-from ensemble_search.analysis import curves, deliverables, wall_clock
+from ensemble_search.analysis import curves, deliverables, full_fits, wall_clock
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.analysis.times import duration
@@ -35,7 +35,8 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results)
     if isinstance(seen, str):
         return seen
-    scores, losses = seen.compared.scores, seen.losses
+    scores, losses = full_fits.over_budget(results, seen.compared).scores, seen.losses
+    unit = full_fits.unit(results.study)
     table = deliverables.deliverables(results)
     over = {part: curves.error_curves(scores, f"{part}_error") for part in ("test", "validation")}
     timed = wall_clock.over_time(results, wall_clock.fitted(results.observations))
@@ -49,7 +50,7 @@ def build(results: Results, publish) -> list[Section] | str:
     sections = [Section("How to read the curves", about)]
     datasets = seen.compared.datasets
     for dataset, stem in zip(datasets, stems(datasets), strict=True):
-        draw = partial(_draw, dataset, stem, seen, publish)
+        draw = partial(_draw, dataset, stem, seen, publish, unit)
         own = {part: data[data["dataset"] == dataset] for part, data in over.items()}
         panels = [draw(part, data) for part, data in own.items() if len(data)]
         shown = _table(table[table["dataset"] == dataset], stem, dataset, seen)
@@ -58,15 +59,15 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _draw(
-    dataset: str, stem: str, seen: View, publish, part: str, curve: pd.DataFrame
+    dataset: str, stem: str, seen: View, publish, unit: str, part: str, curve: pd.DataFrame
 ) -> tuple[str, Drawing]:
     losses, methods = seen.losses, seen.compared.methods
     axis, loss = ("seconds", "test") if part == "seconds" else ("iteration", part)
-    what = f"{loss} {losses.title} over {'iterations' if axis == 'iteration' else 'fitting time'}"
+    what = f"{loss} {losses.title} over {f'{unit}s' if axis == 'iteration' else 'fitting time'}"
     last = curve[curve[axis] == curve[axis].max()]
     ends = (f"{r.method} {losses.text(r.mean)}" for r in last.itertuples())
     drawing = publish(
-        curve_figures.error_panel(curve, methods, seen.look, loss, losses, axis),
+        curve_figures.error_panel(curve, methods, seen.look, loss, losses, axis, unit),
         f"{part}-{stem}",
         curve.drop(columns="dataset"),
         f"{dataset}: {what}",
