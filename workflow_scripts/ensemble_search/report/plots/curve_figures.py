@@ -9,6 +9,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D, AffineDeltaTransform, TransformedPatchPath
 
@@ -94,21 +95,17 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
     for i in range(len(places)):  # ... nor below
         places[i] = max(places[i], places[i - 1] + gap if i else low)
     x = axes.get_xlim()[1]
+    beside = {"transform": axes.get_yaxis_transform(), "clip_on": False}
     for name, y, place in zip(ends.index, ends, places, strict=True):
         style = look[name]
-        axes.plot(x, y, color=style["color"], marker=style["marker"], clip_on=False, zorder=6)
-        # A line, because arrows of annotations take as long to draw as all the rest.
-        joint = {"transform": axes.get_yaxis_transform(), "clip_on": False}
-        axes.plot([1, 1.045], [y, place], color=style["color"], linewidth=0.6, **joint)
-        axes.annotate(
-            name,
-            (x, y),
-            xytext=(1.05, place),
-            textcoords=("axes fraction", "data"),
-            va="center",
-            fontweight="bold" if style["linewidth"] > 2 else "normal",
-            annotation_clip=False,
+        end = {"color": style["color"], "marker": style["marker"], "clip_on": False, "zorder": 6}
+        # Artists of their own: `plot` and `annotate` take several times as long.
+        axes.add_artist(Line2D([x], [y], **end))
+        axes.add_artist(
+            Line2D([1, 1.045], [y, place], color=style["color"], linewidth=0.6, **beside)
         )
+        weight = "bold" if style["linewidth"] > 2 else "normal"
+        axes.add_artist(Text(1.05, place, name, va="center", fontweight=weight, **beside))
 
 
 def error_panel(
