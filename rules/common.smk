@@ -8,6 +8,11 @@ from types import SimpleNamespace
 
 # Of this workflow, also where it is a module of another one.
 BASE = Path(str(workflow.current_basedir)).parent
+if not (BASE / "workflow_scripts").is_dir():
+    sys.exit(
+        "error: the scripts are not beside the Snakefile: Snakemake loads no scripts from a remote "
+        "repository; clone it, and name the Snakefile of the clone"
+    )
 sys.path.insert(0, str(BASE / "workflow_scripts"))
 
 from ensemble_search.data import fetched

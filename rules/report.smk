@@ -8,6 +8,13 @@ RUNS = [
 SEARCHES = sorted({f"{SEARCH}/search.json".format(study=home(w), **vars(w)) for w in RUNS})
 SCORES = sorted(f"{RESULTS}/{layout.ENSEMBLE}/scores.parquet".format(**vars(w)) for w in RUNS)
 
+# The only page that a report of Snakemake can show: the others have links to files.
+WHOLE = {}
+if STUDY.report.single_file:
+    WHOLE["whole"] = report(
+        RESULTS / "report/whole.html", caption="captions/report.rst", category="Report"
+    )
+
 
 rule report:
     input:
@@ -24,14 +31,12 @@ rule report:
         f"{SCRIPTS}/ensemble_search/report/page.html",
         f"{SCRIPTS}/ensemble_search/report/macros.html",
         f"{SCRIPTS}/ensemble_search/report/style.css",
+        f"{SCRIPTS}/ensemble_search/report/script.js",
         sorted(map(str, Path(SCRIPTS, "ensemble_search/papers").glob("*/*.yaml"))),
     output:
+        **WHOLE,
         page=RESULTS / "report/index.html",
         pages=directory(RESULTS / "report/pages"),
-        # The others are pages with links to files, which a report of Snakemake cannot follow.
-        whole=report(
-            RESULTS / "report/whole.html", caption="captions/report.rst", category="Report"
-        ),
         figures=report(
             directory(RESULTS / "report/figures"),
             patterns=["{figure}.svg"],

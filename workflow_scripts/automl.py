@@ -22,6 +22,7 @@ from typing import IO, Any
 
 import yaml
 
+from ensemble_search.data import prepare
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError, one_line, run
@@ -37,6 +38,12 @@ LEAST = 12
 FEW_TEST_ROWS = 50
 #: Notes on the table that the terminal shows.
 MOST_NOTES = 30
+#: Columns by which the rows are divided, each an option.
+ROLES = {
+    "group": "column whose rows of one value are never divided, such as patient",
+    "time": "column of dates or numbers: the latest rows are the test rows",
+    "fold": "column of integers: the rows of the first fold are the test rows",
+}
 #: Seconds between two looks at the search, and between two lines where there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -50,6 +57,8 @@ def main() -> None:
     parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="to use (all)")
     parser.add_argument("--name", help="of the results (the file's)")
+    for role, what in ROLES.items():
+        parser.add_argument(f"--{role}", help=what)
     options = parser.parse_args()
     # make passes on what it did not get as empty text.
     if not 1 <= options.cores <= 1000:
@@ -116,13 +125,15 @@ class Search:
 
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
+        by = {role: [name] for role in ROLES if (name := getattr(options, role))}
         name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)
-        table = short.look_at(options.data, options.target, options.metric or None)
+        table = short.look_at(options.data, options.target, options.metric or None, by)
         self.notes, rows, metric = table.notes, table.rows, table.metric
         self.study = short.content(
             name, options.data, options.target, rows=rows, columns=table.columns, metric=metric,
             minutes=options.minutes, cores=options.cores, classes=table.classes,
+            by=by, groups=table.groups,
         )  # fmt: skip
         model.check(self.study)
         search = {"dataset": name, "search": "divbo", "repeat": 0}
@@ -130,7 +141,8 @@ class Search:
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
         void = self._continue()
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
-        if (test := rows // 5) < FEW_TEST_ROWS:
+        self.summary += f"; {prepare.divided({role: names[0] for role, names in by.items()})}"
+        if (test := table.test) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:
             self.summary += "; table or settings have changed, so the search starts over"
@@ -142,7 +154,8 @@ class Search:
         if "folds" in split:
             return "validation by folds"
         if "train_rows" not in split:
-            return "60/20/20 % split"
+            by_fold = "fold" in self.study["datasets"][self.study["study"]].get("columns", {})
+            return "a quarter of the others validates" if by_fold else "60/20/20 % split"
         share = split["train_rows"]["share"]
         return (
             f"large: pipelines are fitted on {100 * share:g} % of the training rows, about "
@@ -167,8 +180,8 @@ class Search:
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return False  # a mistake in table or target: nothing has been evaluated
             raise UserError(
-                f"'{self.folder}' is of another study, table or target; choose another name "
-                "(ENSEMBLE= of make, --name), or move that folder"
+                f"'{self.folder}' is of another study, table, target or division of rows; choose "
+                "another name (ENSEMBLE= of make, --name), or move that folder"
             )
         # The limit of an evaluation stays as it was, and of the same table the rows, which depend
         # on it: with others, the search would start again.

@@ -1,4 +1,4 @@
-"""Print how far a study is: one row per search, also while it runs, here or on a cluster.
+"""Print how far a study is, search by search, also while it runs, here or on a cluster.
 
     python workflow_scripts/status.py --study studies/quickstart.yaml
 

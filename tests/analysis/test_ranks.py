@@ -118,5 +118,5 @@ def test_intervals_of_ranks_are_those_of_students_t():
     expected = stats.ttest_1samp(placed["C"], 0).confidence_interval()
     assert found.loc["C"].tolist() == pytest.approx([expected.low, min(3, expected.high)])
     constant = ranks.rank_intervals(final({f"d{i}": {"A": [0.1], "B": [0.2]} for i in range(2)}))
-    assert constant.to_numpy().tolist() == [[1, 1], [2, 2]]
+    assert constant.isna().all(axis=None)  # equal ranks say nothing of how much they vary
     assert ranks.rank_intervals(table.loc[["d0"]]).isna().all(axis=None)

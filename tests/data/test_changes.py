@@ -41,19 +41,19 @@ def test_a_changed_file_is_named_a_touched_one_is_not(tmp_path):
 
 def test_content_is_read_only_where_a_file_is_newer_than_its_copy(tmp_path):
     file, made = tmp_path / "{a}.csv", tmp_path / "dataset.json"
-    assert content(file, tmp_path) == ""
+    assert content([file], tmp_path) == ""
     file.write_text("a,b\n1,2\n")
-    found = content(file, tmp_path)
+    found = content([file], tmp_path)
     assert len(found) == 32
     made.write_text(json.dumps(described("as fetched")))
     os.utime(file, ns=(0, 10**18))
     os.utime(made, ns=(0, 10**18))
-    assert content(file, tmp_path) == "as fetched"
+    assert content([file], tmp_path) == "as fetched"
     os.utime(file, ns=(0, 10**18 + 1))
-    assert content(file, tmp_path) == found
+    assert content([file], tmp_path) == found
     made.write_text("[]")  # damaged: the file itself is hashed
     os.utime(made, ns=(0, 2 * 10**18))
-    assert content(file, tmp_path) == found
+    assert content([file], tmp_path) == found
 
 
 def test_other_data_than_the_last_time(tmp_path):

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ensemble_search.data import file_limits, normalise, sources, table_files
+from ensemble_search.data import file_limits, normalise, preparation, prepare, sources, table_files
 from ensemble_search.runtime.errors import LONGEST, UserError, one_line
 from support import SCRIPTS
 
@@ -265,8 +265,13 @@ HOSTILE_TEXT = {
         "line 2: attribute 'x': has no type; attributes mu",
     ),
     "date.arff": (
-        attribute("@attribute x date 'yyyy'"),
-        "attribute 'x': type 'date 'yyyy'' cannot",
+        attribute("@attribute x date 'EEE yyyy'"),
+        "attribute 'x': its dates 'EEE yyyy' cannot be read; a format such as yyyy-MM-dd HH:mm:ss",
+    ),
+    "day.arff": (
+        attribute("@attribute x date yyyy-MM-dd"),
+        None,
+        "line 5: '1' of attribute 'x' is not a date of the format that it declares",
     ),
     "relational.arff": (attribute("@attribute x relational"), "type 'relational' cannot be read"),
     "range.arff": (attribute("@attribute x real [0,1]"), "type 'real [0,1]' cannot be read"),
@@ -441,6 +446,45 @@ def test_arff_as_it_may_be_written(tmp_path):
     assert frame["x, '1'"].tolist() == [1, 2, 3, 4, 5, 0]
     assert frame["n"].tolist()[2:] == [np.inf, 0, 0, 0]
     assert frame["y"].tolist() == ["a,b", "c'd", "e'f", "a,b", "c'd", "a,b"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [
+        ("date 'yyyy-MM-dd'", "%Y-%m-%d"),
+        ('DATE "dd.MM.yyyy"', "%d.%m.%Y"),
+        ("date yyyyMMdd", "%Y%m%d"),
+        ("date 'MMM d, yyyy'", "'%b %d, %Y'"),
+        ("date", "%Y-%m-%dT%H:%M:%S"),
+        ("date \"yyyy-MM-dd'T'HH:mm:ss.SSSX\"", "%Y-%m-%dT%H:%M:%S.000+0000"),
+    ],
+)
+def test_dates_of_arff_are_those_of_csv(tmp_path, declared, written):
+    days = [datetime.datetime(2020, 1 + i, 31 - 3 * i) for i in range(6)]
+    rows = [f"{day:{written}},{'ab'[i % 2]}" for i, day in enumerate(days)]
+    head = f"@relation r\n@attribute x {declared}\n@attribute y {{a,b}}\n@data\n"
+    (tmp_path / "a.arff").write_text("\n".join([head, *rows, "?,a", ""]))
+    rows = [f"{day:%Y-%m-%d},{'ab'[i % 2]}" for i, day in enumerate(days)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *rows, ",a", ""]))
+    frame, described = read({"file": str(tmp_path / "a.arff"), "target": "y"})
+    _, as_csv = read({"file": str(tmp_path / "a.csv"), "target": "y"})
+    assert described["columns"] == {"x": "date"}
+    assert described["checksum"] == as_csv["checksum"]
+    # New rows are read alike.
+    settings = {"folds": 2, "test": 0.2, "seed": 0}
+    inputs, _, split = prepare.make_split(frame, described, settings)
+    fitted = preparation.Preparation.from_json(split["preparation"])
+    new = [f"{day:%Y-%m-%d}" for day in days]
+    typed, _ = fitted.transform({"x": np.array(days, "datetime64[us]")})
+    assert np.array_equal(fitted.transform({"x": new})[0], typed)
+    assert inputs.features.tolist()[:2] == ["x.month", "x.day"]
+
+
+def test_dates_that_a_sparse_row_leaves_out_are_the_beginning_of_1970(tmp_path):
+    path = tmp_path / "a.arff"
+    path.write_text("@relation r\n@attribute x date yyyy-MM-dd\n@attribute y {a,b}\n@data\n{1 b}\n")
+    frame = sources.read({"file": str(path), "target": "y"}).frame
+    assert frame["x"].tolist() == [pd.Timestamp(1970, 1, 1)]
 
 
 def test_whole_numbers_too_large_for_a_float(tmp_path):

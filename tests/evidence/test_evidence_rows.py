@@ -164,3 +164,29 @@ def test_divisions_are_a_further_column(tmp_path):
     numbers = [evidence.numbers(study(divisions=n), RECORDED)["RS"] for n in (None, 2, 3)]
     assert numbers[0] == evidence.numbers(study(), RECORDED)["RS"]
     assert len(set(numbers)) == 3
+
+
+def replayed(**changes) -> dict:
+    return study(evaluation={"replay": "tables"}, **changes)
+
+
+def test_rows_of_a_replay_depend_on_its_table_instead_of_pipelines():
+    moved = json.loads(json.dumps(RECORDED))
+    moved["pipeline"] = {}
+    assert evidence.numbers(replayed(), moved) == evidence.numbers(replayed(), RECORDED)
+    assert evidence.numbers(study(), moved) != evidence.numbers(study(), RECORDED)
+    current = evidence.numbers(replayed(), RECORDED)
+    blank = dict.fromkeys(evidence.COLUMNS, "") | {"dataset": "d", "split": "fixed"}
+    row = {**blank, "repeat": "0", "method": "RS", "numbers": current["RS"], "table": "aa"}
+    for there, stale in (({}, ""), ({("d", "fixed"): "aa"}, ""), ({("d", "fixed"): "bb"}, "yes")):
+        assert evidence.merge([row], [], current, there)[0]["stale"] == stale
+
+
+def test_rows_depend_on_the_pipelines_of_their_own_space():
+    moved = json.loads(json.dumps(RECORDED))
+    moved["space"]["svm"] = {}
+    for space, same in (("svm", False), ("mlp", True), ("divbo", True)):
+        content = study(space=space)
+        assert (evidence.numbers(content, moved) == evidence.numbers(content, RECORDED)) is same
+    with pytest.raises(UserError, match=r"space: 'mine' has no recorded numbers; run: make record"):
+        evidence.numbers(study(space="mine"), RECORDED)

@@ -56,6 +56,9 @@ def test_runs_are_counted_while_some_are_missing(study):
     assert line(ledger.page({"verdict": (study, made)}), start)[2] == "[verdict](verdict/README.md)"
     found = line(ledger.page({"verdict": (study, made[:1])}), start)[2]
     assert found == "[verdict](verdict/README.md), 0 of 1 runs"
+    study["evaluation"] = {"replay": "results/tables"}
+    found = line(ledger.page({"verdict": (study, made)}), start)[2]
+    assert found == "[verdict](verdict/README.md), replayed"
 
 
 def test_without_evidence_nothing_is_attempted():

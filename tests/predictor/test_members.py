@@ -85,7 +85,10 @@ def test_every_operator_is_stored_and_predicts_the_same(name, kind, tmp_path):
     assert {operator.name for stage in space.stages.values() for operator in stage} == left
 
 
-@pytest.mark.parametrize("name", ["mlp", "neural-hard", "svm", "svr", "gradient-boosting"])
+@pytest.mark.parametrize(
+    "name",
+    ["mlp", "neural-hard", "svm", "svr", "gradient-boosting", "logistic-regression-hpo"],
+)
 def test_spaces_of_one_learner_are_stored(name, tmp_path):
     kinds = plugins.load("spaces", name)
     for task in kinds.tasks:

@@ -95,6 +95,17 @@ def test_figure_3_by_hand(tmp_path):
     (panels,) = (p for p in section.parts if isinstance(p, Panels))
     assert "100 % with c = 3, r = 2" in panels.drawings[1][1].alt
     assert (tmp_path / "report/figures/rounds-and-exploration-test.svg").exists()
+    assert "against Hyperopt alone" in section.parts[2]
+
+
+def test_figure_3_is_of_a_logistic_regression_against_hyperopt(tmp_path):
+    content = study(("c2", "c3", "r3", "TPE"), space="logistic-regression-hpo")
+    (section,) = make(GRID, tmp_path, content).sections
+    assert not any("against Hyperopt alone" in p for p in section.parts if isinstance(p, str))
+    assert next(p for p in section.parts if isinstance(p, Table)).columns[2:] == [
+        "to none",
+        "to TPE",
+    ]
 
 
 def test_figure_3_needs_settings_and_others(tmp_path):

@@ -63,6 +63,18 @@ def test_the_table(study, tmp_path):
     assert "Of 1 comparison without any effect" in table.notes[0]
 
 
+def test_differences_that_do_not_vary_have_no_interval(study, tmp_path, monkeypatch):
+    content, results = study
+    same = {key: (0.2, 0.2, 0.2) if key[1] == "ES" else (0.21, 0.22, 0.23) for key in LOSSES}
+    monkeypatch.setitem(globals(), "LOSSES", same)
+    for dataset in "de":
+        write(results, content, dataset)
+    page = pages.make(PAGE, load(content, results), tmp_path)
+    (row,) = page.sections[0].parts[1].rows
+    assert [cell.text for cell in row][1:4] == ["+2.00", "–", "–"]
+    assert "here none has" in page.sections[0].parts[1].notes[0]
+
+
 def test_runs_that_are_missing_or_made_otherwise_are_named(study, tmp_path):
     content, results = study
     write(results, content, "e", divisions=4)

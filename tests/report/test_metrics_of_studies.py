@@ -26,7 +26,7 @@ TITLES = {
 }
 #: What may be called an error whatever the metric: other things.
 OTHER = (
-    "no error of the study",
+    "not an error of the study",
     "the learner raised an error",
     "the error of the test part itself",
     "TimeoutError",
@@ -94,7 +94,7 @@ def test_numbers_have_the_unit_of_the_metric(report):
         assert f"Test {title} in percent, mean ± standard deviation over 2 repeats" in index
         assert f"mean test {title}, %" in index
         assert f"they count as a {title} of 100 %" in index
-        assert f"test {title}, %" in texts["error-curves-test-quake.svg"].splitlines()
+        assert f"test {title}, %" in texts["each-data-set-test-quake.svg"].splitlines()
         return
     assert table.startswith(r"quake & \textbf{0.7110 $\pm$ 0.0014} & 0.7210 $\pm$ 0.0014 &")
     assert f"Test {title}, mean ± standard deviation over 2 repeats" in index
@@ -103,7 +103,7 @@ def test_numbers_have_the_unit_of_the_metric(report):
         "squared error": "1, or worse than all models on their data set.",
     }
     assert f"they count as a {title} of {counts.get(title, '1.')}" in index
-    assert f"test {title}" in texts["error-curves-test-quake.svg"].splitlines()
+    assert f"test {title}" in texts["each-data-set-test-quake.svg"].splitlines()
     assert f"test − validation {title}" in texts["statistics-overfitting.svg"].splitlines()
     assert f"validation {title}" in texts["sensitivity-quake.svg"].splitlines()
     assert not re.search(r"\bpoints\b|percent\b|[a-z], \\?%", everything)
@@ -125,7 +125,7 @@ def test_pages_go_by_the_metric(report):
     for name in made_pages - {"member-diversity.html"}:
         assert title in re.sub(r"^.*Incomplete", "", texts[name]), name
     plural = title.replace("error", "errors")
-    assert f"Curves: {title} over iterations" in texts["index.html"]
+    assert f"Test {title} over iterations" in texts["each-data-set.html"]
     assert f"Test {plural}" in texts["index.html"]
     assert f"Validation {plural} of suggested learners" in texts["suggested-learners.html"]
     # One setting of β and τ is 0.03 better than the next, and varies by 0.0014 over repeats.

@@ -3,6 +3,7 @@
 import base64
 import csv
 import errno
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
 import report
 from ensemble_search.analysis import final_members
@@ -45,7 +47,7 @@ def whole(tmp_path_factory):
     """A complete study of three methods, two data sets and three repeats, and its report."""
     results = tmp_path_factory.mktemp("whole")
     study = made.study()
-    study["report"]["png"] = True
+    study["report"] |= {"png": True, "single_file": True}
     made.write(results, study, errors)
     write.write(study, results, results / "report")
     return study, results
@@ -95,7 +97,7 @@ def test_every_table_and_figure_is_linked_and_there(whole):
     assert made_files == links - {"tables", "figures"}
     assert {f.suffix for f in (folder / "figures").iterdir()} == {".svg", ".png", ".csv"}
     stems = {f.stem for f in (folder / "figures").iterdir()}
-    assert {"rank-curves-test", "rank-curves-validation", "error-curves-test-quake"} <= stems
+    assert {"rank-curves-test", "rank-curves-validation", "each-data-set-test-quake"} <= stems
     ids = [attrs["id"] for _, attrs in read(folder).tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     anchors = {a["href"][1:] for a in read(folder).all("a") if a["href"].startswith("#")}
@@ -118,7 +120,7 @@ def test_page_is_self_contained(whole):
     text = (whole[1] / "report/index.html").read_text()
     html = Page(text)
     assert leaving(html) == []
-    assert html.all("script") == []
+    assert html.all("script") == [{}]
     assert not re.search(r"https?://|@import|url\(", text)
     bad = '<a href="../x"></a><img src="//host/a.png"><a href="tables/../../x"></a>'
     assert len(leaving(Page(bad))) == 3
@@ -140,12 +142,34 @@ def test_the_report_as_one_file_holds_everything_and_links_to_no_file(whole):
     assert {f.read_bytes() for f in (folder / "figures").glob("*.svg")} <= set(drawn)
 
 
+def test_pages_may_run_their_own_script_only(whole):
+    script = (SCRIPTS / "ensemble_search/report/script.js").read_bytes()
+    digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    folder = whole[1] / "report"
+    for file in (folder / "index.html", folder / "whole.html", *(folder / "pages").iterdir()):
+        html = Page(file.read_text(encoding="utf-8"))
+        (policy,) = (m["content"] for m in html.all("meta") if "http-equiv" in m)
+        rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == f"'sha256-{digest}'"
+        assert f"<script>{script.decode()}</script>" in file.read_text(encoding="utf-8")
+
+
+def test_one_file_is_written_only_if_the_study_asks_for_it(whole, tmp_path):
+    study = {**whole[0], "report": {**whole[0]["report"], "single_file": False, "png": False}}
+    write.write(study, whole[1], tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "figures", "index.html", "pages", "tables",
+    ]  # fmt: skip
+    assert "whole.html" not in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
 def test_page_is_accessible(whole):
     html = read(whole[1] / "report")
     images = html.all("img")
     assert images
     assert all("alt" in image for image in images)
-    curves = Page((whole[1] / "report/pages/error-curves.html").read_text(encoding="utf-8"))
+    curves = Page((whole[1] / "report/pages/each-data-set.html").read_text(encoding="utf-8"))
     described = [i["alt"] for i in curves.all("img") if i["alt"]]
     assert any("DivBO 22.10 %" in alt for alt in described)
     assert html.all("html")[0]["lang"] == "en"
@@ -161,12 +185,36 @@ def test_methods_differ_by_more_than_colour():
     assert look["m3"]["linewidth"] > max(s["linewidth"] for m, s in look.items() if m != "m3")
 
 
+def channels(colour: str) -> np.ndarray:
+    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """WCAG's ratio of the luminances of two colours, their channels from 0 to 1."""
+    linear = (np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) for c in (one, other))
+    low, high = sorted(np.dot(c, [0.2126, 0.7152, 0.0722]) for c in linear)
+    return (high + 0.05) / (low + 0.05)
+
+
 @pytest.mark.parametrize("colour", [*figures.COLOURS, figures.REFERENCE])
-def test_lines_have_contrast_on_white(colour):
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
-    assert 1.05 / (luminance + 0.05) >= 3
+def test_lines_have_contrast_on_white_and_on_dark_pages(colour):
+    assert contrast(channels(colour), np.ones(3)) >= 3
+    style = (SCRIPTS / "ensemble_search/report/style.css").read_text(encoding="utf-8")
+    dark = style[style.index("prefers-color-scheme: dark") :]
+    assert "filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen" in dark
+    paper = channels(re.search("--paper: (#.{6})", dark)[1])
+    # The matrix of hue-rotate(180deg), as the specification of CSS filters has it.
+    turn = [[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]]
+    turned = np.clip(turn @ (1 - channels(colour)), 0, 1)
+    assert contrast(1 - (1 - turned) * (1 - paper), paper) >= 3
+
+
+def test_only_figures_whose_colours_are_values_keep_them_on_dark_pages(tmp_path):
+    for draw, coloured in (("plot", False), ("imshow", True)):
+        figure = Figure()
+        getattr(figure.subplots(), draw)([[0, 1], [1, 0]])
+        drawing = figures.publish(figure, draw, pd.DataFrame(), "t", "a", folder=tmp_path)
+        assert drawing.coloured == coloured
 
 
 def test_the_same_results_give_the_same_bytes(whole, tmp_path):
@@ -290,7 +338,7 @@ def test_names_cannot_inject_markup(tmp_path):
     made.write(tmp_path, study, errors)
     write.write(study, tmp_path, tmp_path / "report")
     html = read(tmp_path / "report")
-    assert html.all("script") == []
+    assert html.all("script") == [{}]
     assert evil in html.text
     assert not list((tmp_path / "report").rglob("*.png"))
     for figure in (tmp_path / "report/figures").glob("*.svg"):
@@ -333,12 +381,12 @@ def test_latex_is_escaped_and_rectangular():
 
 
 def test_figure_data_are_the_numbers_drawn(whole):
-    data = pd.read_csv(whole[1] / "report/figures/error-curves-test-quake.csv")
+    data = pd.read_csv(whole[1] / "report/figures/each-data-set-test-quake.csv")
     last = data[data["iteration"] == 8].set_index("method")
     assert last.loc["RS", "mean"] == pytest.approx(0.261)
     assert last.loc["RS", "std"] == pytest.approx(0.001)
     assert data.loc[data["iteration"] == 1, "mean"].isna().all()
-    validation = pd.read_csv(whole[1] / "report/figures/error-curves-validation-quake.csv")
+    validation = pd.read_csv(whole[1] / "report/figures/each-data-set-validation-quake.csv")
     assert validation.query("method == 'RS'")["mean"].tolist()[1:3] == [0.45, 0.45]
 
 
@@ -405,7 +453,7 @@ def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monke
 def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, monkeypatch, capsys):
     broken_page(monkeypatch, raising(FileNotFoundError(errno.ENOENT, "no such file", "x" * 999)))
     (unmade,) = write.write(*whole, tmp_path)
-    assert unmade.title == "Ranks over iterations"
+    assert unmade.title == "Ranks over the budget"
     assert len(unmade.error) < 400
     assert "Traceback" in capsys.readouterr().err
     text = squeezed(Page((tmp_path / "pages/rank-curves.html").read_text(encoding="utf-8")))

@@ -368,6 +368,16 @@ def test_a_file_outside_is_read_if_it_is_the_one_of_the_manifest(call, tmp_path)
         call(put("study/datasets/mine/file", "link.csv"))
 
 
+def test_a_file_of_test_rows_is_looked_for_too(call, tmp_path):
+    shutil.copy(tmp_path / "there/data.csv", tmp_path / "there/more.csv")
+    (folder,) = call(put("study/datasets/mine/test", "more.csv"))
+    written = yaml.safe_load((folder / "study.yaml").read_text())["datasets"]["mine"]
+    assert (folder / written["test"]).resolve() == (tmp_path / "there/more.csv").resolve()
+    (tmp_path / "there/more.csv").unlink()
+    with pytest.raises(UserError, match=r"datasets\.mine\.test: there is no file"):
+        call(put("study/datasets/mine/test", "more.csv"))
+
+
 @pytest.mark.parametrize("part", ["", "results", "results/mine", "results/data", "study.yaml"])
 def test_links_do_not_lead_out_of_reproduced(call, tmp_path, part):
     (folder,) = call()

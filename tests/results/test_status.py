@@ -376,7 +376,17 @@ def test_a_replay_that_runs(replayed):
     path = Path("results/s/checkpoints/wine/random/0/progress.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"updated": time.time() - 9999}))
     lines, _ = status.report(replayed)
-    assert lines[1].split()[3:5] == ["waiting", "0/20"], "it is of an earlier run"
+    assert lines[1].split()[2:5] == ["0-1", "waiting", "0/40"], "it is of an earlier run"
+
+
+def test_repeats_of_a_replay_are_added_up():
+    one = {"dataset": "d", "search": "s", "unit": "evaluations", "budget": 20, "state": "done"}
+    one |= {"evaluations": 20, "done": 20, "failed": 1, "seconds": 2.0, "best_error": 0.25}
+    states = [one | {"repeat": r, "best_error": 0.25 + 0.5 * (r == 4)} for r in (0, 1, 2, 4)]
+    states.append(one | {"repeat": 3, "state": "running", "done": 5, "best_error": None})
+    lines = status.table(status.together(states), "error")
+    assert lines[1].split() == ["d", "s", "0-2,4", "done", "80/80", "0.3750", "4"]
+    assert lines[2].split() == ["d", "s", "3", "running", "5/20", "1", "6", "s"]
 
 
 def test_a_replay_that_failed_starts_over(replayed):
@@ -386,12 +396,12 @@ def test_a_replay_that_failed_starts_over(replayed):
         log.parent.mkdir(parents=True)
     logs.write_text("wine random repeat 0: 20/20\nerror: the table is damaged\n")
     lines, _ = status.report(replayed)
-    assert [line.split()[3:] for line in lines[1:3]] == [["failed", "0/20"]] * 2
-    assert lines[4:6] == [
+    assert lines[1].split() == ["wine", "random", "0-1", "failed", "0/40"]
+    assert lines[3:5] == [
         "2 searches: 2 failed; 0/40 evaluations",
         "4 ensembles: 4 waiting",
     ]
-    assert lines[6:] == [f"wine random 0 and 1 more: the table is damaged; see {logs}"]
+    assert lines[5:] == [f"wine random 0 and 1 more: the table is damaged; see {logs}"]
     logs.unlink()
     for repeat in range(2):
         finish(Path("results/s"), replayed.study, repeat=repeat)
@@ -410,8 +420,8 @@ def test_replays_are_found_in_the_queue(replayed, monkeypatch):
     queue = [slurm.Job("7", "PENDING", "Priority", slurm.comment(*comment)) for comment in comments]
     monkeypatch.setattr(slurm, "queue", lambda: queue)
     lines, _ = status.report(replayed)
-    assert "2 searches: 2 queued; 20/40 evaluations" in lines[4]
-    assert lines[5] == "4 ensembles: 2 queued, 2 waiting"
+    assert "2 searches: 2 queued; 20/40 evaluations" in lines[3]
+    assert lines[4] == "4 ensembles: 2 queued, 2 waiting"
 
 
 def test_an_empty_log_on_a_full_disk_says_so(tmp_path, monkeypatch):

@@ -5,11 +5,15 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.linear_model import PassiveAggressiveClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, PassiveAggressiveClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from ensemble_search.learners import boasf
+from ensemble_search.learners.operators import Data
 from ensemble_search.runtime import plugins
 from support.paper_domains import DOMAINS, RESCALERS, described, domains
 
@@ -251,3 +255,40 @@ def test_constant_columns_are_dropped(space, rows):
     model = fitted(space, "gaussian_nb", X, y, variance_threshold="zero", rescaler="none")
     assert model.learner_.n_features_in_ == X.shape[1] - 1
     assert fitted(space, "gaussian_nb", X, y).learner_.n_features_in_ == X.shape[1]
+
+
+def test_logistic_regressions_converge_or_fail():
+    """Whatever the scale of the features; saga stops at all maxima of iterations on these."""
+    space, (X, y) = (
+        plugins.load("spaces", "logistic-regression-hpo")(),
+        load_breast_cancer(return_X_y=True),
+    )
+    X = X[:, :5] * [1, 10, 100, 1000, 1]
+    for values in space.sample(12, np.random.default_rng(0)):
+        model = space.pipeline(values, np.zeros(5, bool), 1).fit(X, y).learner_
+        assert all(e.n_iter_.max() < values["max_iter"] for e in model.estimators_)
+    with pytest.raises(ConvergenceWarning, match="failed to converge"):
+        space.pipeline(dict(values) | {"max_iter": 1}, np.zeros(5, bool), 1).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logistic_regression_is_scikit_learns(classes):
+    X, y = load_wine(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X[y < classes]), y[y < classes]
+    weights = np.linspace(0.5, 2, len(y))
+    values = {"penalty": "l2", "C": 1.0, "max_iter": 100}
+    ours = boasf.logistic_regression.build(values, Data(X, y, np.zeros(13, bool)))
+    model = LogisticRegression(solver="liblinear", random_state=1)
+    theirs = (model if classes == 2 else OneVsRestClassifier(model)).fit(X, y)
+    np.testing.assert_allclose(ours.fit(X, y).predict_proba(X), theirs.predict_proba(X))
+    ours.fit(X, y, sample_weight=weights)
+    first = model.fit(X, y == ours.classes_[-1], sample_weight=weights)
+    np.testing.assert_allclose(ours.estimators_[-1].coef_, first.coef_)
+
+
+def test_the_forests_features_are_a_share(rows):
+    space, (X, y) = plugins.load("spaces", "random-forest-hpo")(), rows
+    values = dict(space.configspace.get_default_configuration()) | {"max_features": 0.6}
+    forest = space.pipeline(values, np.zeros(5, bool), 1).fit(X, y).learner_
+    assert forest.max_features == 0.6
+    assert forest.estimators_[0].max_features_ == 3  # as an exponent 2

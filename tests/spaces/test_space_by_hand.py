@@ -313,6 +313,26 @@ class ConsecutiveLabels(BaseEstimator):
         return self.estimator.predict_proba(X)
 
 
+class OneVsRest(BaseEstimator):
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, self.models = np.unique(y), []
+        for label in self.classes_[len(self.classes_) == 2 :]:
+            model = clone(self.estimator).fit(X, y == label, sample_weight=sample_weight)
+            if model.n_iter_.max() == model.max_iter:
+                raise ValueError("it does not converge")
+            self.models.append(model)
+        return self
+
+    def predict_proba(self, X):
+        shares = np.transpose([model.predict_proba(X)[:, 1] for model in self.models])
+        if len(self.classes_) == 2:
+            shares = np.hstack([1 - shares, shares])
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
 class EarlyStopping(BaseEstimator):
     def __init__(self, estimator):
         self.estimator = estimator
@@ -363,6 +383,7 @@ NAMES = dict(all_estimators()) | {
     **{c.__name__: c for c in (SammeR, Scores, Selection, KernelComponents)},
     **{c.__name__: c for c in (CategoricalProducts, ImportantPolynomials, EarlyStopping)},
     "ConsecutiveLabels": ConsecutiveLabels,
+    "OneVsRest": OneVsRest,
     "TwoLayerPerceptron": TwoLayerPerceptron,
 }
 

@@ -128,7 +128,7 @@ STUDIES = [
      "searches.b.candidates: at most 1,000,000; found 1000000000000000000000"),
     (text(ensembles=f"{{best: {{type: selection, size: {HUGE}}}}}"),
      "ensembles.best.size: input should be less than or equal to 1000"),
-    (text(datasets=f"{{x: {{openml: {HUGE}}}}}"), "datasets.x.openml: .*less than or equal"),
+    (text(datasets=f"{{x: {{openml: {HUGE}}}}}"), "datasets.x.openml: .*integer from 1 to"),
     (text(datasets=f"{{x: {{openml: 3, version: {HUGE}}}}}"), "datasets.x.version: .*less than"),
     # paths
     (text(datasets=f"{{x: {{file: {LONG}.csv, target: y}}}}"),

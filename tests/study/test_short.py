@@ -1,7 +1,13 @@
+import json
+
+import numpy as np
+import pandas as pd
 import pytest
 
 import automl
+from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.data import rows as split_rows
+from ensemble_search.jobs import Jobs
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model, short
 
@@ -166,3 +172,84 @@ def test_what_is_converted_or_treated_as_missing_is_said_before_the_search(tmp_p
     file.write_text("x,y\n" + "".join(f"{v},{'ab'[i % 2]}\n" for i, v in enumerate(cells)))
     found = short.look_at(str(file), "y", None)
     assert "column 'x' has 1 value treated as missing: 'n/a' (1)" in found.notes
+
+
+def divided(tmp_path, frame, **by):
+    """The study of a table that a column divides, its split, and the table's values of it."""
+    file = tmp_path / "t.csv"
+    frame.to_csv(file, index=False)
+    columns = {role: [name] for role, name in by.items()}
+    table = short.look_at(str(file), "y", None, columns)
+    study = model.check(
+        short.content(
+            *("t", str(file), "y"), rows=table.rows, columns=table.columns, metric=table.metric,
+            minutes=1, cores=1, by=columns, groups=table.groups,
+        )
+    )  # fmt: skip
+    source = study.datasets["t"].source
+    made = normalise.normalise(sources.read(source), source["columns"])
+    settings = json.loads(Jobs(study).split("t", "fixed"))
+    inputs, _, split = prepare.make_split(*made, settings)
+    assert split["sizes"]["test"] == pytest.approx(table.test, abs=30)
+    return inputs, split
+
+
+@pytest.mark.parametrize(("patients", "folds"), [(100, True), (10, False)])
+def test_rows_of_one_group_are_never_divided(tmp_path, patients, folds):
+    numbers = np.arange(1000)
+    frame = pd.DataFrame({"patient": numbers // (1000 // patients), "x": numbers % 1000})
+    frame["y"] = np.where(numbers % 3 < 1, "a", "b")
+    inputs, split = divided(tmp_path, frame, group="patient")
+    assert split["by"] == {"group": "patient"}
+    assert "patient" not in inputs.features
+    parts = [inputs.X_train, inputs.X_test] + ([] if folds else [inputs.X_validation])
+    own = [{*(part[:, 0] // (1000 // patients))} for part in parts]
+    assert not set.intersection(*own) and sum(map(len, own)) == patients
+    assert bool(inputs.folds.size) == folds
+    for fold in np.unique(inputs.folds):
+        mine = inputs.folds == fold
+        groups = inputs.X_train[:, 0] // (1000 // patients)
+        assert not {*groups[mine]} & {*groups[~mine]}
+
+
+def test_later_rows_are_for_testing(tmp_path):
+    numbers = np.arange(500)
+    days = pd.Timestamp(2020, 1, 1) + pd.to_timedelta(numbers // 2, unit="D")
+    frame = pd.DataFrame({"sold": days.strftime("%d.%m.%Y"), "x": numbers})
+    frame["y"] = np.where(numbers % 3 < 1, "a", "b")
+    inputs, split = divided(tmp_path, frame.sample(frac=1, random_state=0), time="sold")
+    assert split["by"] == {"time": "sold"}
+    parts = [inputs.X_train, inputs.X_validation, inputs.X_test]
+    low, high = zip(*((part.min(), part.max()) for part in parts), strict=True)
+    assert low == (0, high[0] + 1, high[1] + 1) and high[2] == 499
+
+
+def test_the_first_fold_is_for_testing(tmp_path):
+    numbers = np.arange(600)
+    frame = pd.DataFrame({"part": numbers % 6 - 1, "x": numbers})
+    frame["y"] = np.where(numbers % 4 < 1, "a", "b")
+    inputs, split = divided(tmp_path, frame, fold="part")
+    assert split["by"] == {"fold": "part"}
+    assert {*(inputs.X_test[:, 0] % 6)} == {1} and len(inputs.X_test) == 100
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ({"group": "z"}, "^--group: there is no column 'z'; known: "),
+        ({"time": "y"}, "^--time: 'y' is the target; remove it here"),
+        ({"group": "a", "fold": "x"}, "^--fold: --group and --fold both divide the rows; keep one"),
+        ({"time": "a"}, "column 'a': cannot be the time of the rows: it holds neither dates nor"),
+        ({"fold": "x"}, "column 'x': has the fold 0.5; folds are integers"),
+    ],
+)
+def test_columns_that_cannot_divide_the_rows(tmp_path, by, message):
+    file = tmp_path / "t.csv"
+    file.write_text("a,x,y\n" + "".join(f"{'pq'[i % 2]},{i / 2},{'uv'[i % 2]}\n" for i in range(9)))
+    with pytest.raises(UserError, match=message):
+        short.look_at(str(file), "y", None, {role: [name] for role, name in by.items()})
+
+
+def test_how_rows_are_divided_is_said():
+    assert prepare.divided({}) == "rows are divided at random"
+    assert prepare.divided({"group": "id"}).startswith("rows of one 'id' are never divided: ")

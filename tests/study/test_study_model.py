@@ -150,7 +150,11 @@ def test_defaults_are_written_out():
         ("datasets/wine/classes", ["1", [2, 1]], "datasets.wine.classes", "'1' is duplicated"),
         ("datasets/wine/classes", ["a+b", ["a", "b"]], "datasets.wine.classes", "called 'a+b'"),
         ("datasets/wine/classes", "a", "datasets.wine.classes", "list"),
-        ("datasets/x", {"openml": -3}, "datasets.x.openml", "greater than or equal to 1"),
+        ("datasets/x", {"openml": -3}, "datasets.x.openml", "or a name; found -3"),
+        ("datasets/x", {"openml": 1.5}, "datasets.x.openml", "or a name; found 1.5"),
+        ("datasets/x", {"openml": "7"}, "datasets.x.openml", "an id has no quotes; found '7'"),
+        ("datasets/x", {"openml": ""}, "datasets.x.openml", "or a name; found ''"),
+        ("datasets/x", {"openml": "a\nb"}, "datasets.x.openml", "or a name; found"),
         ("datasets/x", {"openml": 3, "md5": "zz"}, "datasets.x.md5", "match pattern"),
         ("datasets/x", {"file": "none.csv", "target": "y"}, "datasets.x.file", "no file 'none"),
         ("datasets/x", {"file": "none.csv"}, "datasets.x.target", "is missing"),
@@ -710,3 +714,20 @@ def test_a_column_of_rows_is_one_name():
     model.check(with_stacking)
     checked = model.check(changed("datasets/wine/columns", {"group": "ash", "drop": ["hue"]}))
     assert checked.datasets["wine"].source["columns"] == {"drop": ["hue"], "group": ["ash"]}
+
+
+def test_a_file_of_data_is_looked_for_beside_the_study_too(tmp_path, monkeypatch):
+    """In the work folder first, where all commands run."""
+    (tmp_path / "studies").mkdir()
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "studies/mine.yaml"
+    source = {"file": "mine.csv", "test": "test.csv", "target": "y"}
+    path.write_text(yaml.safe_dump(changed("datasets", {"mine": source})))
+    with pytest.raises(UserError, match=r"start at .*, or else at the study file's folder"):
+        model.load("studies/mine.yaml")
+    for folder in ("studies", "."):
+        for name in ("mine.csv", "test.csv"):
+            Path(folder, name).write_text("x,y\n1,a\n2,b\n")
+        found = model.load("studies/mine.yaml").datasets["mine"]
+        where = "studies/" if folder == "studies" else ""
+        assert (found.file, found.test) == (f"{where}mine.csv", f"{where}test.csv")

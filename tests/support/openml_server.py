@@ -93,6 +93,7 @@ class OpenMLServer:
 
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         path, _, query = request.path.partition("?")
+        path = _plain(path)
         self.requests.append(path)
         self.queries.append(query)
         which = "file" if path.startswith("/files/") else "data"
@@ -111,11 +112,20 @@ class OpenMLServer:
         elif how == "page":
             _send(request, 200, "<html><body>Please log in</body></html>")
         elif page is None:
-            _send(request, 412, ERROR.format(code=111, message="Unknown dataset"))
+            code, message = (372, "No results") if "/list/" in path else (111, "Unknown dataset")
+            _send(request, 412, ERROR.format(code=code, message=message))
         elif how == "short":
             _send(request, 200, page[: len(page) // 2])
         else:
             _send(request, 200, page, cut=how == "cut")
+
+
+def _plain(path: str) -> str:
+    """Leave out of a list's filters what is the server's default, as the client asks for it."""
+    start, found, filters = path.partition("/data/list/")
+    words = filters.split("/")
+    pairs = [f"{key}/{value}" for key, value in zip(words[::2], words[1::2], strict=False)]
+    return start + found + "/".join(p for p in pairs if p.startswith("data_"))
 
 
 def _send(request: BaseHTTPRequestHandler, status: int, text: str, cut: bool = False) -> None:

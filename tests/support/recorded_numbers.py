@@ -7,11 +7,13 @@ import json
 import platform
 import random
 import warnings
+from functools import cache
 
 import numpy as np
 
 from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.ensembles.base import Pool
+from ensemble_search.evidence.rows import COMMON
 from ensemble_search.problems.classification import CLASSIFICATION, align
 from ensemble_search.runtime import plugins, provenance
 from ensemble_search.scoring import ensemble_scores
@@ -102,6 +104,53 @@ def pipelines() -> dict:
     return found
 
 
+def spaces() -> dict:
+    """Of every other space: pipelines with the defaults of all algorithms, or three draws."""
+    names = [name for name in plugins.available("spaces") if name not in COMMON]
+    kinds = {name: plugins.load("spaces", name) for name in names}
+    return {
+        name: {
+            f"{task} {number}": _fitted(space, configuration)
+            for task in kind.tasks
+            for space in [kind().for_task(task)]
+            for number, configuration in enumerate(_some(space), 1)
+        }
+        for name, kind in kinds.items()
+    }
+
+
+def _some(space) -> list:
+    parts = [space.restricted({"algorithm": name}) for name in space.algorithms]
+    if not parts:
+        return space.sample(3, np.random.default_rng(0))
+    return space.at(np.array([p.compose(lambda i: space.columns[i].default) for p in parts]))
+
+
+def _fitted(space, configuration) -> dict:
+    """Mean loss of a pipeline, and mean probability of the true class or mean prediction."""
+    inputs = _inputs(space.task)
+    random.seed(0)
+    np.random.seed(0)
+    made = space.pipeline(dict(configuration), inputs.categorical, 1)
+    found, y = {"configuration": dict(configuration)}, inputs.y_validation
+    with warnings.catch_warnings(action="ignore"):
+        made.fit(inputs.X_train.copy(), inputs.y_train.copy())
+        if space.task == "regression":
+            p = made.predict(inputs.X_validation)
+            return {**found, "error": float(np.mean((p - y) ** 2)), "mean": float(p.mean())}
+        p = np.nan_to_num(made.predict_proba(inputs.X_validation))
+    right = made.classes_[p.argmax(axis=1)] == y
+    own = p[np.arange(len(y)), np.searchsorted(made.classes_, y)]
+    return {**found, "error": 1 - float(right.mean()), "probability": float(own.mean(dtype=float))}
+
+
+@cache
+def _inputs(task: str):
+    source = {"classification": "wine", "regression": "diabetes"}[task]
+    frame, description = normalise.normalise(sources.read({"sklearn": source}), task=task)
+    return prepare.make_split(frame, description, SPLIT)[0]
+
+
 def rounded(content):
     """Round to six digits: the last ones depend on the processor."""
     if isinstance(content, dict):
@@ -112,7 +161,8 @@ def rounded(content):
 
 
 def numbers() -> dict:
-    return rounded({"search": searches(), "surrogate": surrogates(), "pipeline": pipelines()})
+    found = {"search": searches(), "surrogate": surrogates(), "pipeline": pipelines()}
+    return rounded({**found, "space": spaces()})
 
 
 def record() -> None:

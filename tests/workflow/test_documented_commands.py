@@ -93,7 +93,8 @@ RUN_BY = {
 }
 #: Studies that are replayed, and those whose tables they name.
 TABLES_OF = {
-    "boasf-grid": "boasf-models",
+    "boasf-grid": "boasf-logistic-regression",
+    "boasf-models-grid": "boasf-models",
     "dodge-replay": "dodge-live",
     "live-check": "search-tables",
     "quickstart-replay": "quickstart",

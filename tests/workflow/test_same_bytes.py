@@ -56,9 +56,10 @@ KEYS = {
 }
 #: Folders of diaries, and pages that show times and dates; their tables are compared.
 DIARIES = {"logs", "benchmarks", "checkpoints", "pages", ".lock", ".snakemake_timestamp"}
-DIARIES |= {"fetch.log", "fetch.tsv", "index.html", "whole.html", "manifest.json"}
+DIARIES |= {"fetch.log", "fetch.tsv", "index.html", "manifest.json"}
 #: Tables and figures of the report that show times, commits, or the name of the study file.
-REPORTED = {"time", "time-to-suggest", "origins", "settings"}
+REPORTED = {"time", "time-to-suggest", "origins", "settings", "inference-time"}
+REPORTED |= {"each-data-set-wine", "each-data-set-seconds-wine"}
 #: Two whole runs, which take long where little of a processor is left.
 pytestmark = pytest.mark.timeout(3000)
 ELSEWHERE = {"USER": "someone", "LOGNAME": "someone", "TZ": "Asia/Kathmandu"}

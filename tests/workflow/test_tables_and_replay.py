@@ -2,12 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from ensemble_search.evaluation import table as tables
 from ensemble_search.results import readers
+from support import ROOT
 from support.checkout import STUDY, Checkout
 
 TABLES = STUDY | {
@@ -31,6 +35,23 @@ ROUND = STUDY | {"split": {"resample": 2}, "methods": TABLES["methods"]}
 TABLES_OF_TWO = ROUND | {"study": "two", "repeats": 3, "tables": {"random": 20}}
 REPLAYED_ON_TWO = ROUND | {
     "study": "round", "repeats": 12, "evaluation": {"replay": "results/two/tables"},
+}  # fmt: skip
+
+#: Makes its tables, at every fidelity, and replays on them.
+SHARES = STUDY | {
+    "study": "shares",
+    "repeats": 2,
+    "budget": {"fits": 6},
+    "tables": {"random": 40, "fidelities": ["1/9", "1/3", 1]},
+    "evaluation": {"replay": "results/shares/tables"},
+    "searches": {
+        "hyperband": {"optimizer": "hyperband", "smallest": 0.1},
+        "bohb": {"optimizer": "bohb", "smallest": 0.1, "points": 3},
+        "random": {"optimizer": "random"},
+    },
+    "methods": {
+        name: {"search": name, "ensemble": "best"} for name in ("hyperband", "bohb", "random")
+    },
 }  # fmt: skip
 
 
@@ -236,3 +257,33 @@ def test_a_split_that_has_no_table(going_round):
         "change split.resample"
     ]
     assert not (going_round.folder / "results/bad").exists()
+
+
+def test_one_study_from_fetch_to_report_and_evidence(tmp_path):
+    """Hyperband and BOHB are replayed on tables that the study makes; their rows name the table."""
+    checkout = Checkout(tmp_path)
+    checkout.run(SHARES)
+    table = observations(checkout, "results/shares/tables/wine/fixed")
+    assert table.fidelity.round(3).value_counts().to_dict() == {0.111: 40, 0.333: 40, 1.0: 40}
+    for search in SHARES["searches"]:
+        spent = observations(checkout, f"results/shares/searches/wine/{search}/1").fidelity.sum()
+        assert 6 - 1e-6 <= spent < 7
+    page = checkout.folder / "results/shares/report/pages/rank-curves.html"
+    assert "Average ranks over full fits" in page.read_text(encoding="utf-8")
+    curve = pd.read_csv(next(page.parents[1].glob("figures/error-curves-test-*.csv")))
+    assert sorted(set(curve.iteration)) == [1, 2, 3, 4, 5, 6]
+
+    def evidence() -> str:
+        run = subprocess.run(
+            [sys.executable, ROOT / "workflow_scripts/evidence.py", "--study", "study.yaml"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+        return run.stdout.splitlines()[-1]
+
+    assert evidence() == "evidence/shares: 2 of 2 runs, 6 rows, 0 stale"
+    about = json.loads((tmp_path / "results/shares/tables/wine/fixed/table.json").read_text())
+    rows = pd.read_csv(tmp_path / "evidence/shares/runs.csv", dtype=str)
+    assert set(rows.table) == {tables.checksum(about)[:12]}
+    shutil.rmtree(tmp_path / "results")
+    assert evidence() == "evidence/shares: 2 of 2 runs, 6 rows, 0 stale"

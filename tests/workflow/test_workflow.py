@@ -104,6 +104,16 @@ def test_results_stay_local_with_a_default_storage_provider(finished, tmp_path):
     assert cluster.planned(*options) == {}
 
 
+@pytest.mark.slow
+def test_a_study_with_the_fs_storage_plugin(finished, checkout, tmp_path):
+    """All results are local, the same as without it, and none is stored."""
+    pytest.importorskip("snakemake_storage_plugin_fs")
+    storage = ("--default-storage-provider", "fs", "--default-storage-prefix", f"{tmp_path}/there")
+    assert "note: results stay local files" in checkout.snakemake(*storage)
+    assert checkout.results() == finished.results()
+    assert not (tmp_path / "there").exists()
+
+
 def test_both_searches_start_from_the_same_random_configurations(finished):
     folder = finished.folder / "results/tiny/searches/wine"
     frames = [

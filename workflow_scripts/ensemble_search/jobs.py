@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble_search.data.changes import changed_files, content
-from ensemble_search.data.sources import source_key
+from ensemble_search.data.sources import local_files, source_key
 from ensemble_search.evaluation import table as tables
 from ensemble_search.report import pages
 from ensemble_search.results import layout, readers
@@ -90,9 +90,9 @@ class Jobs:
         return _json(self.sources[key].source)
 
     def source_content(self, key: str) -> str:
-        """Return which content the local file of a source has; empty for other sources."""
-        file = self.sources[key].file
-        return _json({"content": content(Path(file), Path("results/data", key))}) if file else ""
+        """Return which content the local files of a source have; empty for other sources."""
+        paths = local_files(self.sources[key].source)
+        return _json({"content": content(paths, Path("results/data", key))}) if paths else ""
 
     def split(self, dataset: str, name: str) -> str:
         """Describe how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""

@@ -138,7 +138,8 @@ def _factor(n: int, power: float, level: float) -> float:
 def by_chance(table: pd.DataFrame) -> str:
     """Return how many of :func:`intervals` would leave out 0 by chance, and how many do."""
     k = len(table)
-    found = int(((table["error_low"] > 0) | (table["error_high"] < 0)).sum())
+    ends = table["error_low"], table["error_high"]
+    found = int((((ends[0] > 0) | (ends[1] < 0)) & (ends[0] < ends[1])).sum())
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
         f"Of {comparisons} without any effect, about {LEVEL * k:.2g} would have an interval "

@@ -180,12 +180,13 @@ def rank_intervals(final: pd.DataFrame) -> pd.DataFrame:
     -------
     intervals
         Index: the methods; columns ``low`` and ``high``, cut off at 1 and the number of methods;
-        NaN with fewer than two data sets.
+        NaN where they cannot be estimated: with fewer than two data sets, or equal ranks on all.
     """
     from scipy.special import stdtrit
 
     placed = mean_error_ranks(final)
     n = len(placed)
-    half = stdtrit(n - 1, 0.975) * placed.sem() if n > 1 else placed.sem() * np.nan
+    error = placed.sem()
+    half = stdtrit(n - 1, 0.975) * error.where(error > 0) if n > 1 else error * np.nan
     ends = {"low": placed.mean() - half, "high": placed.mean() + half}
     return pd.DataFrame(ends).clip(1, placed.shape[1]).round(DIGITS)

@@ -8,6 +8,7 @@ import pandas as pd
 from ensemble_search.analysis import effects, ranks, wilcoxon
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.analysis.ratings import ratings
 from ensemble_search.analysis.wilcoxon import ALPHA
 
 
@@ -23,9 +24,9 @@ class Verdict:
         What it rests on, and what it does not show.
     summary
         One row per method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's
-        t over data sets), ``error`` (mean test loss), and, against the leader, ``difference``,
-        ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data sets) and ``detectable`` (of
-        ``effects.intervals``).
+        t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; against
+        the leader ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data
+        sets) and ``detectable`` (of ``effects.intervals``).
     leader
         The method with the lowest average rank; None where there is nothing to compare.
     """
@@ -94,6 +95,7 @@ def _summary(final: pd.DataFrame) -> pd.DataFrame:
     errors = ranks.means(final)
     table = pd.DataFrame({"rank": ranks.mean_error_ranks(final).mean()})
     table = table.join(ranks.rank_intervals(final)).assign(error=errors.mean())
+    table = table.join(ratings(errors))
     table = table.reindex(final.columns).sort_values("rank", kind="stable")
     tests = ["difference", "lower", "equal", "higher", "p", "p_holm", "detectable"]
     if len(table) < 2 or errors.empty:
@@ -158,7 +160,7 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
 
 def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
     row = summary.loc[leader]
-    if n < 2:
+    if pd.isna(row["low"]):
         return ""
     return (
         f"Over data sets like these {n}, {leader}'s average rank is between {row['low']:.2f} and "

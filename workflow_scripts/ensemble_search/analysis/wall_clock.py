@@ -86,48 +86,80 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
     Returns
     -------
     curves
-        One row per data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
-        loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says),
-        ``workers`` (the largest batch) and ``end`` (mean seconds of a whole run).
+        As of :func:`over_time`, with ``workers`` (the largest batch).
     """
-    compared, keys = results.compared, ["dataset", "search", "repeat"]
-    nothing = pd.Series([np.nan])
     done: dict[tuple, np.ndarray] = {}
-    ordered = results.observations.sort_values("iteration")
-    for key, run in ordered.groupby(keys, sort=False):
+    for key, run in _runs(results.observations):
         seconds = (run[name].fillna(0).to_numpy() for name in ("suggest_seconds", "fit_seconds"))
         done[key] = ends(*seconds, sizes[key[1]])
-    rows = []
+    workers = {m: max(sizes[p["search"]]) for m, p in results.study["methods"].items()}
+    found = over_time(results, done)
+    return found.assign(workers=found["method"].map(workers))
+
+
+def fitted(observations: pd.DataFrame) -> dict[tuple, np.ndarray]:
+    """Return the seconds of fitting after each evaluation, by (data set, search, repeat)."""
+    runs = _runs(observations.fillna({"fit_seconds": 0.0}))
+    return {key: run["fit_seconds"].cumsum().to_numpy() for key, run in runs}
+
+
+def _runs(observations: pd.DataFrame):
+    ordered = observations.sort_values("iteration")
+    return ordered.groupby(["dataset", "search", "repeat"], sort=False)
+
+
+def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFrame:
+    """Average test losses over seconds.
+
+    Parameters
+    ----------
+    done
+        By (data set, search, repeat): when each evaluation is done, of shape (n,), ascending.
+
+    Returns
+    -------
+    curves
+        One row per data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
+        loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says, and
+        one that has ended keeps its last loss), ``models`` (share of the runs that have one), and
+        ``end`` (mean seconds of a whole run). No rows of data sets without any seconds.
+    """
+    compared = results.compared
+    nothing = pd.Series([np.nan])
+    frames = []
     for dataset, part in compared.scores.groupby("dataset", observed=True, sort=False):
         losses = pd.concat([part["test_error"], nothing])
         losses = compared.losses.with_failures(losses, pd.Series(dataset, losses.index))
-        filled, worst = part.assign(test_error=losses.to_numpy()[:-1]), losses.iloc[-1]
+        known, worst = part["test_error"].notna(), losses.iloc[-1]
+        filled = part.assign(test_error=losses.to_numpy()[:-1], known=known)
         runs: dict[str, list] = {}
         by_run = filled.groupby(["method", "repeat"], observed=True, sort=False)
         for (method, repeat), run in by_run:
             search = results.study["methods"][method]["search"]
-            own = run.sort_values("iteration")["test_error"].to_numpy()
+            own = run.sort_values("iteration")[["test_error", "known"]].to_numpy(float)
             runs.setdefault(method, []).append((done[dataset, search, repeat], own))
         times = np.concatenate([t for of in runs.values() for t, _ in of])
-        grid = np.geomspace(times.min(), times.max(), POINTS)
+        times = times[times > 0]
+        if not len(times):  # predictions that were made elsewhere
+            continue
+        grid = np.unique(np.geomspace(times.min(), times.max(), POINTS))
         for method in compared.methods:
-            steps = np.array([_at(grid, t, losses, worst) for t, losses in runs[method]])
-            for seconds, column in zip(grid, steps.T, strict=True):
-                rows.append(
-                    {
-                        "dataset": dataset,
-                        "method": method,
-                        "seconds": seconds,
-                        "mean": column.mean(),
-                        "std": column.std(ddof=1) if len(column) > 1 else np.nan,
-                        "workers": max(sizes[results.study["methods"][method]["search"]]),
-                        "end": np.mean([t[-1] for t, _ in runs[method]]),
-                    }
-                )
-    return pd.DataFrame(rows)
+            steps = np.array([_at(grid, t, rows, worst) for t, rows in runs[method]])
+            steps, known = steps[..., 0], steps[..., 1]
+            points = {
+                "dataset": dataset,
+                "method": method,
+                "seconds": grid,
+                "mean": steps.mean(axis=0),
+                "std": steps.std(axis=0, ddof=1) if len(steps) > 1 else np.nan,
+                "models": known.mean(axis=0),
+                "end": np.mean([t[-1] for t, _ in runs[method]]),
+            }
+            frames.append(pd.DataFrame(points))
+    columns = ["dataset", "method", "seconds", "mean", "std", "models", "end"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
-def _at(grid: np.ndarray, times: np.ndarray, losses: np.ndarray, worst: float) -> np.ndarray:
-    """The loss at each point of time: of the last iteration that is done, at first the worst."""
-    known = np.searchsorted(times, grid, side="right")
-    return np.concatenate([[worst], losses])[known]
+def _at(grid: np.ndarray, times: np.ndarray, rows: np.ndarray, worst: float) -> np.ndarray:
+    """Loss, and whether there is a model, at each time: at first the worst loss and none."""
+    return np.vstack([[worst, 0], rows])[np.searchsorted(times, grid, side="right")]

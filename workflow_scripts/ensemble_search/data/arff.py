@@ -1,11 +1,14 @@
 """A reader of ARFF files with precise errors, in one pass and linear time.
 
-Attributes are numeric (``numeric``, ``real``, ``integer``), nominal (``{a, b}``) or ``string``;
-rows are dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spaces, commas, quotes
-or braces are quoted by ``'`` or ``"``, with ``\\`` before a quote inside.
+Attributes are numeric (``numeric``, ``real``, ``integer``), nominal (``{a, b}``), ``string`` or
+``date``, with a format such as ``"yyyy-MM-dd"`` (Java's ``SimpleDateFormat``, as in Weka); rows are
+dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spaces, commas, quotes or braces
+are quoted by ``'`` or ``"``, with ``\\`` before a quote inside.
 """
 
+import datetime
 import decimal
+import functools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +30,12 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
+#: Letters of Java's formats of dates, once or repeated, as ``strptime`` has them.
+DATE_PARTS = {"d": "%d", "H": "%H", "h": "%I", "m": "%M", "s": "%S", "S": "%f", "a": "%p"}
+DATE_PARTS |= {"Z": "%z", "X": "%z", "yy": "%y", "y": "%Y", "MMMM": "%B", "MMM": "%b", "M": "%m"}
+DATE_PIECE = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
+ISO = "yyyy-MM-dd'T'HH:mm:ss"  # of dates without a format
+DATE = "date "  # before the format of strptime
 DIGITS = 17  # so many distinguish floats
 EXACT = 2**53  # integers up to this one are floats
 NAMED = 60  # characters of a value that a message shows
@@ -43,7 +52,8 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
     Returns
     -------
     attributes
-        Name -> ``numeric`` or ``string``, or the list of its values (nominal), in order.
+        Name -> ``numeric``, ``string``, ``date`` with a format of ``strptime`` after a space, or
+        the list of its values (nominal), in order.
 
     Raises
     ------
@@ -110,7 +120,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
         if isinstance(kind, list):
             series.append(pd.Series(pd.Categorical(values), name=name))
         else:
-            dtype = "float64" if kind == "numeric" else "str"
+            dtype = {"numeric": "float64", "string": "str"}.get(kind, "datetime64[us]")
             if any(type(value) is int for value in values):
                 dtype = "object"
             series.append(pd.Series(values, name=name, dtype=dtype))
@@ -142,16 +152,44 @@ def _attribute(number: int, line: str) -> tuple[str, list[str] | str]:
         return name, "numeric"
     if kind.lower() == "string":
         return name, "string"
+    if kind.split(None, 1)[:1] and kind.split(None, 1)[0].lower() == DATE.strip():
+        return name, DATE + _strptime(what, _unquoted(kind[len(DATE) :].strip()) or ISO)
     said = f"type {_shown(kind)} cannot be read" if kind else "has no type"
     raise Unreadable(
-        f"{what}: {said}; attributes must be numeric, nominal (values in braces) or string"
+        f"{what}: {said}; attributes must be numeric, nominal (values in braces), string or date"
     )
+
+
+def _strptime(what: str, written: str) -> str:
+    """Translate a format of dates of Java's ``SimpleDateFormat``."""
+    found, place = "", 0
+    while place < len(written):
+        match = DATE_PIECE.match(written, place)
+        part = match and match[2]
+        known = part and next((DATE_PARTS[p] for p in (part, part[0]) if p in DATE_PARTS), None)
+        if match is None or (part and not known):
+            raise Unreadable(
+                f"{what}: its dates {_shown(written)} cannot be read; a format such as yyyy-MM-dd "
+                "HH:mm:ss consists of y, M, d, H, h, a, m, s, S, Z, X and text in single quotes"
+            )
+        text = "'" if match[1] == "" else (match[1] or match[4] or "").replace("''", "'")
+        found += known or text.replace("%", "%%")
+        place = match.end()
+    return found
+
+
+def _date(text: str, written: str) -> datetime.datetime:
+    """Parse a date; one with an offset is converted to UTC."""
+    found = datetime.datetime.strptime(text.strip(), written)
+    return found.astimezone(datetime.UTC).replace(tzinfo=None) if found.tzinfo else found
 
 
 def _converter(kind: list[str] | str) -> Any:
     """Return the parser of a value's text: KeyError or ValueError if it does not fit."""
     if isinstance(kind, list):
         return {value: value for value in kind}.__getitem__
+    if kind.startswith(DATE):
+        return functools.partial(_date, written=kind.removeprefix(DATE))
     return number if kind == "numeric" else str
 
 
@@ -194,7 +232,8 @@ def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> s
             if value is not None:
                 _converter(kind)(value)
         except ValueError:
-            return f"{what} is not a number; {missing}"
+            kind_of = "a number" if kind == "numeric" else "a date of the format that it declares"
+            return f"{what} is not {kind_of}; {missing}"
         except KeyError:
             return f"{what} is not among the values that it declares; add it there; {missing}"
     raise AssertionError(values)
@@ -219,8 +258,18 @@ def _values(number: int, line: str) -> list[str | None]:
 
 
 def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> list[str | None]:
-    """Complete a sparse row: zero for numbers, the first value for nominal attributes."""
-    values = [kind[0] if isinstance(kind, list) else "0" for kind in kinds.values()]
+    """Complete a sparse row: zero for numbers, the first value for nominal attributes.
+
+    Zero is the beginning of 1970 for dates.
+    """
+    values = [
+        kind[0]
+        if isinstance(kind, list)
+        else datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC).strftime(kind.removeprefix(DATE))
+        if kind.startswith(DATE)
+        else "0"
+        for kind in kinds.values()
+    ]
     text, place = line[1:-1].rstrip(), 0
     if not line.endswith("}"):
         raise Unreadable(f"line {number}: '{{' is not closed by '}}' at the end of the line")

@@ -1,11 +1,12 @@
 """Warnings about data that changed since the results were computed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ensemble_search.data import fetched
+from ensemble_search.data.sources import local_files
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import one_line
 
@@ -30,46 +31,47 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     """
     lines = []
     for key, source in sources.items():
-        if "file" not in source:
+        if not (paths := local_files(source)):
             continue
         with suppress(OSError, files.Missing):
-            path, known = Path(source["file"]), _fetched(folder / key)
-            if content(path, folder / key) != known:
+            if content(paths, folder / key) != _fetched(folder / key):
+                names = "' or '".join(map(str, paths))
                 lines.append(
                     one_line(
-                        f"'{path}' has changed since its data were read: everything computed from "
+                        f"'{names}' has changed since its data were read: everything computed from "
                         "it will be recomputed"
                     )
                 )
     return lines
 
 
-def content(path: Path, folder: Path) -> str:
-    """Return the MD5 of a local file; that of the fetched copy, if the file is older.
+def content(paths: Sequence[Path], folder: Path) -> str:
+    """Return the MD5 of local files; that of the fetched copy, if the files are older.
 
     Parameters
     ----------
-    path
-        The file.
+    paths
+        One file or more.
     folder
-        Its folder below ``results/data``, which need not exist.
+        Their folder below ``results/data``, which need not exist.
 
     Returns
     -------
     md5
-        32 hexadecimal digits; empty if the file cannot be read, which the fetch reports.
+        32 hexadecimal digits; empty if a file cannot be read, which the fetch reports.
     """
     try:
         with suppress(OSError, files.Unusable):
-            if path.stat().st_mtime_ns <= (folder / "dataset.json").stat().st_mtime_ns:
+            newest = max(path.stat().st_mtime_ns for path in paths)
+            if newest <= (folder / "dataset.json").stat().st_mtime_ns:
                 return _fetched(folder)
-        return files.md5(path)
+        return files.joined_md5([files.md5(path) for path in paths])
     except (OSError, ValueError):
         return ""
 
 
 def _fetched(folder: Path) -> str | None:
-    """MD5 of the file that a copy was fetched from."""
+    """MD5 of what a copy was fetched from."""
     return fetched.description(folder)["md5"]
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import read_arff
@@ -34,8 +34,10 @@ log = logging.getLogger(__name__)
 ADDRESS = re.compile(
     r"https?://([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?"
 )
-# Error codes of the server after which a retry is useless: unknown id, no access.
-PERMANENT = {"110", "111", "112"}
+# Error codes of the server after which a retry is useless: unknown id, no access, unknown name.
+PERMANENT = dict.fromkeys(("110", "111", "112"), "check the id") | {
+    "372": "check the name, its case and 'version:', or give the id"
+}
 CACHED = ("description.xml", "dataset.arff")
 MB = 1_000_000
 #: A description has a few kilobytes; all of it is read into memory.
@@ -191,6 +193,76 @@ def fetch(
             md5=found,
             ignored=_ignored(dataset, frame),
         )
+
+
+def find(name: str, version: int | None, how: Access, beside: Path | None = None) -> int:
+    """Find the id of a data set by its name, in the cache, else among the server's active ones.
+
+    Parameters
+    ----------
+    name
+        Exact name at OpenML.
+    version
+        Its version; None: the only one.
+    how, beside
+        See :func:`fetch`.
+
+    Raises
+    ------
+    UserError
+        If there is none, or more than one, or the server cannot be reached.
+    """
+    what = f"OpenML data set '{name}'"
+    beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
+    with files.temporary_folder(beside) as root, client(how, root) as own:
+        found, where = _in_cache(own.cache, name), str(own.cache)
+        found = {number: its for number, its in found.items() if version in (None, its)}
+        if not found:
+            where, asked = own.server, f"{own.server.rstrip('/')}/data/list/data_name/"
+            asked += quote(name, safe="") + (f"/data_version/{version}" if version else "")
+
+            def once(ends: float) -> None:
+                load(asked, root / "list.xml", DESCRIPTION_MB, how, own, ends)
+                found.update(_listed(root / "list.xml", name))
+
+            retry(what, len(name), once, how, own)
+    if len(found) != 1:
+        in_order = sorted(found.items(), key=lambda item: item[1])
+        versions = [f"version {its} (id {number})" for number, its in in_order]
+        shown = ", ".join(versions[:5]) + (", ..." if versions[5:] else "")
+        raise UserError(
+            f"{what}: {where} has {len(found)} of this name: {shown}; add 'version:' or give the id"
+            if found
+            else f"{what}: {where} has none of exactly this name; {PERMANENT['372']}"
+        )
+    (number,) = found
+    log.info("%s has id %d, from %s", what, number, where)
+    return number
+
+
+def _in_cache(cache: Path, name: str) -> dict[int, int]:
+    """Versions by id of the whole data sets of a name in a cache."""
+    found = {}
+    for path in cache.glob(f"datasets/*/{CACHED[0]}"):
+        if path.parent.name.isdecimal() and (path.parent / CACHED[1]).is_file():
+            with contextlib.suppress(Failed):  # damaged: of no name
+                described = _described(path, int(path.parent.name))
+                if described["name"] == name:
+                    found[int(described["id"])] = int(described["version"])
+    return found
+
+
+def _listed(path: Path, name: str) -> dict[int, int]:
+    """Versions by id of the data sets of a name in a server's list."""
+    import xmltodict
+
+    try:
+        content = xmltodict.parse(path.read_text(encoding="utf-8"), force_list=("oml:dataset",))
+        rows = content["oml:data"]["oml:dataset"]
+        found = [(row["oml:name"], int(row["oml:did"]), int(row["oml:version"])) for row in rows]
+    except Exception:  # the parser raises various errors for invalid XML or entities
+        raise Failed("the answer is not a list of OpenML data sets") from None
+    return {number: version for own, number, version in found if own == name}
 
 
 @dataclass(frozen=True)
@@ -428,7 +500,7 @@ def _rejected(status: int, body: bytes, url: str) -> Failed:
         return Failed(f"the answer is not an OpenML description or file (status {status})")
     told = short(f"{told} - {more}" if more else str(told))
     if code in PERMANENT:
-        return Failed(f"{short(url)} answers: {told}", "check the id")
+        return Failed(f"{short(url)} answers: {told}", PERMANENT[code])
     return Failed(told)
 
 

@@ -33,6 +33,13 @@ MIN_VARIANCE = 1e-7
 MAX_CODES = 50
 #: Standard deviations from the mean that a target may have: losses are stored as float32.
 FARTHEST = 1e15
+#: How rows are divided by a column, by its role.
+DIVIDED = {
+    "group": "rows of one '{column}' are never divided: test rows are of others than training rows",
+    "time": "test rows are the latest by '{column}', and validation rows those before them",
+    "part": "'{column}' names the part of each row",
+    "fold": "test rows are those of one fold of '{column}'",
+}
 #: Kinds of columns in the order of their features.
 KINDS = "numeric", "date", "boolean", "categorical"
 
@@ -71,7 +78,12 @@ def make_split(
         role: _of_rows(frame[column["column"]], role)
         for role, column in description.get("of_rows", {}).items()
     }
-    by = [of_rows.get(role) for role in ("group", "time", "part", "fold")]
+    by = [of_rows.get(role) for role in DIVIDED]
+    by_column = {
+        role: column["column"]
+        for role, column in description.get("of_rows", {}).items()
+        if role in DIVIDED
+    }
     if description["classes"]:
         classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
         labels = codes.astype(np.int64)
@@ -126,12 +138,20 @@ def make_split(
         "classes": counts,
         "dropped": dropped,
         "notes": description.get("notes", []),
+        **({"by": by_column} if by_column else {}),
         "preparation": {"target": description["target"], **preparation.to_json()},
     }
     if not len(classes):
         squares = (labels[rows["test"]] ** 2).tolist()
         made["target"] = {**scale, "test_square": math.fsum(squares) / len(squares)}
     return inputs, labels[rows["test"]], made
+
+
+def divided(by: Mapping[str, str]) -> str:
+    """Describe how the rows of a split are divided; ``by`` is its ``by``: a column by its role."""
+    for role, column in by.items():
+        return DIVIDED[role].format(column=column)
+    return "rows are divided at random"
 
 
 def _of_rows(values: "pd.Series", role: str) -> np.ndarray:

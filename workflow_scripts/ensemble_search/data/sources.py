@@ -1,17 +1,16 @@
 """Sources of data sets: OpenML, a file, or scikit-learn; one function each.
 
 A source is written as in a study: ``{"openml": 772, "version": 1, "md5": "..."}``,
-``{"openml_task": 59}``,
-``{"file": "mine.csv", "target": "label"}`` or ``{"sklearn": "digits"}``, and with ``task:
-regression`` if it is not for classification. This module imports nothing heavy, because the
-workflow uses it for folder names.
+``{"openml": "kc1"}``, ``{"openml_task": 59}``, ``{"file": "mine.csv", "target": "label"}`` or
+``{"sklearn": "digits"}``, and with ``task: regression`` if it is not for classification. This
+module imports nothing heavy, because the workflow uses it for folder names.
 """
 
 import hashlib
 import json
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -26,10 +25,11 @@ from ensemble_search.runtime.plugins import nearest
 KEYS = {
     "openml": {"openml", "version", "md5", "target", "columns", "classes", "task"},
     "openml_task": {"openml_task", "version", "md5", "columns", "classes", "task"},
-    "file": {"file", "target", "columns", "classes", "task"},
+    "file": {"file", "test", "target", "columns", "classes", "task"},
     "sklearn": {"sklearn", "columns", "classes", "task"},
 }
 LARGEST_ID = 10**9
+MOST_NAME = 80  # characters of the name of a data set at OpenML
 #: The data sets that scikit-learn ships, and the tasks that their targets suit.
 BUNDLED = {
     "breast_cancer": (CLASSIFICATION,),
@@ -63,11 +63,13 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         if owners := [f"'{k}:'" for k in KEYS if key in KEYS[k]]:
             raise UserError(f"{where}.{key}: goes with {' or '.join(owners)} only")
         raise UserError(f"{where}: unknown key '{key}'; {nearest(key, sorted(KEYS[kind]))}")
-    for key in ("openml", "openml_task", "version"):
+    if said := not_openml(source.get("openml", 1)):
+        raise UserError(f"{where}.openml: {said}; found {source['openml']!r}")
+    for key in ("openml_task", "version"):
         value = source.get(key, 1)
         if type(value) is not int or not 1 <= value <= LARGEST_ID:
             raise UserError(f"{where}.{key}: {value!r} is not an integer from 1 to {LARGEST_ID}")
-    for key in ("file", "target", "sklearn", "md5", "task"):
+    for key in ("file", "test", "target", "sklearn", "md5", "task"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is not text")
         if not source.get(key, "").isascii() and _unencodable(source[key]):
@@ -78,6 +80,17 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     if "classes" in source:
         _check_classes(source["classes"], source.get("task"), f"{where}.classes")
     return kind
+
+
+def not_openml(value: Any) -> str:
+    """Return why a value is neither the id nor the name of a data set at OpenML; empty if it is."""
+    if isinstance(value, str) and value.isdecimal():
+        return "an id has no quotes"
+    if isinstance(value, str):
+        right = 0 < len(value) <= MOST_NAME and value.isprintable() and not _unencodable(value)
+    else:
+        right = type(value) is int and 1 <= value <= LARGEST_ID
+    return "" if right else f"must be an id, an integer from 1 to {LARGEST_ID}, or a name"
 
 
 def _check_classes(classes: Any, task: str | None, where: str) -> None:
@@ -113,7 +126,8 @@ def _unencodable(text: str) -> bool:
 def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
-    ``openml-772``, ``sklearn-digits``, or ``file-<stem>-<8 hex digits of path and target>``; with
+    ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of paths and target>``, or
+    ``openml-<name>-<8 hex digits of name and version>`` of a name at OpenML; with
     ``columns``, ``classes`` or another ``target`` at OpenML 8 more hex digits each, and with
     ``task: regression`` that word; at most 255 characters.
 
@@ -129,11 +143,16 @@ def source_key(source: Mapping[str, Any]) -> str:
     suffix = roles.suffix(source.get("columns", {})) + word
     if kind == "file":
         stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[: 232 - len(word)]
-        digest = hashlib.sha256(f"{source['file']}\n{source['target']}".encode()).hexdigest()
+        parts = [source[key] for key in ("file", "target", "test") if key in source]
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return f"file-{stem}-{digest[:8]}{suffix}"
     if target := source.get("target"):
         suffix = f"-{hashlib.sha256(target.encode()).hexdigest()[:8]}{suffix}"
-    return f"{kind.replace('_', '-')}-{source[kind]}{suffix}"
+    named = source[kind]
+    if kind == "openml" and isinstance(named, str):
+        digest = hashlib.sha256(f"{named}\n{source.get('version', '')}".encode()).hexdigest()
+        named = f"{re.sub(r'[^A-Za-z0-9._-]', '_', named)}-{digest[:8]}"
+    return f"{kind.replace('_', '-')}-{named}{suffix}"
 
 
 def read(
@@ -162,9 +181,11 @@ def read(
     if kind == "openml":
         from ensemble_search.data import openml_client
 
-        number, md5 = source["openml"], source.get("md5")
+        number, version, md5 = source["openml"], source.get("version"), source.get("md5")
         how = openml_client.access(openml or {})
-        raw = openml_client.fetch(number, source.get("version"), md5, how, beside)
+        if isinstance(number, str):
+            number = openml_client.find(number, version, how, beside)
+        raw = openml_client.fetch(number, version, md5, how, beside)
         if md5 is None:  # a pinned file is accepted
             paper_sets.check(number, raw)
         return _with_target(raw, source["target"]) if "target" in source else raw
@@ -174,6 +195,8 @@ def read(
         how = openml_client.access(openml or {})
         return openml_tasks.fetch(source, how, beside)
     if kind == "file":
+        if "test" in source:
+            return _with_test_file(source)
         return from_file(source["file"], source["target"])
     return from_sklearn(source["sklearn"])
 
@@ -187,13 +210,18 @@ def _with_target(raw: Raw, target: str) -> Raw:
     return replace(raw, target=target, source={**raw.source, "target": target}, ignored=ignored)
 
 
-def from_file(name: str, target: str) -> Raw:
+def local_files(source: Mapping[str, Any]) -> list[Path]:
+    """Paths of a source on this machine: its file, and perhaps one with test rows."""
+    return [Path(source[key]) for key in ("file", "test") if source.get(key)]
+
+
+def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
 
     CSV is UTF-8, separated by commas, with a header; empty fields and the words in
     ``names.MISSING`` are missing values, but for None in columns of text. The target of a CSV is
     read as text, in which only empty fields are missing, and so are columns with values such as
-    ``01``, which would lose their zeros.
+    ``01``, which would lose their zeros, and ``as_text``.
 
     Raises
     ------
@@ -208,7 +236,7 @@ def from_file(name: str, target: str) -> Raw:
     with readable(path):
         before = _state(path)
         md5 = files.md5(path)
-        frame = reader(path, target)
+        frame = reader(path, target, as_text) if as_text else reader(path, target)
         if _state(path) != before:
             raise UserError(
                 f"file: '{name}' was changed while it was read; run again when it is whole"
@@ -219,6 +247,55 @@ def from_file(name: str, target: str) -> Raw:
     words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
     read = {"missing": words, "rounded": rounded}
     return Raw(frame, target, path.stem, source, md5=md5, ignored=index, **read)
+
+
+def _with_test_file(source: Mapping[str, Any]) -> Raw:
+    """Read two files: the rows of ``test`` are the test rows, by a column of folds."""
+    from ensemble_search.data import test_rows
+
+    file, test, target = source["file"], source["test"], source["target"]
+    check_test_file(file, test, target)
+    parts = from_file(file, target), _of_test(from_file, test, target)
+    if differing := test_rows.differing(*parts):
+        if Path(file).suffix.lower() != ".csv":
+            name, (first, second) = next(iter(differing.items()))
+            raise UserError(
+                f"test: column '{name}' of '{test}' holds {second}, that of '{file}' {first}; "
+                "write them alike"
+            )
+        # Text in one of the files is text in both, as if they were one.
+        parts = from_file(file, target, differing), from_file(test, target, differing)
+    classes = source.get("task") != REGRESSION and not source.get("classes")
+    return test_rows.join(*parts, classes)
+
+
+def _of_test(reader: Callable[[str, str], Any], name: str, target: str) -> Any:
+    """Read the file of test rows: its errors name this key."""
+    try:
+        return reader(name, target)
+    except UserError as error:
+        lines = (re.sub("^file:", "test:", line) for line in error.problems)
+        raise UserError(*lines) from None
+
+
+def check_test_file(file: str, test: str, target: str) -> None:
+    """Check from the headers that a file of test rows has the columns of the other one.
+
+    Raises
+    ------
+    UserError
+        As :func:`check_file`, or if the formats or the columns differ.
+    """
+    names = check_file(file, target)
+    others = _of_test(check_file, test, target)
+    if FORMATS[Path(file).suffix.lower()] != FORMATS[Path(test).suffix.lower()]:
+        raise UserError(f"test: '{test}' must be of the format of '{file}'")
+    for one, two, here, there in ((test, file, others, names), (file, test, names, others)):
+        if lacking := [name for name in there if name not in here]:
+            raise UserError(
+                f"test: '{one}' has no column '{lacking[0]}', which '{two}' has; "
+                f"{nearest(lacking[0], here)}"
+            )
 
 
 def _state(path: Path) -> tuple:

@@ -74,7 +74,7 @@ def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         yield rows.line_num, row
 
 
-def read_csv(path: Path, target: str) -> "pd.DataFrame":
+def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.DataFrame":
     """Read a CSV file, with attributes WORDS and ROUNDED; see ``sources.from_file``."""
     import pandas as pd
 
@@ -92,7 +92,7 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
                 file_limits.check_cells(rows, len(header))
                 seen.look_at(row)
         words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
-        as_text = [target, *(header[i] for i in seen.codes | seen.large)]
+        as_text = [target, *(header[i] for i in seen.codes | seen.large), *also_text]
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
             listed = {name: sorted(missing) for name in header}
@@ -117,7 +117,7 @@ def read_csv(path: Path, target: str) -> "pd.DataFrame":
         if none:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
     for i in seen.large - seen.codes:
-        if header[i] != target:
+        if header[i] not in (target, *also_text):
             frame[header[i]] = _exact(frame[header[i]])
     words.pop(target, None)
     frame.attrs[WORDS] = words
@@ -302,7 +302,8 @@ def arff_header(path: Path, target: str) -> list[str]:
 
 
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
-    """Read an ARFF file: numeric columns as float64, nominal ones as categories, the rest as text.
+    """Read an ARFF file: numeric columns as float64, nominal ones as categories, dates as
+    datetime64[us], the rest as text.
 
     Nominal values are kept as written in the file, regardless of the order of their declaration.
     ``target`` is checked before the rows are read.
@@ -310,7 +311,7 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     Raises
     ------
     UserError
-        If it is not ARFF, or has attributes other than numeric, nominal and string.
+        If it is not ARFF, or has attributes other than numeric, nominal, string and date.
     """
     if target is not None:
         arff_header(path, target)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.data import prepare
 from ensemble_search.delivery import calibration, measures
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.runtime import files
@@ -84,6 +85,7 @@ def parts(
                f", {sizes['validation']} validation rows.")
             + (" The study trains on a part of the training rows (train_rows); those left out are "
                f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
+            _sentence(prepare.divided(described.get("by", {}))),
         ],
         ("class", "training", "validation", "test"),
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
@@ -167,6 +169,10 @@ def parts(
         ],
         code=about["command"],
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:

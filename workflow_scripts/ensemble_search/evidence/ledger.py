@@ -113,6 +113,8 @@ def _study(name: str, evidence: Mapping[str, Evidence]) -> str:
     total = study["repeats"] * len(study["datasets"])
     done = total - len(evidence_rows.missing(study, rows))
     link = f"[{name}]({name}/README.md)"
+    if evidence_rows.replayed(study):
+        link += ", replayed"
     return link if done == total else f"{link}, {done} of {total} runs"
 
 

@@ -43,6 +43,11 @@ def page(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> str:
         "Written by `make evidence`; the numbers of all runs are in `runs.csv`, the study in "
         "`study.json`.",
     ]
+    if evidence.replayed(study):
+        lines[-1] += (
+            " Searches are replayed: a row says what a method finds among the configurations of "
+            "the table whose checksum it names."
+        )
     if not whole:
         return "\n".join([*lines, "", "No run is finished.", ""])
     table = pd.DataFrame(whole).drop(columns=["test_tenths", "stale"])

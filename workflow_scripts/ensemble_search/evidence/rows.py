@@ -2,7 +2,8 @@
 
 A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
 made it stay the same: changes of the code that move no number make no row stale. Of searches by
-other libraries, the driver and the pinned versions stand in for recorded numbers.
+other libraries, the driver and the pinned versions stand in for recorded numbers. Of replays, the
+checksum of the table stands in for those of pipelines: a row says what methods find in that table.
 """
 
 import csv
@@ -13,8 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import divisions, final_members, load, minimum_diversity, updates
+from ensemble_search.analysis import (
+    divisions,
+    final_members,
+    full_fits,
+    load,
+    minimum_diversity,
+    updates,
+)
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.evaluation import table
+from ensemble_search.results import layout
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
@@ -31,7 +42,7 @@ COLUMNS = (
     "validation",  # losses by the study's metric, after the whole budget
     "test",
     "test_tenths",  # test losses after each tenth of the budget
-    "validation_curve",  # the lowest validation losses so far, as iteration:loss where they fall
+    "validation_curve",  # the lowest losses so far where they fall, as iteration:loss; or fit:loss
     "updates_100",  # ensembles that improved in the last 100 iterations, as in Table 4 of DivBO
     "updates_50",
     "members",
@@ -50,6 +61,12 @@ COLUMNS = (
 )
 #: A further column, if the study has divisions: test losses on each, in their order.
 DIVISIONS = "test_divisions"
+#: A further column, if the study is a replay: the first digits of the table's checksum.
+TABLE = "table"
+TABLE_DIGITS = 12
+OPTIONAL = (DIVISIONS, TABLE)
+#: Spaces whose operators are among the recorded pipelines; others have numbers of their own.
+COMMON = ("divbo", "divbo-small")
 #: Columns that older files lack.
 LATER = ("validation_curve", "updates_100", "updates_50", "member_error", "disagreement")
 ENVIRONMENTS = Path(__file__).parents[3] / "envs"
@@ -89,7 +106,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
                 f"methods.{method}: '{lacking[0]}' has no recorded numbers; run: make record"
             )
         surrogate = recorded["surrogate"].get(diversity)
-        content = [{key: own[key] for key in keys}, surrogate, recorded["pipeline"]]
+        content = [{key: own[key] for key in keys}, surrogate, _pipelines(study, recorded)]
         if library:
             content.append(_driver(library))
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
@@ -97,6 +114,39 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         if study.get("divisions"):
             settings.append(study["divisions"])
         found[method] = files.digest([content, settings])[:8]
+    return found
+
+
+def _pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
+    """Return the recorded numbers of the space's pipelines; none if the study fits nothing."""
+    if replayed(study):
+        return None
+    if study["space"] in COMMON:
+        return recorded["pipeline"]
+    if study["space"] not in recorded["space"]:
+        raise UserError(f"space: '{study['space']}' has no recorded numbers; run: make record")
+    return recorded["space"][study["space"]]
+
+
+def replayed(study: Mapping[str, Any]) -> str | None:
+    """Return the folder of the tables that a study is replayed on; None if it is live."""
+    return (study.get("evaluation") or {}).get("replay")
+
+
+def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Return the checksums of the tables of a replay that are there, by data set and split.
+
+    Raises
+    ------
+    UserError
+        If the ``table.json`` of one cannot be read.
+    """
+    folder, found = replayed(study), {}
+    for dataset in study["datasets"] if folder else ():
+        for split in set(layout.splits(study)):
+            place = Path(folder, dataset, split)
+            if (place / table.MANIFEST).exists():
+                found[dataset, split] = table.checksum(table.manifest(place))[:TABLE_DIGITS]
     return found
 
 
@@ -124,7 +174,8 @@ def rows(
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
     divided = {key: " ".join(map(_text, losses)) for key, losses in divided}
     made = []
-    in_order = found.scores.sort_values("iteration")
+    every = Comparison(found.scores, found.methods, [], [], 0)
+    in_order = full_fits.over_budget(found, every).scores.sort_values("iteration")
     for key, scores in in_order.groupby(["dataset", "method", "repeat"], observed=True):
         dataset, method, repeat = key
         run = runs.loc[(dataset, study["methods"][method]["search"], repeat)]
@@ -153,6 +204,8 @@ def rows(
             "commit": (run["commit"] or "")[:12] + ("+" if run["dirty"] else ""),
             "stale": "",
         }
+        if isinstance(run.get("table"), dict):
+            row[TABLE] = run["table"]["checksum"][:TABLE_DIGITS]
         if study.get("divisions"):
             if key not in divided:
                 continue
@@ -199,7 +252,7 @@ def read(folder: Path) -> list[dict[str, str]]:
     Raises
     ------
     UserError
-        If a line does not have the columns of :data:`COLUMNS`, and perhaps :data:`DIVISIONS`.
+        If a line does not have the columns of :data:`COLUMNS`, and perhaps of :data:`OPTIONAL`.
     """
     path = folder / FILE
     if not path.exists():
@@ -207,7 +260,7 @@ def read(folder: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     for line, row in enumerate(found, 2):
-        if {*row} - {DIVISIONS} not in ({*COLUMNS}, {*COLUMNS} - {*LATER}) or None in row.values():
+        if {*row} - {*OPTIONAL} not in ({*COLUMNS}, {*COLUMNS} - {*LATER}) or None in row.values():
             raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
     return [dict.fromkeys(LATER, "") | row for row in found]
 
@@ -216,6 +269,7 @@ def merge(
     old: Iterable[Mapping[str, str]],
     new: Iterable[Mapping[str, str]],
     current: Mapping[str, str],
+    there: Mapping[tuple[str, str], str] | None = None,
 ) -> list[dict[str, str]]:
     """Replace rows of the same run and method by new ones, and mark those that are stale.
 
@@ -226,6 +280,9 @@ def merge(
     current
         Result of :func:`numbers`. Rows with other numbers, or of a method that is not in it, are
         stale.
+    there
+        Result of :func:`tables`. Rows from another table are stale, too; those whose table is not
+        there are not. Default: none.
 
     Returns
     -------
@@ -234,7 +291,9 @@ def merge(
     """
     merged = {tuple(row[key] for key in KEY): dict(row) for row in [*old, *new]}
     for row in merged.values():
-        row["stale"] = "" if row["numbers"] == current.get(row["method"]) else "yes"
+        own = row.get(TABLE, "")
+        same = own == (there or {}).get((row["dataset"], row["split"]), own)
+        row["stale"] = "" if same and row["numbers"] == current.get(row["method"]) else "yes"
     return sorted(
         merged.values(), key=lambda row: (row["dataset"], int(row["repeat"]), row["method"])
     )
@@ -243,7 +302,7 @@ def merge(
 def write(folder: Path, content: Iterable[Mapping[str, str]]) -> None:
     """Write the rows of ``evidence/<study>``."""
     content = list(content)
-    columns = [*COLUMNS, DIVISIONS] if any(DIVISIONS in row for row in content) else COLUMNS
+    columns = [*COLUMNS, *(name for name in OPTIONAL if any(name in row for row in content))]
     folder.mkdir(parents=True, exist_ok=True)
     with files.atomic(folder / FILE) as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")

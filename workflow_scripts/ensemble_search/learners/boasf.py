@@ -1,10 +1,13 @@
 """The learners of the BOASF paper.
 
-G. Zhu, X. Fang, L. Wang and others: *BOASF: A Unified Framework for Speeding up Automatic Machine
-Learning via Adaptive Successive Filtering*, 2020. The paper takes the spaces of auto-sklearn; where
-those equal the DivBO paper's, the operators are the same. What differs is here. Hyperparameters
-without effect, such as auto-sklearn's ``epsilon`` of ``sgd``, are left out.
+Guanghui Zhu, Xin Fang, Lei Wang, Wenzhong Chen, Rong Gu, Chunfeng Yuan and Yihua Huang: *BOASF: A
+Unified Framework for Speeding up Automatic Machine Learning via Adaptive Successive Filtering*,
+2020. The paper takes the spaces of auto-sklearn; where those equal the DivBO paper's, the operators
+are the same. What differs is here. Hyperparameters without effect, such as auto-sklearn's
+``epsilon`` of ``sgd``, are left out.
 """
+
+import warnings
 
 import numpy as np
 from ConfigSpace import Categorical, Float, Integer
@@ -222,21 +225,61 @@ def xgboost(values, data):
     )
 
 
+class OneVsRest(BaseEstimator):
+    """A classifier of two classes for each class against the others, all of which converge.
+
+    scikit-learn's takes no weights of rows, and only warns where one does not converge.
+    """
+
+    def __init__(self, estimator):
+        self.estimator = estimator
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit one classifier per class, or a single one to two classes.
+
+        Raises
+        ------
+        ConvergenceWarning
+            If one stops at its maximum of iterations.
+        """
+        from sklearn.base import clone
+        from sklearn.exceptions import ConvergenceWarning
+
+        self.classes_ = np.unique(y)
+        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            self.estimators_ = [
+                clone(self.estimator).fit(X, y == label, sample_weight=sample_weight)
+                for label in positive
+            ]
+        return self
+
+    def predict_proba(self, X):
+        """Return class probabilities, of shape (n_samples, n_classes)."""
+        found = np.column_stack([e.predict_proba(X)[:, 1] for e in self.estimators_])
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - found, found])
+        return found / found.sum(axis=1, keepdims=True)
+
+
 @operator(
     Categorical("penalty", ["l1", "l2"], default="l2"),
     Float("C", (1e-4, 1e4), default=1.0),
     Integer("max_iter", (50, 500), default=100),
 )
 def logistic_regression(values, data):
-    """The solver saga, which has both penalties; the paper names none."""
+    """One-vs-rest by liblinear, which has both penalties; a fit that does not converge fails."""
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(
-        C=values["C"],
-        max_iter=values["max_iter"],
-        solver="saga",
-        random_state=SEED,
-        **classifiers.logistic_penalty(values["penalty"]),
+    return OneVsRest(
+        LogisticRegression(
+            C=values["C"],
+            max_iter=values["max_iter"],
+            solver="liblinear",
+            random_state=SEED,
+            **classifiers.logistic_penalty(values["penalty"]),
+        )
     )
 
 
@@ -247,8 +290,9 @@ def logistic_regression(values, data):
     Integer("min_samples_leaf", (1, 21), default=1),
 )
 def random_forest(values, data):
-    """100 trees, as in the space of all learners, with the ranges of the tuning experiment."""
-    return classifiers.random_forest.build(values, data)
+    """100 trees with the ranges of the tuning experiment; ``max_features`` is a share."""
+    share = values["max_features"]
+    return classifiers.random_forest.build(values, data).set_params(max_features=share)
 
 
 #: The algorithms, in the order of the authors' code; the last one differs between paper and code.

@@ -1,4 +1,4 @@
-"""Bayesian optimization via adaptive successive filtering (Zhu, Fang, Wang et al., 2020)."""
+"""Bayesian optimization via adaptive successive filtering (Zhu et al., 2020; docs/boasf.md)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, count, islice, pairwise, repeat

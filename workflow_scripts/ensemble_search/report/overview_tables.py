@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, failures, ranks
+from ensemble_search.analysis import effects, failures, ranks, ratings
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
@@ -36,20 +36,31 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
                 p_value(row["p_holm"]) if enough else "–",
                 losses.value(row["detectable"]),
             ]
-        interval = f"{row['low']:.2f} to {row['high']:.2f}" if np.isfinite(row["low"]) else "–"
-        text = [method, f"{row['rank']:.2f}", interval, losses.value(row["error"])]
+        known = len(table) > 1
+        text = [
+            method,
+            f"{row['rank']:.2f}",
+            _ends(row["low"], row["high"], 2),
+            f"{100 * row['win_rate']:.0f} %" if known else "–",
+            f"{row['elo']:.0f}" if known else "–",
+            _ends(row["elo_low"], row["elo_high"], 0),
+            losses.value(row["error"]),
+        ]
         best = bool(np.isclose(row["rank"], table["rank"].min()))
         size = f"{sizes[method]:.1f}" if method in sizes else "–"
         line = cells(*text, *against, size)
         line[1] = Cell(text[1], best)
         rows.append(line)
-    columns = ["method", "average rank", "95 % interval"]
+    columns = ["method", "average rank", "95 % interval", "win rate", "Elo", "95 % interval"]
     columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
     columns += ["leader lower / equal / higher", "p (Holm)", "detectable", "members"]
     notes = [
         f"Average rank: the methods are ranked by their mean test {losses.title} on each data set "
-        "(1 = lowest, ties share), then averaged over data sets; interval by Student's t over "
-        "them.",
+        "(1 = lowest, ties share), then averaged over data sets. Win rate: share of the other "
+        "methods that it beats on a data set; it follows from the rank. Elo: Bradley and Terry's "
+        f"strengths, from the same wins; {ratings.MEAN} is the mean, and with {ratings.TENFOLD} "
+        "more the odds of winning are tenfold. Intervals: Student's t over the data sets "
+        "(of Elo by the jackknife); – where they cannot be estimated.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
         f"Wilcoxon signed-rank over the mean {losses.plural} of the data sets, Holm-adjusted (– "
         f"with fewer than 6). {DETECTABLE} Members: unique members of the final ensemble, on "
@@ -60,6 +71,10 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     )
     data = table.rename_axis("method").reset_index()
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
+
+
+def _ends(low: float, high: float, digits: int) -> str:
+    return f"{low:.{digits}f} to {high:.{digits}f}" if np.isfinite(low) else "–"
 
 
 def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:

@@ -1,5 +1,7 @@
 """The report of a study: the answer, a page for each analysis, tables and figures as files."""
 
+import base64
+import hashlib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -26,8 +28,9 @@ def write(
 ) -> list[build.Made]:
     """Write the report of a study into ``output``.
 
-    These are ``index.html``, ``pages/``, ``tables/``, ``figures/``, and ``whole.html``: index and
-    pages as one file with its figures, without links to other files.
+    These are ``index.html``, ``pages/``, ``tables/``, ``figures/``, and with ``single_file: true``
+    in the study's ``report`` also ``whole.html``: index and pages as one file with its figures,
+    without links to other files.
 
     A page whose own code raises says so, and its traceback goes to standard error; the rest is
     written.
@@ -60,7 +63,6 @@ def write(
         more = len(loaded.damaged) - 1
         raise UserError(loaded.damaged[0] + (f" (and {more} more damaged files)" if more else ""))
     pages = build.make_all(loaded, output, threads)
-    shared = {"study": loaded.study, "pages": pages}
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -68,10 +70,24 @@ def write(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = Markup((HERE / "style.css").read_text(encoding="utf-8"))  # our own file, not a user's
+    # Our own files, not a user's. Pages may load pictures beside them, and nothing else.
+    style, script = (
+        Markup((HERE / name).read_text(encoding="utf-8")) for name in ("style.css", "script.js")
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    single_file = (loaded.study.get("report") or {}).get("single_file", False)
+    shared = {
+        "study": loaded.study,
+        "pages": pages,
+        "style": style,
+        "script": script,
+        "policy": f"default-src 'none'; img-src 'self' file: data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'",
+        "single_file": single_file,
+    }
 
     def render(template: str, path: Path, **context) -> None:
-        text = environment.get_template(template).render(shared, style=style, **context)
+        text = environment.get_template(template).render(shared, **context)
         with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
@@ -83,8 +99,9 @@ def write(
             render("page.html", path, page=page, root="../", whole=False)
     index = _Report(loaded, output).context()
     render("template.html", output / "index.html", root="", whole=False, **index)
-    embedded = partial(_embedded, output / "figures")
-    render("template.html", output / "whole.html", embedded=embedded, whole=True, **index)
+    if single_file:
+        embedded = partial(_embedded, output / "figures")
+        render("template.html", output / "whole.html", embedded=embedded, whole=True, **index)
     return [page for page in pages if page.error]
 
 

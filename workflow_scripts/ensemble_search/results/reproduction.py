@@ -208,22 +208,23 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     content["plugins"] = [PLUGINS] if made["plugins"]["files"] else []
     content["datasets"] = {}
     for name, source in made["study"]["datasets"].items():
-        content["datasets"][name] = source
-        if source.get("file"):
-            file = home / source["file"]
+        paths = {key: home / source[key] for key in ("file", "test") if source.get(key)}
+        for key, file in paths.items():
             if not os.path.isfile(file):
                 raise UserError(
-                    f"datasets.{name}.file: there is no file '{file}'; it is looked for from the "
+                    f"datasets.{name}.{key}: there is no file '{file}'; it is looked for from the "
                     "folder above the manifest's results/, where the study ran"
                 )
-            # An untrusted manifest may name any file of this machine.
-            outside = not file.resolve().is_relative_to(home.resolve())
-            if outside and files.md5(file) != made["data"][name]["md5"]:
-                raise UserError(
-                    f"datasets.{name}.file: '{file}' lies outside '{home}', where the study ran, "
-                    "and is not the file of the manifest"
-                )
-            content["datasets"][name] = {**source, "file": os.path.relpath(file, folder)}
+        # An untrusted manifest may name any file of this machine.
+        outside = [f for f in paths.values() if not f.resolve().is_relative_to(home.resolve())]
+        sums = map(files.md5, paths.values() if outside else ())
+        if outside and files.joined_md5([*sums]) != made["data"][name]["md5"]:
+            raise UserError(
+                f"datasets.{name}.file: '{outside[0]}' lies outside '{home}', where the study ran, "
+                "and is not the file of the manifest"
+            )
+        here = {key: os.path.relpath(file, folder) for key, file in paths.items()}
+        content["datasets"][name] = {**source, **here}
     replay = content.get("evaluation", {}).get("replay")
     own = f"results/{content['study']}/tables" if content.get("tables") else None
     if replay and os.path.normpath(replay) != own:

@@ -1,4 +1,5 @@
-"""The table of `make status`: one row per search, and the other jobs in a few lines."""
+"""The table of `make status`: a row per search (of replays, per state of a search's repeats), and
+the other jobs in a few lines."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -53,7 +54,8 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
         (job, states.job_state(job, unfinished, queue)) for job in states.jobs_after_searches(jobs)
     ]
     loss = plugins.load("metrics", study.metric).title
-    lines = [*table(searches, loss), "", total(searches)]
+    rows = together(searches) if study.evaluation.replay else searches
+    lines = [*table(rows, loss), "", total(searches)]
     for kind in dict.fromkeys(job.kind for job, _ in others):
         lines.append(summary(kind, [state for job, state in others if job.kind == kind]))
     lines += waiting(found)
@@ -77,6 +79,38 @@ def table(searches: list[dict], loss: str) -> list[str]:
     """Align the rows of searches below their header; ``loss`` is the title of the metric."""
     header = ("data set", "search", "repeat", "state", "evaluations", f"best {loss}", "failed")
     return job_logs.aligned([(*header, "left"), *map(row, searches)])
+
+
+def together(searches: list[dict]) -> list[dict]:
+    """Add up the repeats of each search that are in the same state: replays have hundreds.
+
+    The best losses are averaged.
+    """
+    groups: dict[tuple[str, str, str], list[dict]] = {}
+    for search in searches:
+        groups.setdefault((search["dataset"], search["search"], search["state"]), []).append(search)
+    made = []
+    for group in groups.values():
+        best = [s["best_error"] for s in group if s.get("best_error") is not None]
+        sums = {
+            key: sum(s[key] for s in group)
+            for key in ("evaluations", "done", "budget", "failed", "seconds")
+        }
+        mean = sum(best) / len(best) if best else None
+        repeats = _ranges([s["repeat"] for s in group])
+        made.append({**group[0], **sums, "repeat": repeats, "best_error": mean})
+    return made
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Write ascending numbers as ``0-9,12``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if run[1:] else str(run[0]) for run in runs)
 
 
 def row(state: dict) -> tuple[str, ...]:

@@ -180,6 +180,13 @@ def md5(path: str | Path) -> str:
         return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
 
 
+def joined_md5(sums: Sequence[str]) -> str:
+    """Return one MD5 of the MD5 of several files: that of a single one, else that of all."""
+    if len(sums) == 1:
+        return sums[0]
+    return hashlib.md5("".join(sums).encode(), usedforsecurity=False).hexdigest()
+
+
 def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 of files in a folder by name, for the entry ``files`` of a manifest."""
     return {name: sha256(Path(folder) / name) for name in names}

@@ -97,13 +97,16 @@ class _OneOfBoasf(OneLearner):
 
 
 class LogisticRegressionHpo(_OneOfBoasf):
-    """Logistic regression by the solver saga: 3 hyperparameters."""
+    """Logistic regression on standardised features: 3 hyperparameters."""
 
     learner: ClassVar = {"classification": "logistic_regression"}
+    standardised: ClassVar = True
     modules: ClassVar = (
         "ensemble_search.learners.boasf",
         "ensemble_search.learners.pipeline",
+        "ensemble_search.learners.rescalers",
         "sklearn.linear_model",
+        "sklearn.preprocessing",
     )
 
 

@@ -1,12 +1,12 @@
 """The study behind `make ensemble`: from a table and its target to the content of a study file."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ensemble_search.data import sources
+from ensemble_search.data import roles, sources
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
@@ -18,6 +18,8 @@ METHOD = "DivBO"
 SPACE = "divbo"
 #: With fewer rows, validation is by folds: a fifth of them would say little.
 FEW_ROWS, FOLDS = 2000, 5
+#: With fewer groups of rows, validation is not by folds: each would have one or two.
+GROUPS = 4 * FOLDS
 #: An evaluation may take this share of the time of the search, and at least so many seconds.
 SHARE, SECONDS = 1 / 20, 10
 #: A pipeline is fitted on so many cells (rows x columns) per second that it may take: most
@@ -68,6 +70,10 @@ class Table:
         A line on target and metric.
     classes
         Those that are used, if some have too few rows; else None.
+    test
+        Number of test rows: a fifth, or those of the first fold.
+    groups
+        Number of groups of rows; None without them.
     notes
         What is dropped, converted or treated as missing, and what may need a look, one line each.
     """
@@ -77,10 +83,14 @@ class Table:
     metric: str
     summary: str
     classes: list[str] | None
+    test: int
+    groups: int | None
     notes: list[str]
 
 
-def look_at(file: str, target: str, metric: str | None) -> Table:
+def look_at(
+    file: str, target: str, metric: str | None, by: Mapping[str, Sequence[str]] | None = None
+) -> Table:
     """Read a table and its target.
 
     Parameters
@@ -90,12 +100,15 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
     metric
         Loss to minimise; None: the error of classes (text, or at most
         ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
+    by
+        Column by which the rows are divided, by its role; see ``data.roles``.
 
     Raises
     ------
     UserError
-        If the table cannot be read, the target is constant, or it may be classes or amounts and no
-        metric is named, or fewer than two classes have rows enough for all parts of a split.
+        If the table or its columns cannot be read, the target is constant, or it may be classes or
+        amounts and no metric is named, or fewer than two classes have rows enough for all parts of
+        a split.
     """
     import numpy as np
     import pandas as pd
@@ -104,7 +117,15 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
     from ensemble_search.data.kinds import text
     from ensemble_search.data.normalise import MAX_FRACTIONS, many_numbers
 
-    sources.check_file(file, target)
+    by = by or {}
+    if len(by) > 1:
+        raise UserError(f"--{[*by][1]}: --{' and --'.join(by)} both divide the rows; keep one")
+    names = sources.check_file(file, target)
+    try:
+        roles.check_names(by, names, target)
+    except UserError as error:
+        said = (line.removeprefix("columns.") for line in error.problems)
+        raise UserError(*(f"--{line}" for line in said)) from None
     raw = sources.from_file(file, target)
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
@@ -161,13 +182,20 @@ def look_at(file: str, target: str, metric: str | None) -> Table:
             what += (
                 f" of {normalise.SMALLEST_CLASS} rows or more, as each part of a split needs one"
             )
-    _, described = normalise.normalise(raw, None, task, classes)
+    frame, described = normalise.normalise(raw, by, task, classes)
+    test, groups = described["rows"] // 5, None
+    if "fold" in by:
+        folds = frame[by["fold"][0]]
+        test = int((folds == folds[folds >= 0].min()).sum())
+    if "group" in by:
+        groups = int(frame[by["group"][0]].nunique())
     summary = f"'{target}': {what}, minimising the {metric}"
     columns = len(described["columns"])
-    return Table(described["rows"], columns, metric, summary, classes, described["notes"])
+    notes = described["notes"]
+    return Table(described["rows"], columns, metric, summary, classes, test, groups, notes)
 
 
-def split_of(rows: int, columns: int, seconds: float) -> dict[str, Any]:
+def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dict[str, Any]:
     """Choose the section `split` of a study.
 
     Parameters
@@ -176,15 +204,17 @@ def split_of(rows: int, columns: int, seconds: float) -> dict[str, Any]:
         Of the table.
     seconds
         That an evaluation may take.
+    folds
+        Whether folds can be drawn.
 
     Returns
     -------
     split
-        Folds of a table with few rows, else 60/20/20 %. If the training rows have more than
-        ``CELLS * seconds`` cells, these of a part of them, in thousandths, and a third as many rows
-        each, but at least ``HELD_OUT`` or a fifth of the table, to validate and to test.
+        Folds of a table with few rows, if possible, else 60/20/20 %. If the training rows have more
+        than ``CELLS * seconds`` cells, these of a part of them, in thousandths, and a third as many
+        rows each, but at least ``HELD_OUT`` or a fifth of the table, to validate and to test.
     """
-    if rows < FEW_ROWS:
+    if rows < FEW_ROWS and folds:
         return {"folds": FOLDS}
     if 0.6 * rows * columns <= CELLS * seconds:
         return {"train": 0.6, "validation": 0.2}
@@ -207,6 +237,8 @@ def content(
     minutes: float,
     cores: int,
     classes: Sequence[str] | None = None,
+    by: Mapping[str, Sequence[str]] | None = None,
+    groups: int | None = None,
 ) -> dict[str, Any]:
     """Write the study: DivBO with the forest kernel, and an ensemble to deliver.
 
@@ -230,6 +262,9 @@ def content(
         for the slowest.
     classes
         Those that are used; default: all.
+    by, groups
+        Column by which the rows are divided, by its role, and the number of groups, if any. Folds
+        need no order, and some groups each.
 
     Raises
     ------
@@ -245,11 +280,14 @@ def content(
     if metric == "error":
         ensemble["metric"] = "brier"
     seconds = max(SECONDS, round(60 * minutes * SHARE))
-    source = {"file": file, "target": target} | ({"classes": [*classes]} if classes else {})
+    source: dict[str, Any] = {"file": file, "target": target}
+    source |= {"classes": [*classes]} if classes else {}
+    source |= {"columns": {role: [*names] for role, names in by.items()}} if by else {}
+    folds = "time" not in (by or {}) and (groups is None or groups >= GROUPS)
     return {
         "study": name,
         "datasets": {name: source},
-        "split": split_of(rows, columns, seconds),
+        "split": split_of(rows, columns, seconds, folds),
         "repeats": 1,
         "metric": metric,
         "space": SPACE,

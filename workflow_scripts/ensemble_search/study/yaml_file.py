@@ -96,14 +96,31 @@ def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
 
 
 def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Write folders of plugins, which start at the study file's folder, from the work folder."""
-    folders = content.get(FOLDERS)
-    if not isinstance(folders, list):  # the model says what is wrong
-        return content
-    located = [
-        os.path.normpath(path.parent / f) if isinstance(f, str) and f else f for f in folders
-    ]
-    return {**content, FOLDERS: located}
+    """Write paths from the work folder.
+
+    Folders of plugins start at the study file's folder; files of data do where there is no such
+    file in the work folder.
+    """
+
+    def beside(name: Any) -> Any:
+        return os.path.normpath(path.parent / name) if isinstance(name, str) and name else name
+
+    def found(source: Any) -> Any:
+        if not isinstance(source, dict):
+            return source
+        here = {key: source[key] for key in ("file", "test") if isinstance(source.get(key), str)}
+        return source | {
+            key: beside(name)
+            for key, name in here.items()
+            if not os.path.isfile(name) and os.path.isfile(beside(name))
+        }
+
+    content = dict(content)  # the model says what is wrong in it
+    if isinstance(content.get(FOLDERS), list):
+        content[FOLDERS] = [beside(folder) for folder in content[FOLDERS]]
+    if isinstance(content.get("datasets"), dict):
+        content["datasets"] = {name: found(own) for name, own in content["datasets"].items()}
+    return content
 
 
 def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:

@@ -213,6 +213,7 @@ STORED: Mapping[str, Callable[[Any], Part | tuple[list[Part], Part]]] = {
     "sklearn.LinearDiscriminantAnalysis": _logistic,
     "sklearn.LogisticRegression": _logistic,
     "sklearn.OneVsRestClassifier": _one_against_rest,
+    "ensemble_search.OneVsRest": _one_against_rest,
     "sklearn.SGDClassifier": _descent,
     "ensemble_search.ScoreClassifier": _scores,
     "sklearn.BernoulliNB": _bernoulli,

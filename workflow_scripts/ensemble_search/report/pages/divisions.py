@@ -1,6 +1,5 @@
 """Rules for ensembles on many divisions of the same held-out rows."""
 
-import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, divisions, effects
@@ -52,12 +51,16 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     rows = []
     for method, row in table.iterrows():
         ends = f"{losses.signed(row['error_low'])} to {losses.signed(row['error_high'])}"
-        sizes = [row["detectable"], *(row[f"between_{level}"] for level in levels)]
+        known = row["error_low"] < row["error_high"]
+        sizes = [
+            row["detectable"] if known else float("nan"),
+            *(row[f"between_{level}"] for level in levels),
+        ]
         rows.append(
             cells(
                 method,
                 losses.signed(row["error"]),
-                ends if np.isfinite(row["error_low"]) else "–",
+                ends if known else "–",
                 *map(losses.value, sizes),
             )
         )

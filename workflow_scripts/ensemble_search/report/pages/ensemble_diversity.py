@@ -88,7 +88,8 @@ def _measures(table: pd.DataFrame, part: str) -> Table:
     caption = f"Measures of diversity on the {part} rows"
     notes = ["Means over all runs; bold: the members differ most. Members: unique ones."]
     columns = ["measure", "more different if", *means.index]
-    return Table(f"measures-{part}", caption, columns, rows, table, notes, foot=1)
+    data = table.drop(columns=list(TERMS))
+    return Table(f"measures-{part}", caption, columns, rows, data, notes, foot=1)
 
 
 def _gain(results: Results, table: pd.DataFrame) -> list:
@@ -122,7 +123,8 @@ def _terms(table: pd.DataFrame, part: str, loss: str) -> Table:
     caption = f"Decompositions of the {loss} on the {part} rows"
     notes = ["Means over all runs; bold: the lowest loss."]
     columns = ["method", *TERMS.values()]
-    return Table(f"terms-{part}", caption, columns, rows, table, notes)
+    data = table.drop(columns=list(MEASURES))
+    return Table(f"terms-{part}", caption, columns, rows, data, notes)
 
 
 def _by_dataset(table: pd.DataFrame, name: str, caption: str) -> Table:

@@ -1,8 +1,8 @@
-"""Figures 3 and 4c: average ranks over iterations."""
+"""Figures 3 and 4c: average ranks over iterations, or full fits."""
 
 import pandas as pd
 
-from ensemble_search.analysis import ranks, variants
+from ensemble_search.analysis import full_fits, ranks, variants
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.plots import curve_figures, figures
@@ -10,7 +10,7 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table
 from ensemble_search.report.view import View, view
 
-TITLE, ORDER = "Ranks over iterations", 30
+TITLE, ORDER = "Ranks over the budget", 30
 PAPER = "Figures 3 and 4c of Shen et al. (2022)"
 COLUMNS = {"validation": "validation_error", "test": "test_error"}
 POST_HOC = "test, post-hoc designs"
@@ -21,10 +21,11 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
-    losses = seen.losses
-    curves = {part: ranks.rank_curves(seen.compared, c) for part, c in COLUMNS.items()}
+    losses, unit = seen.losses, full_fits.unit(results.study)
+    over = full_fits.over_budget(results, seen.compared)
+    curves = {part: ranks.rank_curves(over, c) for part, c in COLUMNS.items()}
     text = (
-        "At every iteration the methods are ranked within each run (data set and repeat) and the "
+        f"At every {unit} the methods are ranked within each run (data set and repeat) and the "
         f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
         f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
         f"its averages are other numbers. Validation {losses.title} is the best observed so far, "
@@ -33,10 +34,10 @@ def build(results: Results, publish) -> list[Section] | str:
     if len(seen.compared.methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"
     drawings = [
-        _draw(part, curve, f"Average rank in {part} {losses.title} over iterations", seen, publish)
+        _draw(part, curve, f"Average rank in {part} {losses.title} over {unit}s", seen, publish)
         for part, curve in curves.items()
     ]
-    sections = [Section("Average ranks over iterations", [text, *drawings])]
+    sections = [Section(f"Average ranks over {unit}s", [text, *drawings])]
     among = [m for m in variants.post_hoc(results.study) if m in seen.compared.methods]
     if len(among) > 1:
         section, curves[POST_HOC] = _post_hoc(results, among, seen, publish)
@@ -50,7 +51,8 @@ def _sum(k: int) -> str:
 
 def _post_hoc(results: Results, among: list[str], seen: View, publish):
     """Rank the post-hoc designs among themselves, as Figure 4c does."""
-    compared = results.comparison(among)
+    compared = full_fits.over_budget(results, results.comparison(among))
+    unit = full_fits.unit(results.study)
     loss = f"test {seen.losses.title}"
     curve = ranks.rank_curves(compared, "test_error")
     others = [m for m in seen.compared.methods if m not in compared.methods]
@@ -65,11 +67,11 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
             f" Not ranked here: {', '.join(others)} (the best single model, or a search that works "
             "on an ensemble of its own)."
         )
-    title = f"Average rank in {loss} of the post-hoc designs over iterations"
+    title = f"Average rank in {loss} of the post-hoc designs over {unit}s"
     drawing = _draw("post-hoc", curve, title, seen, publish, compared.methods)
     parts = [text, drawing]
     if seen.reference in compared.methods:
-        parts.append(_lead(curve, seen.reference, f"{loss} among the post-hoc designs"))
+        parts.append(_lead(curve, seen, f"{loss} among the post-hoc designs"))
     return Section("Post-hoc designs among themselves", parts), curve
 
 
@@ -77,12 +79,13 @@ def _draw(
     name: str, curve: pd.DataFrame, title: str, seen: View, publish, methods=None
 ) -> figures.Drawing:
     ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(curve).items())
+    methods, unit = methods or seen.compared.methods, full_fits.unit(seen.study)
     return publish(
-        curve_figures.rank_lines(curve, methods or seen.compared.methods, seen.look, seen.losses),
+        curve_figures.rank_lines(curve, methods, seen.look, seen.losses, unit),
         name,
         curve,
         title,
-        f"At the last iteration: {ends}",
+        f"At the last {unit}: {ends}",
     )
 
 
@@ -92,20 +95,19 @@ def _last(curve: pd.DataFrame) -> pd.Series:
     return last.set_index("method")["rank"].sort_values(kind="stable")
 
 
-def _lead(curve: pd.DataFrame, method: str, what: str) -> str:
-    """Return from which iteration on a method leads."""
+def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
+    """Return from which iteration, or full fit, on the reference leads."""
+    method = seen.reference
     first = ranks.leads_from(curve, method)
     if first is None:
         return f"{method} does not have the lowest average rank in {what} at the end."
-    return (
-        f"{method} has the lowest average rank in {what} from iteration {first} of "
-        f"{curve['iteration'].max()} on."
-    )
+    unit, last = full_fits.unit(seen.study), curve["iteration"].max()
+    return f"{method} has the lowest average rank in {what} from {unit} {first} of {last} on."
 
 
 def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
     """Put what the paper says of validation ranks in words beside ours."""
-    lead = _lead(curve, seen.reference, f"validation {seen.losses.title}")
+    lead = _lead(curve, seen, f"validation {seen.losses.title}")
     last = _last(curve).drop(seen.reference)
     second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."
     if seen.reference == "DivBO" and seen.losses.is_error:
@@ -142,6 +144,6 @@ def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Sect
         source = agreement.source("validation-rank")
         notes = [f"Printed: {source}, among the ten methods of the paper."]
         parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
-    caption = "Average ranks at the last iteration, ranked within each run"
+    caption = "Average ranks at the end, ranked within each run"
     table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
     return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])

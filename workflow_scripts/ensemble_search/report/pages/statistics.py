@@ -102,7 +102,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
                 method,
                 losses.signed(row["error"]),
                 _span(row, "error", losses.signed),
-                losses.value(row["detectable"]),
+                losses.value(row["detectable"]) if row["error_low"] < row["error_high"] else "–",
                 _signed(row["rank"]),
                 _span(row, "rank", _signed),
                 f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
@@ -333,4 +333,4 @@ def _signed(value: float) -> str:
 
 def _span(row: pd.Series, name: str, write: Callable[[float], str]) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return f"{write(low)} to {write(high)}" if np.isfinite(low) else "–"
+    return f"{write(low)} to {write(high)}" if low < high else "–"

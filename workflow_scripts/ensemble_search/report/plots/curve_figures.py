@@ -26,12 +26,19 @@ POINTS = 100
 
 
 def rank_lines(
-    curves: pd.DataFrame, methods: list[str], look: dict[str, dict], losses: Losses
+    curves: pd.DataFrame,
+    methods: list[str],
+    look: dict[str, dict],
+    losses: Losses,
+    unit: str = "iteration",
 ) -> Figure:
-    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`)."""
+    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`).
+
+    ``unit`` is what the column ``iteration`` counts.
+    """
     wide = curves.pivot(index="iteration", columns="method", values="rank")[methods]
     limits = (wide.to_numpy().max() + 0.2, max(0.8, wide.to_numpy().min() - 0.3))
-    return _lines(wide, look, f"average rank (1 = lowest {losses.title})", limits)
+    return _lines(wide, look, f"average rank (1 = lowest {losses.title})", limits, unit)
 
 
 def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
@@ -41,20 +48,28 @@ def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -
 
 
 def _lines(
-    wide: pd.DataFrame, look: dict[str, dict], label: str, limits: tuple[float, float]
+    wide: pd.DataFrame,
+    look: dict[str, dict],
+    label: str,
+    limits: tuple[float, float],
+    unit: str = "iteration",
 ) -> Figure:
     if wide.shape[1] > MANY:
-        return multiples(wide, look, label, limits)
+        return multiples(wide, look, label, limits, unit=unit)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 3.7))
         axes = figure.subplots()
         margins(figure, bottom=0.4, left=0.75, right=_room(wide))
         for place, name in enumerate(wide):
             _line(axes, wide[name], look[name], place, wide.shape[1])
-        axes.set(xlabel="iteration", ylabel=label, ylim=limits)
+        axes.set(xlabel=unit, ylabel=label, ylim=limits)
         axes.set_xlim(wide.index[0], wide.index[-1])
         _names(axes, wide.iloc[-1], look)
     return figure
+
+
+def _label(axis: str, unit: str) -> str:
+    return "seconds of fitting" if axis == "seconds" else unit
 
 
 def _room(names: Iterable[str]) -> float:
@@ -97,24 +112,31 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
 
 
 def error_panel(
-    curves: pd.DataFrame, methods: list[str], look: dict, part: str, losses: Losses
+    curves: pd.DataFrame,
+    methods: list[str],
+    look: dict,
+    part: str,
+    losses: Losses,
+    axis: str = "iteration",
+    unit: str = "iteration",
 ) -> Figure:
-    """Draw one data set's losses over iterations: mean as a line, standard deviation shaded.
+    """Draw one data set's losses: mean as a line, standard deviation shaded.
 
-    The vertical axis is fitted to the iterations after the first fifth: those before are so much
-    worse that nothing else could be seen. Of more than :data:`FEW` methods the panel is larger,
-    names stand at the lines' ends, and only the thickest line is shaded; of more than :data:`MANY`
-    each has a frame of its own, without shades.
+    They are drawn over the column ``axis`` of ``curves``: ``iteration``, which counts ``unit``, or
+    ``seconds``, logarithmic. The vertical axis is fitted to what comes after the first fifth of the
+    other one: losses before that are so much higher that nothing else could be seen. Of more than
+    :data:`FEW` methods the panel is larger, names stand at the lines' ends, and only the thickest
+    line is shaded; of more than :data:`MANY` each has a frame of its own, without shades.
     """
     few = len(methods) <= FEW
-    wide = losses.scale * curves.pivot(index="iteration", columns="method", values="mean")
+    wide = losses.scale * curves.pivot(index=axis, columns="method", values="mean")
     wide = wide[[m for m in methods if m in wide]]
-    spread = curves.pivot(index="iteration", columns="method", values="std")
+    spread = curves.pivot(index=axis, columns="method", values="std")
     spread = losses.scale * spread[wide.columns]
     limits = _late_limits(wide, spread.fillna(0) if few else 0 * spread.fillna(0))
     label = losses.heading(f"{part} {losses.title}")
     if len(methods) > MANY:
-        return multiples(wide, look, label, limits)
+        return multiples(wide, look, label, limits, axis, unit)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6, 2.5) if few else (5.2, 3.9))
         axes = figure.subplots()
@@ -132,7 +154,12 @@ def error_panel(
             _line(axes, wide[name], style, place, len(methods))
         if limits:
             axes.set_ylim(limits)
-        axes.set(xlabel="iteration", ylabel=label, xlim=(0, wide.index[-1]))
+        if axis == "seconds":
+            axes.set(xscale="log", xlim=(wide.index[0], wide.index[-1]))
+            log_ticks(axes.xaxis)
+        else:
+            axes.set_xlim(0, wide.index[-1])
+        axes.set(xlabel=_label(axis, unit), ylabel=label)
         if not few:
             _names(axes, wide.iloc[-1].dropna(), look)
     return figure
@@ -154,6 +181,8 @@ def multiples(
     look: dict[str, dict],
     label: str,
     limits: tuple[float, float] | None = None,
+    axis: str = "iteration",
+    unit: str = "iteration",
 ) -> Figure:
     """Draw each method in a small frame of its own.
 
@@ -169,8 +198,12 @@ def multiples(
         Of the vertical axis.
     limits
         Of the vertical axis, bottom and top; None: whatever there is.
+    axis, unit
+        As of :func:`error_panel`.
     """
     wide = _thin(wide)
+    if axis == "seconds":
+        wide = wide.set_axis(np.log10(wide.index))
     thickest = max(wide.columns, key=lambda name: look[name]["linewidth"])
     columns = min(4, wide.shape[1])
     rows = -(-wide.shape[1] // columns)
@@ -179,12 +212,12 @@ def multiples(
         least, most = (low.min(), high.max()) if len(low) else (0, 1)
         margin = 0.05 * (most - least) or 0.5
         limits = least - margin, most + margin
-    start, size = wide.index[0], max(1, wide.index[-1] - wide.index[0])
-    marks = [_marks(start, start + size), _marks(*sorted(limits))]
+    start, size = wide.index[0], (wide.index[-1] - wide.index[0]) or 1
+    marks = [_marks(start, start + size, whole=axis == "seconds"), _marks(*sorted(limits))]
     places = [(1.1 * (i % columns), 1.3 * (rows - 1 - i // columns)) for i in range(wide.shape[1])]
-    unit = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
+    frame = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
     edges = np.clip([*low, *high[::-1]], *sorted(limits))
-    band = unit.transform(np.column_stack([[*low.index, *low.index[::-1]], edges]))
+    band = frame.transform(np.column_stack([[*low.index, *low.index[::-1]], edges]))
     with mpl.rc_context(STYLE):
         height = 0.5 + max(1.5, 1.05 * rows)
         figure = Figure(figsize=(5.6, height))
@@ -198,7 +231,7 @@ def multiples(
         for i, (name, (x, y)) in enumerate(zip(wide.columns, places, strict=True)):
             frame = axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor="#c8c8c8"))
             inside = {
-                "transform": unit + Affine2D().translate(x, y) + axes.transData,
+                "transform": frame + Affine2D().translate(x, y) + axes.transData,
                 "clip_path": TransformedPatchPath(frame),
             }
             values = wide[name].dropna()
@@ -210,19 +243,21 @@ def multiples(
                 axes.plot(other.index, other, **dotted, **inside)
             axes.text(x + 0.5, y + 1.04, name, fontsize=7, ha="center")
             for mark in marks[0] if i + columns >= wide.shape[1] else ():
-                at = x + unit.transform((mark, limits[0]))[0]
-                axes.text(at, y - 0.04, f"{mark:g}", ha="center", va="top")
+                at = x + frame.transform((mark, limits[0]))[0]
+                shown = f"{10**mark if axis == 'seconds' else mark:g}"
+                axes.text(at, y - 0.04, shown, ha="center", va="top")
             for mark in marks[1] if x == 0 else ():
-                at = y + unit.transform((start, mark))[1]
+                at = y + frame.transform((start, mark))[1]
                 axes.text(-0.03, at, f"{mark:g}", ha="right", va="center")
-        figure.supxlabel("iteration", fontsize=8)
+        figure.supxlabel(_label(axis, unit), fontsize=8)
         figure.supylabel(label, x=0.003, fontsize=8)
     return figure
 
 
-def _marks(low: float, high: float) -> list[float]:
-    """Choose round numbers between two."""
-    return [value for value in MaxNLocator(4).tick_values(low, high) if low <= value <= high]
+def _marks(low: float, high: float, whole: bool = False) -> list[float]:
+    """Choose round numbers between two; whole ones where these are powers of ten."""
+    places = MaxNLocator(4, integer=whole).tick_values(low, high)
+    return [value for value in places if low <= value <= high]
 
 
 def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dict]) -> Figure:

@@ -75,12 +75,15 @@ class Drawing:
         The same for those who do not see it.
     png
         Whether it is there as PNG, too.
+    coloured
+        Whether its colours stand for values, so that a dark page must show them as they are.
     """
 
     name: str
     title: str
     alt: str
     png: bool = False
+    coloured: bool = False
 
 
 def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
@@ -146,7 +149,7 @@ def publish(
             _write_png(figure, temporary)
     with files.atomic(folder / f"{name}.csv") as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
-    return Drawing(name, title, alt, png)
+    return Drawing(name, title, alt, png, coloured=any(axes.images for axes in figure.axes))
 
 
 def _fix_layout(figure: Figure) -> None:

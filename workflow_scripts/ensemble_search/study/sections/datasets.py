@@ -1,6 +1,7 @@
 """`datasets`: where the data come from."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
@@ -10,6 +11,8 @@ from ensemble_search.data.sources import (
     BUNDLED,
     LARGEST_ID,
     check_file,
+    check_test_file,
+    not_openml,
     source_key,
     source_kind,
 )
@@ -58,8 +61,8 @@ class Columns(Section):
 class Dataset(Section):
     """Where data come from: exactly one of `openml`, `openml_task`, `file` and `sklearn`."""
 
-    openml: int | None = Field(
-        None, ge=1, le=LARGEST_ID, description="id of the data set at OpenML"
+    openml: int | str | None = Field(
+        None, description="id of the data set at OpenML, or its name, perhaps with `version`"
     )
     openml_task: int | None = Field(
         None,
@@ -72,7 +75,13 @@ class Dataset(Section):
         None, pattern="^[0-9a-f]{32}$", description="expected MD5 of the ARFF file"
     )
     file: str | None = Field(
-        None, min_length=1, description="a CSV, Parquet or ARFF file, relative to the work folder"
+        None,
+        min_length=1,
+        description="a CSV, Parquet or ARFF file, relative to the work folder, "
+        "or else to the study file's",
+    )
+    test: str | None = Field(
+        None, min_length=1, description="a second file, with the test rows: same columns and format"
     )
     target: str | None = Field(
         None, min_length=1, description="target column of `file`, or another one than OpenML names"
@@ -92,6 +101,13 @@ class Dataset(Section):
     train_rows: TrainRows | None = Field(
         None, description="use a part of its training rows (default: as `split.train_rows`)"
     )
+
+    @field_validator("openml", mode="before")
+    @classmethod
+    def _id_or_name(cls, value: Any) -> Any:
+        if value is not None and (said := not_openml(value)):
+            raise ValueError(said)
+        return value
 
     @field_validator("columns")
     @classmethod
@@ -133,9 +149,13 @@ def problems(study: "Study") -> Iterator[str]:
         if dataset.file is not None:
             try:
                 names = check_file(dataset.file, dataset.target)
+                if dataset.test is not None:
+                    check_test_file(dataset.file, dataset.test, dataset.target)
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
-                yield from (f"{where}.{line}" for line in error.problems)
+                start = f"(relative paths start at {Path.cwd()}"
+                more = f"{start}, or else at the study file's folder"
+                yield from (f"{where}.{line.replace(start, more)}" for line in error.problems)
         yield from _of_rows(study, dataset, where)
         other = sources.setdefault(source_key(dataset.source), name)
         if study.datasets[other].source != dataset.source:
@@ -146,9 +166,10 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
     """Check that the study can use the columns by which rows are divided or weighted."""
     places = {role: f"{where}.columns.{role}" for role in roles.OF_ROWS}
     given = [role for role in roles.OF_ROWS if getattr(dataset.columns, role, None)]
-    if dataset.openml_task and "fold" not in given:
-        given.append("fold")
-        places["fold"] = f"{where}.openml_task"
+    for key in ("openml_task", "test"):
+        if getattr(dataset, key) and "fold" not in given:
+            given.append("fold")
+            places["fold"] = f"{where}.{key}"
     split, dividing = study.split, [role for role in given if role != "weight"]
     if len(dividing) > 1:
         yield (

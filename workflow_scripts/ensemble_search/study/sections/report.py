@@ -19,6 +19,7 @@ class Report(Section):
         None, description="method that the others are compared with (default: DivBO, or the last)"
     )
     png: bool = Field(False, description="figures as PNG, too: slow, and large files")
+    single_file: bool = Field(False, description="the report as one file, too: whole.html, to send")
 
 
 def problems(study: "Study") -> Iterator[str]:

@@ -91,7 +91,7 @@ def _table(
             runs = published.entry("minimum-diversity-runs")["values"]["runs"]
             notes.append(
                 f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
-                f"is of {counted(int(summary['repeats'].max()), 'run')} a data set."
+                f"is of {counted(int(summary['repeats'].max()), 'run')} per data set."
             )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
         notes.append(

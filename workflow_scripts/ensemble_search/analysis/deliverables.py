@@ -1,0 +1,40 @@
+"""What methods deliver after their last evaluation: loss, size, and time to predict."""
+
+import pandas as pd
+
+from ensemble_search.analysis import ranks
+from ensemble_search.analysis.load import Results
+
+
+def deliverables(results: Results) -> pd.DataFrame:
+    """Average over the repeats that all methods have finished.
+
+    Returns
+    -------
+    deliverables
+        One row per data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
+        ``std`` (test loss, and its deviation over repeats, divisor n - 1), ``validation`` (lowest
+        observed), ``members`` (unique ones), ``milliseconds`` (to predict 1000 rows: the sum over
+        the members, on validation and test rows; NaN if not known) and ``seconds`` (to fit and
+        predict all evaluations of a run). Runs without a model count as ``Losses.with_failures``
+        says.
+    """
+    compared, keys = results.compared, ["dataset", "method"]
+    table = ranks.spreads(ranks.final_errors(compared)).rename(columns={"mean": "test"})
+    table = table.drop(columns="repeats").set_index(keys)
+    lowest = ranks.spreads(ranks.final_errors(compared, "validation_error"))
+    table["validation"] = lowest.set_index(keys)["mean"]
+    last = compared.scores[compared.scores["iteration"] == compared.scores["iteration"].max()]
+    means = last.astype({"dataset": str, "method": str}).groupby(keys)
+    table["members"] = means["members"].mean()
+    rows = results.datasets.set_index("dataset")[["validation", "test"]].sum(axis=1)
+    per_row = means["predict_seconds"].mean() / rows.reindex(table.index, level="dataset")
+    table["milliseconds"] = 1e6 * per_row
+    runs = last[["dataset", "method", "repeat"]].astype({"dataset": str, "method": str})
+    runs["search"] = runs["method"].map(
+        {m: p["search"] for m, p in results.study["methods"].items()}
+    )
+    spent = results.observations.groupby(["dataset", "search", "repeat"])["fit_seconds"].sum()
+    runs = runs.join(spent, on=["dataset", "search", "repeat"])
+    table["seconds"] = runs.groupby(keys)["fit_seconds"].mean()
+    return table.reset_index()

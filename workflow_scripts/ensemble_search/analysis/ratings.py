@@ -1,0 +1,80 @@
+"""Win rates and ratings on the scale of Elo, from who beats whom on which data set."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis.pairwise import wins
+
+#: Points that make the odds of winning tenfold, and the mean rating.
+TENFOLD, MEAN = 400, 1000
+
+
+def ratings(errors: pd.DataFrame) -> pd.DataFrame:
+    """Rate methods by their wins against each other on the data sets; ties count one half.
+
+    Ratings are the strengths of Bradley and Terry (Rank analysis of incomplete block designs,
+    Biometrika 39, 1952, Eq. 1), by maximum likelihood: between two methods the odds of winning are
+    10 to the power of (difference / :data:`TENFOLD`), as in Elo's system for chess. One tie is
+    added for each pair of methods, so that ratings are finite where a method always wins. The
+    intervals are those of the jackknife over data sets with Student's t (Tukey 1958); percentiles
+    of resampled data sets are too short where these are few.
+
+    Parameters
+    ----------
+    errors
+        Mean errors, of shape (data sets, methods).
+
+    Returns
+    -------
+    ratings
+        Index: the methods. ``win_rate``: share of the other methods that a method beats, mean over
+        data sets; of k methods it is (k - average rank) / (k - 1). ``elo``, with mean
+        :data:`MEAN` over the methods. ``elo_low``, ``elo_high``: its 95 % interval, NaN where it
+        cannot be estimated: with fewer than two data sets, or if all give the same rating.
+    """
+    from scipy.special import stdtrit
+
+    n, k = errors.shape
+    won = wins(errors.to_numpy())
+    total = won.sum(axis=0)
+    left_out = total - won if n > 1 else np.empty((0, k, k))
+    strengths = _strengths(np.concatenate([total[None], left_out]))
+    elo = MEAN + TENFOLD / np.log(10) * strengths
+    half = np.full(k, np.nan)
+    if n > 1:
+        deviation = np.sqrt((n - 1) * elo[1:].var(axis=0))
+        half = np.where(deviation > 1e-6, stdtrit(n - 1, 0.975) * deviation, np.nan)
+    against = (total.sum(axis=1) - n / 2) / (n * (k - 1)) if n and k > 1 else np.full(k, np.nan)
+    ends = {"elo_low": elo[0] - half, "elo_high": elo[0] + half}
+    return pd.DataFrame({"win_rate": against, "elo": elo[0], **ends}, index=errors.columns)
+
+
+def _strengths(wins: np.ndarray) -> np.ndarray:
+    """Maximise the likelihood by Newton's method.
+
+    Parameters
+    ----------
+    wins
+        Of shape (problems, methods, methods); the diagonals do not matter.
+
+    Returns
+    -------
+    strengths
+        Logarithms of the odds, of shape (problems, methods); those of a problem add up to 0.
+    """
+    k = wins.shape[1]
+    wins = wins + 0.5  # the tie
+    games = wins + wins.swapaxes(1, 2)
+    strengths = np.zeros(wins.shape[:2])
+    for _ in range(100):
+        expected = 1 / (1 + np.exp(strengths[:, None, :] - strengths[:, :, None]))
+        slope = wins - games * expected
+        slope[:, range(k), range(k)] = 0
+        slope = slope.sum(axis=2)
+        if np.abs(slope).max(initial=0) < 1e-9:
+            break
+        weights = games * expected * (1 - expected)
+        curvature = 1 - weights  # 1: the direction in which all strengths grow
+        curvature[:, range(k), range(k)] += weights.sum(axis=2)
+        strengths += np.linalg.solve(curvature, slope[..., None])[..., 0]
+    return strengths

@@ -1,0 +1,80 @@
+"""Average ranks against the time to predict."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis import deliverables, ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
+from ensemble_search.report.papers.agreement import number
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import view
+
+TITLE, ORDER = "Time to predict", 57
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw average ranks over the milliseconds to predict 1000 rows."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    losses = seen.losses
+    wide = deliverables.deliverables(results).pivot(
+        index="dataset", columns="method", values="milliseconds"
+    )
+    wide = wide.where(wide > 0).dropna()
+    if wide.empty:
+        return "the time to predict is not known of every method on any data set"
+    final = ranks.final_errors(seen.compared)
+    table = pd.DataFrame({"milliseconds": np.exp(np.log(wide).mean())}).reindex(final.columns)
+    table["rank"] = ranks.mean_error_ranks(final).mean()
+    table["error"] = ranks.means(final).mean()
+    table = table.sort_values("milliseconds", kind="stable").rename_axis("method").reset_index()
+    rows = [
+        cells(
+            line["method"],
+            number(line["milliseconds"], 1),
+            f"{line['milliseconds'] / table['milliseconds'].min():.1f}×",
+            f"{line['rank']:.2f}",
+            losses.value(line["error"]),
+        )
+        for line in table.to_dict("records")
+    ]
+    columns = ["method", "ms to predict 1000 rows", "of the fastest", "average rank"]
+    columns.append(losses.heading(f"mean test {losses.title}"))
+    text = (
+        "The time to predict is the sum over the members of the final ensemble, measured on "
+        "validation and test rows after each fit: the mean over repeats, and the geometric mean "
+        f"over {len(wide)} of {len(seen.compared.datasets)} data sets. The lower left is best."
+    )
+    drawing = publish(
+        _figure(table, seen.look, losses),
+        "",
+        table,
+        f"Average rank in test {losses.title} over the time to predict",
+        "; ".join(f"{r.method} {r.milliseconds:.1f} ms, {r.rank:.2f}" for r in table.itertuples()),
+    )
+    caption = "Time to predict, the fastest first"
+    return [
+        Section(
+            "What do ensembles cost?", [text, drawing, Table("", caption, columns, rows, table)]
+        )
+    ]
+
+
+def _figure(table: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
+    with mpl.rc_context(figures.STYLE):
+        figure = Figure(figsize=(5.4, max(3.0, 0.2 + 0.175 * len(table))), layout="constrained")
+        axes = figure.subplots()
+        for line in table.to_dict("records"):
+            style = look[line["method"]] | {"linestyle": "none", "markersize": 7}
+            axes.plot(line["milliseconds"], line["rank"], **style, label=line["method"])
+        axes.set(xscale="log", xlabel="ms to predict 1000 rows",
+                 ylabel=losses.fill("average rank (1 = lowest {loss})"))  # fmt: skip
+        figures.log_ticks(axes.xaxis)
+        figure.legend(loc="outside right upper", frameon=False)
+    return figure
