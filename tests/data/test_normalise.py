@@ -708,7 +708,7 @@ def test_missing_values_that_tell_a_number_are_said():
     assert "says much" not in str(described["notes"])
 
 
-def test_numbers_that_single_precision_does_not_tell_apart_are_said():
+def test_numbers_that_are_equal_in_single_precision_are_said():
     notes = notes_of(1.6e9 + np.arange(N) * 7 % 199 / 8)
     assert "199 different numbers, 1 in single precision, which some learners use;" in notes[-1]
     assert "subtract a number such as 1600000000 from them" in notes[-1]

@@ -143,6 +143,7 @@ def test_numbers_and_booleans_by_hand(column, values, expected):
         (["1", "inf", "abc", "", "?", "1e39"], 3, "'inf', 'abc', '1e39'"),
         (np.array([1, np.inf, 1e39, np.nan]), 2, "'1e+39', 'inf'"),
         ([float("-inf"), 10**5000], 2, "'-inf', 'a huge number'"),
+        (np.array([1 + 1j, 2]), 2, "'(1+1j)', '(2+0j)'"),
     ],
 )
 def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
@@ -236,6 +237,18 @@ def test_booleans_as_categories_are_read_as_booleans():
     assert {flag.typed(value) for value in true} == {"True"}
     assert {flag.typed(value) for value in false} == {"False"}
     assert flag.typed("no") == "no"
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_a_date_that_64_bits_do_not_hold_is_no_other_date(several):
+    """NumPy makes the year 124789 of it."""
+    far = np.array([10**15, 1609396200], "M8[s]")
+    values = far if several else [*far]
+    found, notes = PREPARED.transform({n: [v] * 2 for n, v in ROW.items()} | {"t": values})
+    expected = [[2000, 6, 12], [2020, 12, 6.5]]
+    np.testing.assert_array_equal(found[:, PREPARED.places()["t"]], expected)
+    (note,) = notes
+    assert note.startswith("column 't': 1 value that cannot be read, treated as missing: '3169")
 
 
 def test_dates_by_hand():

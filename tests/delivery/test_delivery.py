@@ -275,6 +275,8 @@ def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
         (FRAME.assign(hue=[[1]] * len(FRAME)), "column 'hue' holds lists or the like"),
         (dict(FRAME) | {"hue": np.ones((len(FRAME), 2))}, "column 'hue' has 2 dimensions"),
         (dict(FRAME) | {"hue": np.array(1.0)}, "column 'hue' has 0 dimensions"),
+        (dict(FRAME) | {"hue": set(range(len(FRAME)))}, "column 'hue' is a set; give a list"),
+        (dict(FRAME) | {"hue": dict(FRAME["hue"])}, "column 'hue' is a dict; give a list"),
     ],
 )
 def test_rows_of_an_odd_form_are_told_by_their_column(delivered, rows, says):

@@ -573,7 +573,4 @@ def _instants(column: "pd.Series") -> "pd.Series":
         column = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    unit = np.timedelta64(1, np.datetime_data(column.dtype)[0])
-    most = np.iinfo(np.int64).max // max(1, unit // np.timedelta64(1, "us"))
-    near = np.abs(column.to_numpy().astype(np.int64)) <= most
-    return column.where(near).astype("datetime64[us]")
+    return pd.Series(preparation.microseconds(column.to_numpy()), index=column.index)

@@ -42,6 +42,13 @@ def days(dates: np.ndarray) -> np.ndarray:
     return (dates - np.datetime64(0, "us")) / np.timedelta64(1, "D")
 
 
+def microseconds(dates: np.ndarray) -> np.ndarray:
+    """Convert datetime64 to datetime64[us]; NaT where 64 bits do not hold it, and NumPy wraps."""
+    made = dates.astype("M8[us]")
+    same = made.astype("M8[D]") == dates.astype("M8[D]")
+    return np.where(same, made, np.datetime64("NaT", "us"))
+
+
 def _since(dates: np.ndarray, unit: str, larger: str) -> np.ndarray:
     """Count whole units since the beginning of the larger unit, from 0."""
     begun = dates.astype(f"M8[{unit}]")
@@ -379,7 +386,11 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
             notes.append(_unreadable(column.name, len(odd), [str(v) for v in np.unique(own[odd])]))
         return np.where(usable, own, np.nan)
     if array is not None and column.kind == "date" and array.dtype.kind == "M":
-        return array.astype("M8[us]")
+        dates = microseconds(array)
+        odd = np.flatnonzero(np.isnat(dates) & ~np.isnat(array))
+        if len(odd):
+            notes.append(_unreadable(column.name, len(odd), list(map(str, np.unique(array[odd])))))
+        return dates
     plain = array is not None and array.dtype.kind in "OUT"
     cells = array.tolist() if plain else list(values if array is None else array)
     if column.kind == "numeric" and column.read in (None, readings.PLAIN):
@@ -504,6 +515,8 @@ def _number(value: Any, style: str | None) -> float | None:
         if number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
             return math.nan
     else:
+        if isinstance(value, np.complexfloating):  # float() would drop a part
+            return None
         try:
             if isinstance(value, (datetime.timedelta, np.timedelta64)):
                 value = value / np.timedelta64(1, "s")
@@ -527,6 +540,7 @@ def _date(value: Any, style: str | None) -> np.datetime64 | None:
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     try:
-        return np.datetime64(value, "us")
+        made = microseconds(np.array(np.datetime64(value)))[()]
     except (TypeError, ValueError):
         return None
+    return None if np.isnat(made) else made

@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -305,6 +305,9 @@ class _Delivered(BaseEstimator):
             for name in self.preparation.names:
                 if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
                     raise UserError(f"column '{name}' is one value; give a list of values")
+                if isinstance(X.get(name), (Set, Mapping)):  # in no order, or with other values
+                    kind = type(X[name]).__name__
+                    raise UserError(f"column '{name}' is a {kind}; give a list of values")
                 if getattr(X.get(name), "ndim", 1) != 1:
                     raise UserError(
                         f"column '{name}' has {X[name].ndim} dimensions; give a list of values"
