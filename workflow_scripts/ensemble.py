@@ -1,4 +1,9 @@
-"""Build an ensemble after every iteration of finished searches, and write its errors."""
+"""Build an ensemble after every iteration of finished searches, and write its errors.
+
+    python workflow_scripts/ensemble.py --search results/mine/searches/wine/bo/0 \\
+        --split results/mine/splits/wine/fixed --settings '{"type": "selection", "size": 25}' \\
+        --seed 0 --output <folder>
+"""
 
 import argparse
 import json
