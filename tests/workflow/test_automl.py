@@ -21,6 +21,9 @@ from ensemble_search.study import short
 from support import forks
 from support.checkout import Checkout
 
+#: No column divides the rows.
+ALIKE = dict.fromkeys(automl.ROLES)
+
 
 class Automl(Checkout):
     """A copy of the repository with a table of numbers, text and missing values."""
@@ -168,7 +171,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
         (["--data", "none.csv"], "file: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
-        (["--name", "tiny"], "'results/tiny' is of another study, table or target"),
+        (["--name", "tiny"], "'results/tiny' is of another study, table, target or"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
@@ -188,7 +191,14 @@ def test_other_rows_are_searched_for_the_whole_time(made, monkeypatch):
     monkeypatch.chdir(made.folder)
     progress = made.results / "checkpoints/my-table/divbo/0/progress.json"
     table, stored = made.folder / "my table.csv", progress.read_bytes()
-    arguments = {"data": table.name, "target": "left", "metric": "", "name": "", "minutes": 0.001}
+    arguments = {
+        "data": table.name,
+        "target": "left",
+        "metric": "",
+        "name": "",
+        **ALIKE,
+        "minutes": 0.001,
+    }
     same = automl.Search(SimpleNamespace(**arguments, cores=2))
     assert (same.searched, progress.exists()) == (made.state()["searched"], True)
     rows = table.read_text()
@@ -205,7 +215,7 @@ def test_other_rows_are_searched_for_the_whole_time(made, monkeypatch):
 def test_a_damaged_or_lost_state_costs_a_line_or_nothing(made, monkeypatch):
     monkeypatch.chdir(made.folder)
     state = made.results / "automl.json"
-    arguments = {"data": "my table.csv", "target": "left", "metric": "", "name": ""}
+    arguments = {"data": "my table.csv", "target": "left", "metric": "", "name": "", **ALIKE}
     options = SimpleNamespace(**arguments, minutes=0.001, cores=2)
     stored = state.read_bytes()
     try:
@@ -224,13 +234,13 @@ def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, 
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{i},{'ab'[i % 2]},{'cd'[i % 2]}\n" for i in range(60))
     (tmp_path / "mine.csv").write_text(f"x,wrong,right\n{rows}")
-    options = {"data": "mine.csv", "metric": "", "name": "", "minutes": 1, "cores": 1}
+    options = {"data": "mine.csv", "metric": "", "name": "", **ALIKE, "minutes": 1, "cores": 1}
     automl.Search(SimpleNamespace(**options, target="wrong"))._write(1000)
     corrected = automl.Search(SimpleNamespace(**options, target="right"))
     assert corrected.study["datasets"]["mine"]["target"] == "right"
     corrected._write(1000)
     corrected.checkpoints.mkdir(parents=True)
-    with pytest.raises(UserError, match="is of another study, table or target"):
+    with pytest.raises(UserError, match="is of another study, table, target or"):
         automl.Search(SimpleNamespace(**options, target="wrong"))
 
 
@@ -239,7 +249,7 @@ def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
     monkeypatch.setattr(short, "CELLS", 100)
     rows = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(2400))
     (tmp_path / "mine.csv").write_text(f"x,y\n{rows}")
-    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", "cores": 1}
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
     first = automl.Search(SimpleNamespace(**options, minutes=1))
     assert "fitted on 69.4 % of the training rows, about 999, so that most take less than 10 s" in (
         first.summary
