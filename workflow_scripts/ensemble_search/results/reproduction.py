@@ -23,7 +23,7 @@ from ensemble_search.study.sections.names import Name
 PLUGINS = "plugins"
 #: Tables of measurements or of the environment, and such columns of other tables.
 IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")
-IGNORED_COLUMNS = re.compile(r"(.*_)?(seconds|hours|memory_mb|message)")
+IGNORED_COLUMNS = re.compile(r"(.*_)?(milliseconds|seconds|hours|memory_mb|message)")
 
 
 def _printable(text: str) -> str:
