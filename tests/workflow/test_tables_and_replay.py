@@ -203,7 +203,7 @@ def test_repeats_go_round_over_the_splits_of_the_tables(going_round):
         assert readers.losses(scores.parent)[1][-1].tolist() == wrong.tolist()
     text = (folder / "round/report/index.html").read_text(encoding="utf-8")
     assert "The 12 repeats of a data set go round over 2 splits." in text
-    assert "a data set and split (the repeats go round over 2)" in text
+    assert "per data set and split (the repeats go round over 2)" in text
     assert going_round.planned() == {}
     assert going_round.script("verify", "--study", "study.yaml", "--sample", "1").returncode == 0
 
@@ -270,7 +270,7 @@ def test_one_study_from_fetch_to_report_and_evidence(tmp_path):
         assert 6 - 1e-6 <= spent < 7
     page = checkout.folder / "results/shares/report/pages/rank-curves.html"
     assert "Average ranks over full fits" in page.read_text(encoding="utf-8")
-    curve = pd.read_csv(next(page.parents[1].glob("figures/error-curves-test-*.csv")))
+    curve = pd.read_csv(next(page.parents[1].glob("figures/each-data-set-test-*.csv")))
     assert sorted(set(curve.iteration)) == [1, 2, 3, 4, 5, 6]
 
     def evidence() -> str:
