@@ -550,4 +550,4 @@ def test_sentences_about_what_is_left_out_are_apart(tmp_path):
     write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
     assert "there: DivBO. What is missing" in text
-    assert "(1 data set, 1 run a method)" in text
+    assert "(1 data set, 1 run per method)" in text

@@ -67,7 +67,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         "average.",
     ]
     scope = (
-        f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} a method"
+        f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} per method"
     )
     data = table.rename_axis("method").reset_index()
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
@@ -144,7 +144,7 @@ def time_table(times: pd.DataFrame) -> Table:
         share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
-    columns = ["search", "runs", "fitting a run", "suggesting a run", "the rest of a run"]
+    columns = ["search", "runs", "fitting per run", "suggesting per run", "the rest per run"]
     columns += ["share outside fitting", "all runs, wall clock", "CPU of the evaluations"]
     notes = [
         "Fitting: wall clock to fit pipelines and to predict. Suggesting: everything the optimizer "
