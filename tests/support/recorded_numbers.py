@@ -29,6 +29,9 @@ SUGGESTS = 10
 SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
 #: Pipelines are drawn until each of these parts of a pipeline has had each of its values.
 PARTS = ("algorithm", "preprocessor", "rescaler")
+#: Pipelines whose training amplifies last bits, which depend on the processor: a network fitted for
+#: 200 iterations with next to no penalty.
+CHAOTIC = {("mlp", 1)}
 
 
 def versions() -> dict[str, str]:
@@ -114,6 +117,7 @@ def spaces() -> dict:
             for task in kind.tasks
             for space in [kind().for_task(task)]
             for number, configuration in enumerate(_some(space), 1)
+            if (name, number) not in CHAOTIC
         }
         for name, kind in kinds.items()
     }
