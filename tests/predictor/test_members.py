@@ -397,7 +397,7 @@ def test_an_array_is_no_longer_than_its_header_says(tree):
             content = io.BytesIO()
             np.save(content, array)
             archive.writestr(f"{name}.npy", content.getvalue() + b"more")
-    with pytest.raises(UserError, match="goes on after the"):
+    with pytest.raises(UserError, match="continues after the"):
         stored.load(tree[0], X.shape[1], 3)
 
 

@@ -467,7 +467,7 @@ def test_the_names_of_many_lines_stay_apart_and_inside(methods):
         assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
         assert Bbox.union([*boxes, figure.bbox]).bounds == figure.bbox.bounds
         return
-    labels = sorted((text.xyann[1] for text in axes.texts), reverse=True)
+    labels = sorted((text.get_position()[1] for text in axes.texts), reverse=True)
     assert len(labels) == (10 if methods == 10 else 0)  # 3 have a legend
     low, high = axes.get_ylim()
     if labels:
