@@ -235,6 +235,7 @@ def wait_for(condition, process) -> None:
     while not condition() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.1)
     assert process.poll() is None, "it had ended"
+    assert condition(), "it has not come so far in ten minutes"
 
 
 def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
@@ -246,7 +247,7 @@ def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
         text = checkout.snakemake(fails=True)
         assert f"is being written by process {process.pid} on " in text
         assert "Traceback" not in text
-        wait_for(lambda: True, process)
+        assert process.poll() is None, "it had ended"
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(60) == 1, said.read_text(encoding="utf-8")
     finally:
@@ -262,9 +263,14 @@ def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
 def test_ctrl_c_before_the_first_job_is_no_failure(checkout):
     process = start(checkout)
     said = checkout.folder / "said"
-    wait_for(lambda: "Building DAG" in said.read_text(encoding="utf-8"), process)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(60) == 1, said.read_text(encoding="utf-8")
+    try:
+        wait_for(lambda: "Building DAG" in said.read_text(encoding="utf-8"), process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(60) == 1, said.read_text(encoding="utf-8")
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
     text = said.read_text(encoding="utf-8")
     assert "run the same command again" in text.lower()
     assert "Traceback" not in text

@@ -356,7 +356,7 @@ def readable(path: Path, kind: str | None = None) -> Iterator[None]:
         yield
     except MemoryError:
         raise UserError(f"file: '{path}' is too large for the memory, or damaged") from None
-    except _refusals() as error:
+    except _rejections() as error:
         if isinstance(error, OSError) and error.errno:
             raise UserError(f"file: '{path}' cannot be read: {os.strerror(error.errno)}") from None
         if kind is None:
@@ -366,7 +366,7 @@ def readable(path: Path, kind: str | None = None) -> Iterator[None]:
         raise UserError(f"file: '{path}' cannot be read as {kind}: {reason}{hint}") from None
 
 
-def _refusals() -> tuple[type[Exception], ...]:
+def _rejections() -> tuple[type[Exception], ...]:
     """List the exceptions of readers; called only after one was raised: importing Arrow is slow."""
     from pyarrow.lib import ArrowException
 

@@ -1,5 +1,4 @@
-"""The table of `make status`: a row per search (of replays, per state of a search's repeats), and
-the other jobs in a few lines."""
+"""The table of `make status`: searches, or states of a replay's repeats, and other jobs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
