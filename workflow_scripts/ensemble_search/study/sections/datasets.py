@@ -47,8 +47,8 @@ class Columns(Section):
     )
     fold: list[str] = Field(
         [],
-        description="a column of integers (not a feature): rows of the lowest one are the test rows "
-        "of the first split, and so on; those below 0 are never test rows",
+        description="a column of integers (not a feature): rows of the lowest one are the test "
+        "rows of the first split, and so on; those below 0 are never test rows",
     )
 
     @field_validator(*roles.OF_ROWS, mode="before")

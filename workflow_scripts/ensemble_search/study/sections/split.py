@@ -33,8 +33,8 @@ class TrainRows(Section):
         None,
         description="of a k-DPP: rows are alike that have the same label (`labels`), near features "
         "(`features`), or both (`product`, the default); or that are in the same cell (`cells`): "
-        "each class is divided at random into cells, as many in all as rows are drawn; regression has "
-        "`features` only",
+        "each class is divided at random into cells, as many in all as rows are drawn; regression "
+        "has `features` only",
     )
     alpha: float = Field(
         0.99,
