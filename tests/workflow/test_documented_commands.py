@@ -28,7 +28,7 @@ from support.checkout import STUDY, Checkout
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*(?:make|snakemake|(?:\S+/)?python|pytest|pip|git|sbatch|scancel) [^`]+"
 )
-MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [
     *(ROOT / name for name in ("Makefile", "Snakefile", "config.yaml")),
     *(file for p in ("studies/*", "profiles/*/*", "rules/*.smk") for file in sorted(ROOT.glob(p))),

@@ -9,7 +9,7 @@ from support import ROOT
 
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/*.md", "evidence/**/*.md", "examples/**/*.md", "tests/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "evidence/**/*.md", "examples/**/*.md", "tests/**/*.md")
     for page in ROOT.glob(pattern)
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
