@@ -29,7 +29,7 @@ VERDICTS = (
 )
 
 #: Columns that are losses.
-ERRORS = ("test", "test_1", "validation", "validation_100", "member_error")
+ERRORS = ("test", "test_1", "validation", "validation_100", "member_error", "suggested_error")
 
 #: A study and its rows, as in ``evidence/<study>/``.
 Evidence = tuple[Mapping[str, Any], list[Mapping[str, str]]]

@@ -45,6 +45,8 @@ class Decide(Part):
         "updates_50",
         "member_error",
         "disagreement",
+        "suggested_error",
+        "suggested_beats",
     ]
     over: Literal["datasets", "repeats"] = "datasets"
     by: Literal["mean", "rank", "spread", "best"] = "mean"
