@@ -102,7 +102,8 @@ class Split(Section):
         description="seed of the draw of the rows; split r is drawn with `seed` + r",
     )
     train_rows: TrainRows | None = Field(
-        None, description="use a part of the training rows only (default: all)"
+        None,
+        description="use a part of the training rows only (default: all); with folds, it is validated on, too",
     )
 
     @field_validator("train", "validation", mode="before")
