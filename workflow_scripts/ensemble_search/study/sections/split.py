@@ -103,7 +103,8 @@ class Split(Section):
     )
     train_rows: TrainRows | None = Field(
         None,
-        description="use a part of the training rows only (default: all); with folds, it is validated on, too",
+        description="use a part of the training rows only (default: all), which is validated on, "
+        "too, if there are folds",
     )
 
     @field_validator("train", "validation", mode="before")
