@@ -11,7 +11,7 @@ from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
 from ensemble_search.papers.claims import Decide
 from ensemble_search.papers.divbo import checks as divbo
-from support import ROOT
+from support import ROOT, STUDIES
 
 CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
 DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
@@ -27,13 +27,13 @@ def test_claims_of_all_papers():
 def test_numbers_and_studies_of_a_claim_exist(paper, name):
     claim = CLAIMS[paper, name]
     assert set(claim.numbers) <= set(printed.load(paper))
-    assert not claim.study or (ROOT / f"studies/{claim.study}.yaml").exists()
+    assert not claim.study or claim.study in STUDIES
     assert claim.study or not claim.decide
 
 
 @pytest.mark.parametrize("study", DECIDED)
 def test_the_methods_of_a_decision_are_those_of_its_study(study):
-    methods = set(Jobs.load(str(ROOT / f"studies/{study}.yaml")).study.methods)
+    methods = set(Jobs.load(str(STUDIES[study])).study.methods)
     for claim in CLAIMS.values():
         if claim.study == study and claim.decide:
             assert {*claim.decide.lower, *claim.decide.higher} <= methods
