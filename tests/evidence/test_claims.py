@@ -45,6 +45,20 @@ def test_sizes_are_those_of_table_1(other):
     assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
 
 
+@pytest.mark.parametrize(
+    ("claim", "table", "lower", "higher"),
+    [
+        ("selection-is-best", "strategy-error", "Ensemble selection", "Stacking"),
+        ("small-ensembles", "size-error", "BO-ES (25)", "BO-ES (100)"),
+    ],
+)
+def test_sizes_are_mean_differences_of_a_table(claim, table, lower, higher):
+    printed_errors = printed.load("divbo")[table]["values"].values()
+    differences = [row[higher][0] - row[lower][0] for row in printed_errors]
+    size = claims.load("divbo")[claim].decide.size
+    assert 100 * size == pytest.approx(np.mean(differences))
+
+
 def test_an_interval_below_the_claimed_size_is_smaller():
     rule = Decide(column="test", lower=["DivBO"], higher=["RS"], size=0.05)
     small = rows([-0.01, 0.01, 0.02])  # mean 0.0067, up to 0.045
