@@ -86,6 +86,11 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
     """
     try:
         if folders := sorted(file.parent for file in root.glob(f"*/{MINIMAL}")):
+            if fold:
+                raise UserError(f"--fold: {fold} is not possible: '{root}' has no folds")
+            for folder in sorted(file.parent for file in root.glob("*/labels-*.csv")):
+                if folder not in folders:
+                    raise Unusable(folder / MINIMAL, "it does not exist")
             for folder in folders:
                 yield folder.name, _checked(_minimal(folder))
         elif folders := sorted(file.parent for file in root.glob(f"*/{fold}/{TABREPO}")):
@@ -191,6 +196,8 @@ def _of(
         for row in np.flatnonzero(np.isin(own, ["", "nan", "NaN"]))[:1]:
             raise Unusable(folder, f"{part} row {row + 1} has no label")
     known = np.unique(np.concatenate([*labels.values()]))
+    if twins := spaced(known.tolist()):
+        raise Unusable(folder, f"labels {twins} differ in space around them only")
     numbers = _numbers(known)
     outputs = {array.shape[2] if array.ndim == 3 else 1 for array in arrays.values()}
     if classes is None:
@@ -209,7 +216,7 @@ def _of(
             raise Unusable(
                 folder,
                 f"{part} predictions are of shape {array.shape}; {len(models)} models, {pair[1]} "
-                f"labels and {len(classes) or 'no'} classes need {wanted}",
+                f"labels and {_list(classes)} need {wanted}",
             )
         own = array[:, :, None] if array.ndim == 2 else array
         single = len(classes) == 2 and own.shape[2] == 1
@@ -219,6 +226,23 @@ def _of(
             folder, models, {p: v.astype(float) for p, v in labels.items()}, [], shaped
         )
     return Predictions(folder, models, labels, list(classes), shaped)
+
+
+def _list(classes: Sequence[str]) -> str:
+    """Say how many classes there are, and the first of them."""
+    if not classes:
+        return "no classes"
+    shown = ", ".join([*map(repr, classes[:5]), *["..."][: len(classes) > 5]])
+    return f"{len(classes)} classes ({shown})"
+
+
+def spaced(words: Sequence[str]) -> str:
+    """Return two words that differ in space around them only, such as ``'a' and 'a '``, or ''."""
+    seen: dict[str, str] = {}
+    for word in words:
+        if (other := seen.setdefault(word.strip(), word)) != word:
+            return f"{other!r} and {word!r}"
+    return ""
 
 
 def _checked(made: Predictions) -> Predictions:
@@ -263,7 +287,10 @@ def _csv(path: Path, text: bool = False, unnamed: bool = False) -> "pd.DataFrame
     import pandas as pd
 
     with reading(path):
-        content = _content(path).decode("utf-8-sig")
+        try:
+            content = _content(path).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise ValueError("it is not text in UTF-8; save it so, uncompressed") from None
         _check_fields(io.StringIO(content, newline=""), unnamed)
         return pd.read_csv(
             io.StringIO(content),
@@ -339,6 +366,6 @@ def numbers(values: "pd.Series") -> "pd.Series":
 
 def _number(value: Any) -> float:
     try:
-        return math.nan if "_" in str(value) else float(value)
+        return math.nan if "_" in str(value) or isinstance(value, (bool, np.bool_)) else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan

@@ -5,6 +5,7 @@ The data are labels and the number of each row; no pipeline is fitted on them.
 
 import math
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,16 +62,25 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     Raises
     ------
     UserError
-        If the predictions cannot be used; see ``foreign.read``.
+        If the predictions cannot be used; see ``foreign.read``. Nothing is left in the folder.
     """
-    import pandas as pd
-    import yaml
-
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
     study = output.name
     if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
         raise UserError(f"--output: '{study}' is not possible as the name of a study")
+    try:
+        return _write_study(root, output, metric, fold)
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise
+
+
+def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> list[str]:
+    import pandas as pd
+    import yaml
+
+    study = output.name
     found = dict(foreign.read(root, fold))
     for name, made in found.items():
         if not re.match(NAME, name) or DEVICES.fullmatch(name):
@@ -157,6 +167,10 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
     """
     if models.columns.empty:
         raise UserError(f"{foreign.MINIMAL}: has no column beside {', '.join(foreign.MEASURED)}")
+    for name in models:
+        for known in (ALGORITHM, *foreign.MEASURED):
+            if name != known and name.strip().lower() == known:
+                raise UserError(f"{foreign.MINIMAL}: '{name}' is not a known column; write {known}")
     first = [ALGORITHM] if ALGORITHM in models else []
     described = []
     for name in [*first, *models.columns.drop(first)]:
@@ -205,6 +219,17 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
     number = values.dtype.kind in "iuf" and values.nunique() > 1
     if not number:
         choices = sorted({str(value) for value in values})
+        if twins := foreign.spaced(choices):
+            raise UserError(
+                f"{foreign.MINIMAL}: '{values.name}' has {twins}, which differ in space around them "
+                "only"
+            )
+        sizes = foreign.numbers(values).abs()
+        if sizes.notna().all() and sizes.max() > EXACT and values.nunique() > 1:  # text to pandas
+            raise UserError(
+                f"{foreign.MINIMAL}: '{values.name}' has {values[sizes.idxmax()]}; integers are "
+                f"exact up to {EXACT}: make it smaller, or text"
+            )
         return {"kind": "categorical", "choices": choices, "default": choices[0]}
     sizes = np.abs(values.to_numpy(float))
     if not np.isfinite(sizes).all():
