@@ -103,7 +103,7 @@ def test_labels_in_two_spellings_are_no_regression(work):
     write(work / "own/d", labels, {part: own[:, :, 1] for part, own in predictions.items()})
     file = work / "own/d/labels-test.csv"
     file.write_text("label\n" + "".join(f"{n}.0\n" for n in labels["test"]), encoding="utf-8")
-    with pytest.raises(UserError, match=r"40 labels and 4 classes need"):
+    with pytest.raises(UserError, match=r"40 labels and 4 classes \('0', '0.0', '1', '1.0'\) need"):
         imported.write(work / "own", work / "mine")
 
 
@@ -287,6 +287,29 @@ def _spoil(folder, what):
             )
         case "ages":
             MODELS.assign(fit_seconds=1e308).to_csv(folder / "models.csv", index=False)
+        case "truths":
+            MODELS.assign(fit_seconds=True).to_csv(folder / "models.csv", index=False)
+        case "huge":
+            seeds = [2**70, 2, 3, 4, 5, 6]
+            MODELS.assign(seed=seeds).to_csv(folder / "models.csv", index=False)
+        case "capital":
+            MODELS.rename(columns={"fit_seconds": "Fit_seconds "}).to_csv(
+                folder / "models.csv", index=False
+            )
+        case "space in names":
+            spaced = MODELS.assign(algorithm=["knn", "knn ", "knn", "svm", "svm", "svm"])
+            spaced.drop(columns=["k", "C"]).to_csv(folder / "models.csv", index=False)
+        case "space in labels":
+            text = "label\n" + "0\n" * 30 + "1 \n" * 30
+            (folder / "labels-test.csv").write_text(text, encoding="utf-8")
+        case "spelling":
+            text = "label\n" + "no\n" * 60
+            (folder / "labels-test.csv").write_text(text, encoding="utf-8")
+        case "encoding":
+            (folder / "labels-test.csv").write_text("label\n" + "0\n" * 60, encoding="utf-16")
+        case "other folder":
+            shutil.copytree(folder, folder.parent / "e")
+            (folder.parent / "e" / "models.csv").rename(folder.parent / "e" / "Models.csv")
     np.save(folder / "predictions-test.npy", array)
 
 
@@ -317,6 +340,14 @@ def _spoil(folder, what):
         ("tiny", r"models.csv: 'C' has 9.99989e-321; numbers must be 0, or from 1e-100 to"),
         ("inexact", r"models.csv: 'seed' has 1152921504606846976; integers are exact up to"),
         ("ages", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
+        ("truths", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
+        ("huge", r"models.csv: 'seed' has 1180591620717411303424; integers are exact up to"),
+        ("capital", r"models.csv: 'Fit_seconds ' is not a known column; write fit_seconds"),
+        ("space in names", r"models.csv: 'algorithm' has 'knn' and 'knn ', which differ in space"),
+        ("space in labels", r"own/d': labels '1' and '1 ' differ in space around them only"),
+        ("spelling", r"labels and 3 classes \('0', '1', 'no'\) need"),
+        ("encoding", r"labels-test.csv': it is not text in UTF-8; save it so, uncompressed"),
+        ("other folder", r"own/e/models.csv': it does not exist"),
     ],
 )
 def test_what_does_not_fit_is_one_line(work, what, message):
@@ -326,7 +357,13 @@ def test_what_does_not_fit_is_one_line(work, what, message):
     with pytest.raises(UserError, match=message) as caught:
         imported.write(work / "own", work / "mine")
     assert "\n" not in str(caught.value)
-    assert not (work / "mine/study.yaml").exists()
+    assert not (work / "mine").exists()
+
+
+def test_a_fold_of_a_layout_without_folds(work):
+    write(work / "own/d", *made(2))
+    with pytest.raises(UserError, match=r"^--fold: 1 is not possible: '.*/own' has no folds$"):
+        imported.write(work / "own", work / "mine", fold=1)
 
 
 def test_other_mistakes_are_named(work):
