@@ -676,12 +676,6 @@ def test_declared_categories_that_look_like_numbers_are_said():
     assert "stays categories, as it is declared" in notes_of(words.astype("category"))[0]
 
 
-def test_a_column_that_says_what_the_target_says():
-    (note,) = notes_of([5, 7] * (N // 2))
-    assert note.startswith("column 'x' has one value for each class of the target 'y'")
-    assert not notes_of([5, 7] * (N // 2 - 1) + [5, 5])
-
-
 @pytest.mark.parametrize("x", [[1.5, None], [True, None], ["u", None], [0, None]])
 def test_values_that_are_missing_where_the_target_is_of_one_class_are_said(x):
     """Imputation hides where: a word among many empty fields is the whole column then."""

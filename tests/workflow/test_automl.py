@@ -22,7 +22,7 @@ from support import forks
 from support.checkout import Checkout
 
 #: No column divides the rows.
-ALIKE = dict.fromkeys(automl.ROLES)
+ALIKE = {**dict.fromkeys(automl.ROLES), "columns": ""}
 
 
 class Automl(Checkout):
@@ -175,6 +175,11 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
+        (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
+        (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
+        (["--columns", "{drop: [sise]}"], "--columns: drop: there is no column 'sise'; did you"),
+        (["--weight", "colour"], "cannot be taken as 'numeric'"),
+        (["--group", "size", "--time", "size"], "--columns.time: 'size' is in 'group', too"),
     ],
 )
 def test_mistakes_cost_a_line(made, options, line):

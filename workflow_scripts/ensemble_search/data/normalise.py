@@ -123,12 +123,6 @@ def normalise(
             else:
                 kinds[str(name)], taken[str(name)] = made
                 column.look_at(*made)
-                if task == CLASSIFICATION and _copies(made[1], labels):
-                    notes.append(
-                        f"column '{name}' has one value for each class of the target "
-                        f"'{raw.target}': it is kept, but new rows may not have it before the "
-                        "target is known"
-                    )
                 if _absence_tells(made[1], labels):
                     notes.append(
                         f"column '{name}' has no value in {int(made[1].isna().sum())} rows, which "
@@ -302,16 +296,6 @@ def _twins(labels) -> list[str]:
         both = f"classes '{one}' and '{other}' of the target"
         return [f"{both} {how}; if they are one, write them alike"]
     return []
-
-
-def _copies(values, labels) -> bool:
-    """Whether values and labels say the same in all rows."""
-    import pandas as pd
-
-    alike = len(labels) >= ROW_IDS and values.nunique() == labels.nunique()
-    if not alike or values.isna().any():
-        return False
-    return bool((pd.factorize(values)[0] == pd.factorize(labels)[0]).all())
 
 
 def _absence_tells(values, labels) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensemble_search.data import checks
 from ensemble_search.data.preparation import (
     DATE_PARTS,
     Categories,
@@ -73,29 +74,11 @@ def make_split(
     UserError
         As ``rows.split_rows``, :func:`prepare` and :func:`standardised`.
     """
-    target = frame[description["target"]]
-    of_rows = {
-        role: _of_rows(frame[column["column"]], role)
-        for role, column in description.get("of_rows", {}).items()
-    }
-    by = [of_rows.get(role) for role in DIVIDED]
-    by_column = {
-        role: column["column"]
-        for role, column in description.get("of_rows", {}).items()
-        if role in DIVIDED
-    }
-    if description["classes"]:
-        classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
-        labels = codes.astype(np.int64)
-        rows = split_rows(labels, classes, settings, *by)
-    else:
-        classes, labels = np.empty(0, dtype=str), target.to_numpy("float64")
-        rows = split_rows(strata(labels), None, settings, *by)
-        labels, scale = standardised(labels, rows["train"])
+    rows, labels, classes, of_rows, scale = divide(frame, description, settings)
+    own = [description["columns"], description.get("asked"), description.get("read")]
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
-    X, preparation, dropped = prepare(
-        parts, description["columns"], description.get("asked"), description.get("read")
-    )
+    X, preparation, dropped = prepare(parts, *own)
+    notes = [*checks.notes(frame, description, rows), *description.get("notes", [])]
     if "train_rows" in settings:
         own = labels[rows["train"]]
         chosen = choose(
@@ -109,12 +92,12 @@ def make_split(
         rows["train"], X["train"] = rows["train"][chosen], X["train"][chosen]
     folds = np.empty(0, dtype=np.int64)
     if "folds" in settings:
-        groups = None if by[0] is None else by[0][rows["train"]]
+        groups = of_rows["group"][rows["train"]] if "group" in of_rows else None
         folds = fold_numbers(labels[rows["train"]], settings["folds"], groups)
         rows["validation"], X["validation"] = rows["train"], X["train"]
     weights = {}
-    if (own := of_rows.get("weight")) is not None:
-        weights = {WEIGHTS[part]: own[rows[part]] for part in PARTS}
+    if "weight" in of_rows:
+        weights = {WEIGHTS[part]: of_rows["weight"][rows[part]] for part in PARTS}
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=labels[rows["train"]],
@@ -137,8 +120,8 @@ def make_split(
         "features": len(preparation.features),
         "classes": counts,
         "dropped": dropped,
-        "notes": description.get("notes", []),
-        **({"by": by_column} if by_column else {}),
+        "notes": notes,
+        "by": {role: c["column"] for role, c in description.get("of_rows", {}).items()},
         "preparation": {"target": description["target"], **preparation.to_json()},
     }
     if not len(classes):
@@ -147,10 +130,55 @@ def make_split(
     return inputs, labels[rows["test"]], made
 
 
+def divide(
+    frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, float]]:
+    """Draw the rows of the parts.
+
+    Parameters
+    ----------
+    frame, description, settings
+        As :func:`make_split` takes them.
+
+    Returns
+    -------
+    rows
+        As ``rows.split_rows`` returns them.
+    labels
+        Class codes, or standardised numbers, of all rows.
+    classes
+        Labels by code; none in regression.
+    of_rows
+        Columns of ``roles.OF_ROWS`` by role: groups from 0, places of parts, numbers.
+    scale
+        See :func:`standardised`; empty with classes.
+
+    Raises
+    ------
+    UserError
+        As ``rows.split_rows`` and :func:`standardised`.
+    """
+    target = frame[description["target"]]
+    of_rows = {
+        role: _of_rows(frame[column["column"]], role)
+        for role, column in description.get("of_rows", {}).items()
+    }
+    by = [of_rows.get(role) for role in DIVIDED]
+    if description["classes"]:
+        classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
+        labels = codes.astype(np.int64)
+        return split_rows(labels, classes, settings, *by), labels, classes, of_rows, {}
+    numbers = target.to_numpy("float64")
+    rows = split_rows(strata(numbers), None, settings, *by)
+    labels, scale = standardised(numbers, rows["train"])
+    return rows, labels, np.empty(0, dtype=str), of_rows, scale
+
+
 def divided(by: Mapping[str, str]) -> str:
     """Describe how the rows of a split are divided; ``by`` is its ``by``: a column by its role."""
-    for role, column in by.items():
-        return DIVIDED[role].format(column=column)
+    for role, text in DIVIDED.items():
+        if role in by:
+            return text.format(column=by[role])
     return "rows are divided at random"
 
 

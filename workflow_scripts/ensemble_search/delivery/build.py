@@ -144,6 +144,7 @@ class Delivery:
         self.source, self.settings, self.folder = source, settings, folder
         self.pool, self.inputs = pool, inputs
         self.test_predictions, self.test_labels = test_predictions, test_labels
+        self.test_metric = pool.problem.metric.with_weights(inputs.test_weights)
         table = readers.observations(source.search, ["status"], others=CONFIGURATION)
         self.warning = most_failed(Counter(table["status"].to_pylist()[: len(pool.errors)]))
         self.configurations = tables.configurations(table)
@@ -282,7 +283,10 @@ class Delivery:
         temperature = 1.0
         if self.settings["calibrate"]:
             validation = self.members.predict(self.pool.predictions)
-            temperature = calibration.temperature(problem.expand(validation), self.pool.labels)
+            weights = self.inputs.validation_weights
+            temperature = calibration.temperature(
+                problem.expand(validation), self.pool.labels, weights
+            )
         manifest = {
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
@@ -370,17 +374,20 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
         ``train``, ``train+validation`` or ``all``. With validation by folds, the validation rows
         are training rows anyway.
     """
-    X, y = [inputs.X_train], [inputs.y_train]
+    X, y, weights = [inputs.X_train], [inputs.y_train], [inputs.weights]
     if on != "train" and not inputs.folds.size:
         X.append(inputs.X_validation)
         y.append(inputs.y_validation)
+        weights.append(inputs.validation_weights)
     if on == "all":
         X.append(inputs.X_test)
         y.append(test_labels)
+        weights.append(inputs.test_weights)
     return replace(
         inputs,
         X_train=np.concatenate(X),
         y_train=np.concatenate(y),
+        weights=np.concatenate(weights),
         X_validation=inputs.X_test[:1],
         y_validation=inputs.y_validation[:0],
         folds=inputs.folds[:0],

@@ -21,6 +21,13 @@ HERE = Path(__file__).parent
 MOST_CLASSES, MOST_COLUMNS = 20, 30
 #: In a note on a column which says that it is dropped.
 BY_PREPARATION = "the base preparation"
+#: What the weights of rows are used for, and what not.
+WEIGHTED = (
+    "Rows count by their weights, the column {}: in the fits of learners that take weights, in all "
+    "losses (validation, selection of the ensemble, test and their intervals, importance) and in "
+    "the calibration. Imputed values, preprocessing, learners without weights and numbers of rows, "
+    "as in the confusion, count all rows alike."
+)
 ROWS_OF = {
     "train": "the training rows",
     "train+validation": "the training and validation rows",
@@ -64,7 +71,7 @@ def parts(
         See ``build.deliver``.
     """
     problem, labels = delivery.pool.problem, delivery.test_labels
-    X, members, metric = delivery.inputs.X_test, delivery.members, delivery.pool.problem.metric
+    X, members, metric = delivery.inputs.X_test, delivery.members, delivery.test_metric
     start = time.perf_counter()
     own = ensemble.combine(ensemble.member_predictions(X))
     seconds = time.perf_counter() - start
@@ -72,7 +79,7 @@ def parts(
     unseen = manifest["rows"] != "all"
     test = own if unseen else then
     sizes, folds = described["sizes"], described["settings"].get("folds")
-    part = described["settings"].get("train_rows")
+    part, by = described["settings"].get("train_rows"), described.get("by", {})
     scale = manifest["std"] ** metric.power if metric.power else 1.0
 
     yield Part(
@@ -85,7 +92,8 @@ def parts(
                f", {sizes['validation']} validation rows.")
             + (" The study trains on a part of the training rows (train_rows); those left out are "
                f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
-            _sentence(prepare.divided(described.get("by", {}))),
+            _sentence(prepare.divided(by)),
+            *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
         ],
         ("class", "training", "validation", "test"),
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
@@ -98,7 +106,9 @@ def parts(
         numbers = (metric.loss(labels, predictions), low, high)
         return (name, *(f"{scale * number:.4g}" for number in numbers))
 
-    validation = metric.loss(delivery.pool.labels, members.predict(delivery.pool.predictions))
+    validation = delivery.pool.problem.metric.loss(
+        delivery.pool.labels, members.predict(delivery.pool.predictions)
+    )
     rows = [("validation, as found", f"{scale * validation:.4g}", "", "")]
     rows.append(line("test, as found", then))
     if unseen:
@@ -120,7 +130,8 @@ def parts(
         rows,
     )  # fmt: skip
     if manifest["task"] == CLASSIFICATION:
-        yield from _classification(ensemble, problem.expand(test), test, labels, manifest)
+        weights = delivery.inputs.test_weights
+        yield from _classification(ensemble, problem.expand(test), test, labels, manifest, weights)
     found = measures.importance(ensemble, X, labels, metric, delivery.source.seed)
     seen = "" if unseen else " The members were fitted on these rows, too."
     yield Part(
@@ -194,14 +205,15 @@ def _near(number: float) -> float:
     return round(number, 12) + 0.0
 
 
-def _classification(ensemble, raw, combined, labels, manifest) -> Iterator[Part]:
+def _classification(ensemble, raw, combined, labels, manifest, weights) -> Iterator[Part]:
     probabilities, classes = ensemble.probabilities(combined), manifest["classes"]
     rows = []
     for name, p in (("before", raw), ("after", probabilities)):
-        error = calibration.expected_error(calibration.curve(p, labels))
-        rows.append((name, f"{calibration.log_loss(p, labels):.4f}", f"{error:.4f}"))
+        error = calibration.expected_error(calibration.curve(p, labels, weights))
+        loss = calibration.log_loss(p, labels, weights)
+        rows.append((name, f"{loss:.4f}", f"{error:.4f}"))
     changed = manifest["temperature"] != 1
-    curve = calibration.curve(probabilities, labels)
+    curve = calibration.curve(probabilities, labels, weights)
     yield Part(
         "Calibration",
         [

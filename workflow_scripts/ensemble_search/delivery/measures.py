@@ -28,11 +28,11 @@ def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tup
     losses = []
     for _ in range(RESAMPLES):
         rows = rng.integers(len(labels), size=len(labels))
-        if single is not None:
+        if single is not None and not metric.weights.size:
             losses.append(np.mean(np.asarray(single)[rows]))
         else:
             with np.errstate(all="ignore"):
-                losses.append(metric.loss(labels[rows], predictions[rows]))
+                losses.append(metric.on(rows).loss(labels[rows], predictions[rows]))
     return tuple(np.nanquantile(losses, [0.025, 0.975]).tolist())
 
 
@@ -51,7 +51,7 @@ def importance(
     """
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(X))[:ROWS]
-    X, labels = X[rows], labels[rows]
+    X, labels, metric = X[rows], labels[rows], metric.on(rows)
 
     def loss(features: np.ndarray) -> float:
         return metric.loss(labels, ensemble.combine(ensemble.member_predictions(features)))

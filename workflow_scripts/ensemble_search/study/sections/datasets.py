@@ -195,7 +195,7 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
                 "regards neither groups nor times nor weights; remove one of them"
             )
     if "weight" in given:
-        others = {"tables": study.tables, "autogluon": study.autogluon, "deliver": study.deliver}
+        others = {"tables": study.tables, "autogluon": study.autogluon}
         others |= {
             f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
         }
