@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ from ensemble_search.data import checks, prepare, roles
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError, one_line, run
+from ensemble_search.runtime.errors import UserError, one_line, printable, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration, most_failed
 from ensemble_search.study import model, short
@@ -38,8 +39,12 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 LEAST = 12
 #: Fewer test rows, a fifth of all, get a caution.
 FEW_TEST_ROWS = 50
-#: Notes on the table that the terminal shows.
-MOST_NOTES = 30
+#: Columns, and notes on the table, that the terminal shows.
+MOST_COLUMNS, MOST_NOTES = 40, 30
+#: Characters of a cell there.
+LONGEST = 40
+#: How the reading of columns is changed.
+HOW = "to change it: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
 #: Columns by which the rows are divided or weighted, each an option.
 ROLES = {
     "group": "column whose rows of one value are never divided, such as patient",
@@ -72,6 +77,10 @@ def main() -> None:
             parser.error(f"--{name} is missing: make ensemble DATA=customers.csv TARGET=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
+    print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
+    if len(found.columns) > MOST_COLUMNS:
+        print(f"and {len(found.columns) - MOST_COLUMNS} more, which are on the card")
+    print(HOW, flush=True)
     for warning in found.warnings:
         print(f"warning: {one_line(warning)}", flush=True)
     for note in found.notes[:MOST_NOTES]:
@@ -91,6 +100,21 @@ def _columns(text: str | None) -> dict[str, list[str]]:
         columns = text
     roles.check(columns, "--columns")
     return columns
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Write a table with its columns below each other."""
+    rows = [[_cut(printable(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _python() -> str:
@@ -135,6 +159,8 @@ class Search:
         SHA-256 of the table.
     summary
         A line on the table and what is made of it.
+    columns
+        How each column is read; see ``prepare.reading``.
     warnings
         What may make the errors of the table too low; see ``data.checks``.
     notes
@@ -164,6 +190,9 @@ class Search:
         split = json.loads(jobs.split(name, jobs.study.split_name(0)))
         drawn = prepare.divide(table.frame, described, split)[0]
         self.warnings = checks.notes(table.frame, described, drawn)
+        own = (described[key] for key in ("columns", "asked", "read"))
+        fitted = prepare.fit(table.frame.iloc[drawn["train"]], *own)
+        self.columns = prepare.reading(described, *fitted)
         self.notes = described["notes"]
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
         self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"

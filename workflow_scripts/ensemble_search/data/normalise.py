@@ -15,7 +15,7 @@ from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
-from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
+from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def normalise(
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
-    kinds, left_out, read, of_rows = {}, {}, {}, {}
+    kinds, left_out, read, of_rows, gaps = {}, {}, {}, {}, {}
     for name in frame.columns.drop(raw.target):
         role, about = asked.get(str(name)), f"{what}: column '{name}'"
         if role == "drop":
@@ -123,6 +123,9 @@ def normalise(
             else:
                 kinds[str(name)], taken[str(name)] = made
                 column.look_at(*made)
+                if absent := int(made[1].isna().sum()):
+                    empty = min(absent, _empty(frame[name], words or {}))
+                    gaps[str(name)] = [empty, absent - empty]
                 if _absence_tells(made[1], labels):
                     notes.append(
                         f"column '{name}' has no value in {int(made[1].isna().sum())} rows, which "
@@ -152,6 +155,7 @@ def normalise(
         "of_rows": of_rows,
         "read": read,
         "left_out": left_out,
+        "gaps": gaps,
         "prepared": prepare.width(result, kinds, asked),
         "classes": counts,
         "notes": notes,
@@ -296,6 +300,13 @@ def _twins(labels) -> list[str]:
         both = f"classes '{one}' and '{other}' of the target"
         return [f"{both} {how}; if they are one, write them alike"]
     return []
+
+
+def _empty(values, words: Mapping[str, int]) -> int:
+    """Count the values that are missing in the source, and no words for missing ones there."""
+    kept = NONE in words and values.isin([NONE]).any()
+    read = sum(count for word, count in words.items() if not (kept and word == NONE))
+    return max(0, int(values.isna().sum()) - read)
 
 
 def _absence_tells(values, labels) -> bool:

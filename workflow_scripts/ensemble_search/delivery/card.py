@@ -99,7 +99,12 @@ def parts(
         [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
          for c in manifest.get("classes", [])],
     )  # fmt: skip
-    yield Part("What was read, changed and left out", _reading(described, ensemble.preparation))
+    yield Part(
+        "What was read, changed and left out",
+        _reading(described, ensemble.preparation),
+        prepare.READING,
+        described.get("columns", [])[: prepare.SHOWN],
+    )
 
     def line(name: str, predictions: np.ndarray) -> tuple[str, ...]:
         low, high = measures.interval(metric, labels, predictions)

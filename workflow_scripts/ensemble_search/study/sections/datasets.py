@@ -33,6 +33,7 @@ class Columns(Section):
     numeric: list[str] = Field([], description="numbers; what is none is missing")
     categorical: list[str] = Field([], description="categories, numbers too")
     date: list[str] = Field([], description="dates; what is none is missing")
+    text: list[str] = Field([], description="texts, of which words become features")
     group: list[str] = Field(
         [], description="a column, no feature: its rows of one value are all in one part or fold"
     )
