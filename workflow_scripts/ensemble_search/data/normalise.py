@@ -76,7 +76,7 @@ def normalise(
     columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
     asked = roles.by_name(columns)
-    notes: list[str] = []
+    notes = [*raw.notes]
     frame = raw.frame
     absent = frame[raw.target].isna()
     if task == REGRESSION:
