@@ -42,7 +42,7 @@ FEW_TEST_ROWS = 50
 #: Columns, and notes on the table, that the terminal shows.
 MOST_COLUMNS, MOST_NOTES = 40, 30
 #: Characters of a cell there.
-LONGEST = 40
+LONGEST = 60
 #: How the reading of columns is changed.
 HOW = "to change it: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
 #: Columns by which the rows are divided or weighted, each an option.

@@ -85,7 +85,7 @@ def notes(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
 
 
 def reading(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
-    """Say how columns are read, and what becomes of them: ``dataset``, ``prepare.READING``."""
+    """Describe how columns are read, and what becomes of them: ``dataset``, ``prepare.READING``."""
     rows = [
         (name, *row)
         for name, _, split in _described(study, results)
