@@ -109,7 +109,7 @@ def test_rare_classes_are_said():
     table = random()
     table["y"][:4] = "dead"
     (note,) = said(table)
-    assert note.startswith("class 'dead' has 4 of 1000 rows: an error of 0.004 means nothing if")
+    assert note.startswith("class 'dead' has 4 of 1000 rows: never to predict it adds only 0.004")
     table["y"][4:12] = "fled"
     assert said(table)[0].startswith("class 'dead' has 4 of 1000 rows (and 1 more such classes): ")
     table["y"][:10] = "dead"

@@ -113,7 +113,13 @@ def test_an_evaluation_may_take_a_part_of_the_time():
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("/a/my table.csv", "my-table"), ("x.csv", "x"), ("_a.b_.csv", "a.b"), ("é-1.csv", "1")],
+    [
+        ("/a/my table.csv", "my-table"),
+        ("x.csv", "x"),
+        ("x.csv.gz", "x"),
+        ("_a.b_.csv", "a.b"),
+        ("é-1.csv", "1"),
+    ],
 )
 def test_the_name_is_the_stem_of_the_file(file, name):
     assert short.name_of(file, None) == name

@@ -94,9 +94,9 @@ def _rare(classes: Mapping[str, int]) -> Iterator[str]:
     label = min(rare, key=lambda label: (rare[label], label))
     more = f" (and {len(rare) - 1} more such classes)" if len(rare) > 1 else ""
     yield (
-        f"class '{label}' has {rare[label]} of {rows} rows{more}: an error of "
-        f"{rare[label] / rows:.2g} means nothing if that class matters; METRIC=balanced-error "
-        "counts classes alike, and log-loss judges the probabilities"
+        f"class '{label}' has {rare[label]} of {rows} rows{more}: never to predict it adds "
+        f"only {rare[label] / rows:.2g} to the error; METRIC=balanced-error counts classes alike, "
+        "and log-loss judges the probabilities"
     )
 
 

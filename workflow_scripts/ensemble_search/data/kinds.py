@@ -347,11 +347,12 @@ class Column:
         if len(found) > 1 and (kind == "date" or self.role is None):
             styles = " or ".join(r.style for r in found)
             unclear = f"values such as {example} may be read as {styles}"
-            if kind != "date":
+            if kind != "date" and sum("," in word for word in fitting) <= FEW:
                 remedy = f"{self._remedy(kind)} takes them as the first"
                 self._note(f"stays categories: {unclear}; {remedy}")
                 return None
-            unclear = f"; {unclear}: if that is wrong, write them as 2020-12-31"
+            form = "2020-12-31" if kind == "date" else "1234.5"
+            unclear = f"; {unclear}: if that is wrong, write them as {form}"
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {_as_missing(missing)}" if missing else ""

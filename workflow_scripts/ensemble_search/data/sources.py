@@ -19,6 +19,7 @@ from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import FORMATS, INDEX, NOTES, ROUNDED, WORDS, readable
 from ensemble_search.data.text_files import kind as extension
+from ensemble_search.data.text_files import stem
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -248,7 +249,7 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     source = {"file": shown, "target": target}
     words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
     read = {"missing": words, "rounded": rounded, "notes": frame.attrs.pop(NOTES, [])}
-    return Raw(frame, target, path.stem, source, md5=md5, ignored=index, **read)
+    return Raw(frame, target, stem(path), source, md5=md5, ignored=index, **read)
 
 
 def _with_test_file(source: Mapping[str, Any]) -> Raw:

@@ -24,6 +24,12 @@ def kind(path: Path | str) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
+def stem(path: Path | str) -> str:
+    """Return the name of a file without extensions."""
+    name = Path(path).name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+
+
 def opened(path: Path) -> IO[bytes]:
     """Open a file to be read; one that gzip has packed is unpacked on the way."""
     stream = path.open("rb")

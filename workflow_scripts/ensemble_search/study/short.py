@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensemble_search.data import roles, sources
+from ensemble_search.data import roles, sources, text_files
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
@@ -51,7 +50,7 @@ def name_of(file: str, name: str | None) -> str:
             f"--name: '{name}' is not possible; take up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', "
             "a letter or digit first"
         )
-    name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem).strip("-._")[:64]
+    name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", text_files.stem(file)).strip("-._")[:64]
     if not re.match(NAME, name):
         raise UserError(f"--name: '{file}' gives no name for its results; choose one")
     return name
