@@ -268,6 +268,41 @@ def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
     assert (other.again, "train_rows" in other.study["split"]) == (False, False)
 
 
+def test_what_becomes_of_columns_and_what_is_odd_are_known_before_the_search(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"P{7 * i % 30:02d},K{i},{i % 13},{'ab'[7 * i % 30 % 2]}\n" for i in range(300))
+    (tmp_path / "mine.csv").write_text(f"who,id,x,y\n{rows}")
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
+    search = automl.Search(SimpleNamespace(**options, minutes=1))
+    assert search.columns == [
+        ["who", "category", "", "30 features"],
+        ["id", "category", "", "dropped: 240 of 240 values are distinct names"],
+        ["x", "number", "", "1 feature"],
+    ]
+    (warning,) = search.warnings
+    assert warning.startswith("column 'who' may name groups: its 30 values repeat")
+    options |= {"columns": "{drop: [id], categorical: [x]}", "group": "who"}
+    search = automl.Search(SimpleNamespace(**options, minutes=1))
+    assert search.study["datasets"]["mine"]["columns"] == {
+        "drop": ["id"], "categorical": ["x"], "group": ["who"]
+    }  # fmt: skip
+    assert search.columns == [
+        ["x", "category", "", "13 features"],
+        ["who", "category", "", "no feature: group of rows"],
+        ["id", "", "", "dropped: the study drops it"],
+    ]
+    assert search.warnings == []
+
+
+def test_a_table_on_the_terminal_is_aligned():
+    shown = automl.aligned([["column", "read as"], ["a\nb", "x" * 99], ["longer name", ""]])
+    assert shown.splitlines() == [
+        "column       read as",
+        f"a\\nb         {'x' * 59}…",
+        "longer name",
+    ]
+
+
 def test_the_end_warns_of_a_search_that_mostly_failed(tmp_path, monkeypatch, capsys):
     search = object.__new__(automl.Search)
     search.folder, search.study = tmp_path, {"study": "mine"}
