@@ -1,7 +1,7 @@
 """The ledger of claims, ``evidence/README.md``: what evidence says about the papers' claims."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ VERDICTS = (
 )
 
 #: A study and its rows, as in ``evidence/<study>/``.
-Evidence = tuple[Mapping[str, Any], list[Mapping[str, str]]]
+Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
 
 
 def page(evidence: Mapping[str, Evidence]) -> str:

@@ -34,13 +34,14 @@ KINDS = {
 #: Names of files, without ``.py``, that can be imported.
 STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_caches: list[Callable] = []
+#: What empties each cache.
+_clear: list[Callable[[], None]] = []
 
 
 def cached(function: Callable) -> Callable:
     """Cache like ``functools.cache``, until other folders are used."""
     made = functools.cache(function)
-    _caches.append(made)
+    _clear.append(made.cache_clear)
     return made
 
 
@@ -71,8 +72,8 @@ def use(paths: Sequence[str]) -> None:
     if paths:
         os.environ[VARIABLE] = os.pathsep.join(paths)
     _finder.forget()
-    for cache in _caches:
-        cache.cache_clear()
+    for clear in _clear:
+        clear()
 
 
 def use_environment() -> None:

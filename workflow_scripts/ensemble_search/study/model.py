@@ -199,9 +199,10 @@ def load_content(content: dict[str, Any], path: str) -> Study:
 
 def _use_plugins(content: dict[str, Any], path: str) -> None:
     folders = content.get(yaml_file.FOLDERS)
-    texts = isinstance(folders, list) and all(isinstance(f, str) and f for f in folders)
+    if not isinstance(folders, list) or not all(isinstance(f, str) and f for f in folders):
+        folders = []
     try:
-        outside.use(folders if texts else [])
+        outside.use(folders)
     except UserError as error:
         raise UserError(*(f"{path}: {yaml_file.FOLDERS}: {p}" for p in error.problems)) from None
 
@@ -221,7 +222,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
 
 def _complete(study: Study) -> Study:
     """Add what follows from plugins, so that writing out a default makes no difference."""
-    complete = {
+    complete: dict[str, dict[str, Any]] = {
         section: {
             name: {
                 module.KEY: settings[module.KEY],
