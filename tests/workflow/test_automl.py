@@ -21,6 +21,8 @@ from ensemble_search.study import short
 from support import forks
 from support.checkout import Checkout
 
+pytestmark = pytest.mark.slow
+
 #: No column divides the rows.
 ALIKE = dict.fromkeys(automl.ROLES)
 

@@ -14,6 +14,8 @@ from packaging.markers import Marker
 from ensemble_search.runtime import code_version
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 #: conda environment -> requirements and lock for pip with the same versions
 ENVIRONMENTS = {"ensemble-search": "requirements", "autogluon": "autogluon"}
 # conda-forge's names of packages with another name on the Python package index

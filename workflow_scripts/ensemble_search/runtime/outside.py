@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path, PurePath
+from typing import Any
 
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shared_files import SHARED
@@ -34,14 +35,13 @@ KINDS = {
 #: Names of files, without ``.py``, that can be imported.
 STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-#: What empties each cache.
-_clear: list[Callable[[], None]] = []
+_caches: list[Any] = []  # of functools
 
 
 def cached(function: Callable) -> Callable:
     """Cache like ``functools.cache``, until other folders are used."""
     made = functools.cache(function)
-    _clear.append(made.cache_clear)
+    _caches.append(made)
     return made
 
 
@@ -72,8 +72,8 @@ def use(paths: Sequence[str]) -> None:
     if paths:
         os.environ[VARIABLE] = os.pathsep.join(paths)
     _finder.forget()
-    for clear in _clear:
-        clear()
+    for cache in _caches:
+        cache.cache_clear()
 
 
 def use_environment() -> None:

@@ -6,4 +6,4 @@ Status = Literal["ok", "timeout", "memory", "crash", "invalid"]
 STATUSES: tuple[str, ...] = get_args(Status)
 OK = "ok"
 Origin = Literal["fitted", "shared", "table", "given"]
-FITTED, SHARED, TABLE, GIVEN = get_args(Origin)
+ORIGINS = (FITTED, SHARED, TABLE, GIVEN) = get_args(Origin)
