@@ -23,7 +23,7 @@ from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.runtime.status import OK
 from ensemble_search.spaces._looked_up import LookedUp
-from ensemble_search.study.sections.limits import Limits
+from ensemble_search.study.sections.budget import Limits
 from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
 from ensemble_search.study.sections.split import Split
 from ensemble_search.study.short import METRICS
