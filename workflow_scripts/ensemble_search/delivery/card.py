@@ -99,7 +99,7 @@ def parts(
         return (name, *(f"{scale * number:.4g}" for number in numbers))
 
     validation = metric.loss(delivery.pool.labels, members.predict(delivery.pool.predictions))
-    rows = [("validation, as found", f"{scale * validation:.4g}", "", "")]
+    rows: list[tuple[str, ...]] = [("validation, as found", f"{scale * validation:.4g}", "", "")]
     rows.append(line("test, as found", then))
     if unseen:
         rows.append(line("test, as delivered", own))
