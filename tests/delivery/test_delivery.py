@@ -504,16 +504,16 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     assert "&lt;b&gt;RS-ES&lt;/b&gt;" in page
     text = (delivered / "card.md").read_text(encoding="utf-8")
     assert "\\<b\\>RS-ES" in text
-    for title in ("How good", "Calibration", "Confusion", "Columns", "Members", "Checked"):
+    for title in ("How good", "By class", "Calibration", "Columns", "The search", "Checked"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page
 
 
 def test_the_card_warns_of_a_search_that_mostly_failed(root, tmp_path, monkeypatch, delivered):
-    assert "Warning:" not in (delivered / "card.md").read_text(encoding="utf-8")
+    assert "were ok" not in (delivered / "card.md").read_text(encoding="utf-8")
     monkeypatch.setattr(build, "most_failed", lambda counts: f"{counts['ok']} were ok")
     text = (deliver(root, tmp_path / "out") / "card.md").read_text(encoding="utf-8")
-    assert re.search(r"^Warning: \d+ were ok\.$", text, re.M)
+    assert re.search(r"^Caution: \d+ were ok\.$", text, re.M)
 
 
 def test_the_card_says_what_the_data_lost():
@@ -546,7 +546,7 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert model.manifest["temperature"] != 1
     text = (folder / "card.md").read_text(encoding="utf-8")
     assert "limits (members 1)" in text
-    assert "No test rows are left to test" in text
+    assert "no test rows are left for them" in text
     own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
     assert not np.array_equal(  # fitted on other rows
         model.member_predictions(own.X_test)[0], once.member_predictions(own.X_test)[0]

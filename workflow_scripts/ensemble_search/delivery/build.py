@@ -305,8 +305,7 @@ class Delivery:
         ensemble = load_ensemble(folder)
         parity = self._parity(ensemble)
         write_json(folder / "parity.json", parity)
-        parts = list(card.parts(self, ensemble, manifest, described, parity, about))
-        card.write(parts, f"{about['dataset']}: {about['method']}", folder)
+        card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         if self.settings["joblib"]:
             joblib.dump(ensemble, folder / "ensemble.joblib", compress=3)
         self._write(manifest)
