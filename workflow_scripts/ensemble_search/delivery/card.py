@@ -1,5 +1,6 @@
 """The page of a delivered ensemble: how good, how to use, what it costs; HTML and Markdown."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError
 
 HERE = Path(__file__).parent
 #: The page's first lines, which `make ensemble` prints, and the folder of the figures' numbers.
@@ -32,6 +34,8 @@ TOO_GOOD = 0.02
 COSTS = (0.2, 0.5, 1, 2, 5, 10, 20)
 #: Of the figure of costs, as a share of those without the ensemble.
 MOST_COST = 1.5
+#: Shares of the true values that intervals are to hold.
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: In a note on a column which says that it is dropped.
 BY_PREPARATION = "the base preparation"
 ROWS_OF = {
@@ -196,7 +200,7 @@ def make(
             card.parts.append(_threshold(tested))
         card.parts.append(_calibration(tested))
     else:
-        card.parts.append(_residuals(tested))
+        card.parts += [_residuals(tested), _intervals(tested)]
     card.parts.append(_columns(tested))
     card.parts.append(_use(tested))
     card.parts.append(_cost(tested))
@@ -219,15 +223,16 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
         )
     else:
         said = (
-            f"Off by {one.value:.4g} on average on the test rows (95 % interval {one.low:.4g} to "
-            f"{one.high:.4g}); always predicting the mean would be off by {one.baseline:.4g}. "
+            f"Off by {amount(one.value)} on average on the test rows (95 % interval "
+            f"{amount(one.low)} to {amount(one.high)}); always predicting the mean would be off by "
+            f"{amount(one.baseline)}. "
             f"R² is {found['r2'].value:.3g}."
         )
-    if own not in (name, "r2"):
+    if own not in (name, "r2", "squared-error"):
         own = found[own]
         said += (
-            f" {own.title[0].upper()}{own.title[1:]}: {own.value:.4g} ({own.low:.4g} to "
-            f"{own.high:.4g}; {own.baseline:.4g} without any column)."
+            f" {own.title[0].upper()}{own.title[1:]}: {amount(own.value)} (95 % interval "
+            f"{amount(own.low)} to {amount(own.high)}; {amount(own.baseline)} without any column)."
         )
     return said
 
@@ -240,7 +245,8 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
     if not own.beats:
         yield (
             f"By its {own.title}, it is not clearly better than a prediction that knows no column: "
-            f"the interval, {own.low:.4g} to {own.high:.4g}, reaches {own.baseline:.4g}. "
+            f"the interval, {amount(own.low)} to {amount(own.high)}, reaches "
+            f"{amount(own.baseline)}. "
             "Do not rely on it."
         )
     elif tested.metric.loss(labels, tested.found) < TOO_GOOD * tested.metric.loss(
@@ -277,10 +283,7 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
     )
     table = Table(
         ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
-        [
-            (m.title, *(f"{n:.4g}" for n in (m.value, m.low, m.high, m.baseline)))
-            for m in found.values()
-        ],
+        [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
     )
     said = [
         f"{len(labels)} test rows, which neither search nor selection has seen. From and to are "
@@ -288,15 +291,15 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
-        f"On the validation rows, its {tested.metric.title} is {tested.scale * validation:.4g}: "
-        "lower than to be expected, as it was chosen by these rows.",
+        f"On the validation rows, its {tested.metric.title} is "
+        f"{amount(tested.scale * validation)}: lower than to be expected, as these rows chose it.",
     ]  # fmt: skip
     tables = [table]
     rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
         then = tested.scale * tested.metric.loss(labels, tested.as_found)
-        said.append(f"As the search found them, their {tested.metric.title} was {then:.4g}.")
+        said.append(f"As the search found them, their {tested.metric.title} was {amount(then)}.")
     else:
         said.append(
             "The members that were tested were fitted on the training rows. The delivered ones are "
@@ -473,6 +476,31 @@ def _residuals(tested: _Tested) -> Part:
     )  # fmt: skip
 
 
+def _intervals(tested: _Tested) -> Part:
+    gaps, rows = np.abs(tested.labels - tested.found[:, 0]), []
+    for coverage in COVERAGES:
+        try:
+            half = tested.ensemble.half_width(coverage)
+        except UserError:
+            continue  # too few validation rows
+        inside = int(np.count_nonzero(gaps <= half))
+        low, high = (f"{100 * end:.1f}" for end in measures.wilson(inside, len(gaps)))
+        share = f"{100 * inside / len(gaps):.1f} %"
+        wide = amount(tested.std * half)
+        rows.append((f"{100 * coverage:g} %", f"± {wide}", share, f"{low} to {high} %"))
+    return Part(
+        "Prediction intervals",
+        [
+            "The residuals of the validation rows give each prediction an interval, equally wide "
+            "for all rows (split conformal prediction). The ensemble was chosen by these rows, so "
+            "the intervals may be too narrow: the table has the share of the test rows whose true "
+            "value lies within."
+        ],
+        [Table(("wanted", "half width", "of the test rows", "95 % interval"), rows)] * bool(rows),
+        code="python predict.py --model . --input new.csv --output predictions.csv --interval 0.9",
+    )
+
+
 def _columns(tested: _Tested) -> Part:
     ensemble, seed = tested.ensemble, tested.delivery.source.seed
     found = measures.importance(ensemble, tested.X, tested.labels, tested.metric, seed)
@@ -481,7 +509,7 @@ def _columns(tested: _Tested) -> Part:
     table = Table(
         ("column", f"rise of the {tested.metric.title}", "±", ""),
         [
-            (row["column"], *(f"{tested.scale * _near(row[k]):.4g}" for k in ("rise", "spread")))
+            (row["column"], *(amount(tested.scale * _near(row[k])) for k in ("rise", "spread")))
             for row in shown
         ],
         bars=[max(0.0, row["rise"]) / top for row in shown],
@@ -535,10 +563,12 @@ def _dependence(
 
 
 def _use(tested: _Tested) -> Part:
+    *others, last = tested.manifest["versions"]
+    with_ = f"{', '.join(others)} and {last}"
     return Part(
         "Use",
         [
-            "The folder of this page predicts new rows, with Python, numpy and scipy. Columns are "
+            f"The folder of this page predicts new rows, with Python, {with_}. Columns are "
             "found by name. Unknown categories count as none, missing values are imputed, and a "
             "note says so.",
             "It knows only what its training rows showed: other populations, times or units need "
@@ -622,6 +652,13 @@ def _data(tested: _Tested, described: Mapping[str, Any], about: Mapping[str, Any
     )  # fmt: skip
 
 
+def amount(number: float) -> str:
+    """Write a number with four significant digits, large ones with all before the point."""
+    if not 1e4 <= abs(number) < 1e12:
+        return f"{number:.4g}"
+    return f"{round(number, 3 - math.floor(math.log10(abs(number)))):,.0f}"
+
+
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
@@ -661,7 +698,7 @@ def _members(tested: _Tested) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
         folder = delivery.folder / "members" / str(index + 1)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-        loss = f"{tested.scale * delivery.pool.errors[index]:.4g}"
+        loss = amount(tested.scale * delivery.pool.errors[index])
         said = f"{learner}: {own}" if learner else own
         yield str(index + 1), f"{weight:.2f}", loss, f"{size:.1f}", said
 
