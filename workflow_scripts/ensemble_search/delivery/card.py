@@ -238,7 +238,7 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
 
 
 def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
-    """Say in plain words what speaks against using it."""
+    """List what speaks against relying on it, a sentence each."""
     labels, own = tested.labels, found[tested.manifest["metric"]]
     if tested.delivery.warning:
         yield f"{tested.delivery.warning}."
