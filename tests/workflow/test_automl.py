@@ -159,8 +159,8 @@ def test_the_ensemble_predicts_new_rows(made):
     (headline,) = re.findall(r"^Wrong for .* of the test rows .*$", made.said, re.M)
     assert headline.partition(";")[0] in card
     assert "caution: There are only 18 test rows" in made.said
-    assert "limits of the ensemble: 50 MB, 1 ms per row (deliver.limits in" in made.said
-    assert "Limits asked for: predict_ms_per_row 1, size_mb 50." in card
+    assert "limits of the ensemble: 50 MB, 10 ms per row (deliver.limits in" in made.said
+    assert "Limits asked for: predict_ms_per_row 10, size_mb 50." in card
     assert not (made.results / "report").exists()
 
 
