@@ -7,6 +7,9 @@
 A search is an optimizer's name, and settings if there are any; ``spread=0.05`` beside them is the
 step of neighbours, and with ``climbs=combined`` DivBO climbs on the sum of both ranks. ``smac``,
 ``openbox`` and ``optuna`` are other projects' searches, in environments that `make peers` installs.
+Synthetic problems assign every configuration of the space ``divbo`` an error, and predictions with
+this error: in ``ordinary`` instances a tuned second-best algorithm comes close to the best one, in
+``alike`` instances algorithms hardly differ (benchmarks/objectives.py).
 Run k of a synthetic problem has the k-th instance and seed k; of a table, seed k. Finished runs are
 appended to a CSV file and not done again, unless the code of the search has changed. What is
 printed comes from the file.

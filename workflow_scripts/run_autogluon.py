@@ -68,9 +68,17 @@ def main() -> None:
 
 
 def scores(options: argparse.Namespace) -> dict[str, Any]:
-    """Run AutoGluon and return its result; see docs/architecture.md for the keys.
+    """Run AutoGluon and return its result: what ``scores.json`` holds beside ``limit_seconds``.
 
     Whatever AutoGluon raises is a result: status ``failed``, and the reason.
+
+    Returns
+    -------
+    dict
+        ``status`` (``ok``, ``not run``: not installed, or ``failed``) and ``reason`` (one line, ""
+        if ok); ``version`` if it ran; if ok, ``validation_error`` and ``test_error`` of the model
+        that AutoGluon chooses (losses by the study's metric, as fractions), ``seconds`` (wall time
+        of fitting), ``models`` (their names) and ``chosen`` (the name of the chosen one).
     """
     try:
         importlib.import_module("autogluon.tabular")

@@ -11,7 +11,7 @@ from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
 from ensemble_search.papers.claims import Decide
 from ensemble_search.papers.divbo import checks as divbo
-from support import ROOT
+from support import ROOT, STUDIES
 
 CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
 DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
@@ -27,13 +27,13 @@ def test_claims_of_all_papers():
 def test_numbers_and_studies_of_a_claim_exist(paper, name):
     claim = CLAIMS[paper, name]
     assert set(claim.numbers) <= set(printed.load(paper))
-    assert not claim.study or (ROOT / f"studies/{claim.study}.yaml").exists()
+    assert not claim.study or claim.study in STUDIES
     assert claim.study or not claim.decide
 
 
 @pytest.mark.parametrize("study", DECIDED)
 def test_the_methods_of_a_decision_are_those_of_its_study(study):
-    methods = set(Jobs.load(str(ROOT / f"studies/{study}.yaml")).study.methods)
+    methods = set(Jobs.load(str(STUDIES[study])).study.methods)
     for claim in CLAIMS.values():
         if claim.study == study and claim.decide:
             assert {*claim.decide.lower, *claim.decide.higher} <= methods
@@ -87,7 +87,7 @@ def test_a_claim_is_decided_by_its_interval(differences, verdict):
     assert found == verdict
     if verdict == decided.AGREES:
         line = pairs.iloc[0]
-        assert (line["lower"], line["higher"], line["datasets"]) == ("DivBO", "RS", 3)
+        assert (line["lower"], line["higher"], line["units"]) == ("DivBO", "RS", 3)
         half = 4.302653 * 0.01 / 3**0.5
         assert [*line[["difference", "low", "high"]]] == pytest.approx(
             [0.04, 0.04 - half, 0.04 + half]
@@ -111,7 +111,7 @@ def test_stale_rows_and_unknown_methods_do_not_count():
 
 def test_runs_that_lack_a_method_do_not_count():
     some = [r for r in rows([0.03, 0.04, 0.05]) if (r["dataset"], r["method"]) != ("d2", "RS")]
-    assert decided.decide(RULE, some)[1]["datasets"].item() == 2
+    assert decided.decide(RULE, some)[1]["units"].item() == 2
 
 
 def test_committed_evidence_decides_all_claims_of_its_study():
@@ -120,7 +120,8 @@ def test_committed_evidence_decides_all_claims_of_its_study():
         for claim in CLAIMS.values():
             if claim.study == folder.name and claim.decide:
                 verdict, pairs = decided.decide(claim.decide, content)
-                expected = len(claim.decide.lower) * len(claim.decide.higher)
+                pairs_of = 1 if claim.decide.by == "best" else len(claim.decide.higher)
+                expected = len(claim.decide.lower) * pairs_of
                 assert verdict != decided.MISSING
                 assert len(pairs) == expected
 
@@ -133,7 +134,80 @@ def test_the_lowest_validation_loss_of_an_iteration():
         lead = 0.01 * int(row["dataset"][1]) if row["method"] == "RS" else 0.0
         row["validation_curve"] = f"1:0.5 99:{0.3 + lead} 100:{0.2 + lead} 101:0.1"
     found = decided.decide(rule, made)[1].iloc[0]
-    assert found["difference"] == pytest.approx(0.01) and found["datasets"] == 3
+    assert found["difference"] == pytest.approx(0.01) and found["units"] == 3
     for row in made[:4]:
         row["validation_curve"] = ""
-    assert decided.decide(rule, made)[1].iloc[0]["datasets"] == 2
+    assert decided.decide(rule, made)[1].iloc[0]["units"] == 2
+
+
+def test_the_first_tenth():
+    rule = Decide(column="test_1", lower=["DivBO"], higher=["RS"])
+    made = rows([0.0] * 3)
+    for row in made:
+        lead = 0.01 * int(row["dataset"][1]) if row["method"] == "RS" else 0.0
+        row["test_tenths"] = f"{0.3 + lead} 0.1"
+    assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx(0.01)
+
+
+def test_iterations_to_the_higher_one_of_two_final_losses():
+    """DivBO ends lower: it reaches RS's 0.2 at 16, and RS itself at 64."""
+    rule = Decide(column="reached", lower=["DivBO"], higher=["RS"])
+    made = rows([0.0] * 3)
+    for row in made:
+        curve = "1:0.5 16:0.19 200:0.1" if row["method"] == "DivBO" else "1:0.4 64:0.2"
+        row["validation_curve"] = curve
+    pair = decided.decide(rule, made)[1].iloc[0]
+    assert (pair["difference"], pair["units"]) == (2, 3)
+    for row in made:
+        if row["dataset"] == "d0" and row["method"] == "RS":
+            row["validation_curve"] = "1:0.4"
+    # Where RS ends at 0.4, DivBO is there at 16.
+    assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx((2 + 2 - 4) / 3)
+    made[0]["validation_curve"] = made[2]["validation_curve"] = ""
+    assert decided.decide(rule, made)[1]["units"].item() == 2
+
+
+def test_repeats_of_one_data_set():
+    made = rows([0.03], repeats=3)  # 0.02, 0.04, 0.06
+    assert decided.decide(RULE, made)[0] == decided.MISSING
+    rule = RULE.model_copy(update={"over": "repeats"})
+    verdict, pairs = decided.decide(rule, made)
+    assert (verdict, pairs["units"].item()) == (decided.OPEN, 3)
+    half = 4.302653 * 0.02 / 3**0.5
+    assert [*pairs[["low", "high"]].iloc[0]] == pytest.approx([0.04 - half, 0.04 + half])
+
+
+def test_spread_over_repeats():
+    """DivBO is always at 0.2; RS at 0.22, 0.24, ..., 0.30, with a median of 0.26."""
+    rule = RULE.model_copy(update={"over": "repeats", "by": "spread"})
+    verdict, pairs = decided.decide(rule, rows([0.03], repeats=5))
+    deviations = np.array([0.04, 0.02, 0, 0.02, 0.04])
+    assert pairs["difference"].item() == pytest.approx(deviations.mean())
+    half = 2.776445 * deviations.std(ddof=1) / 5**0.5
+    assert pairs["low"].item() == pytest.approx(deviations.mean() - half)
+    assert verdict == decided.AGREES
+
+
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        ([0.001, -0.002, 0.002], decided.AGREES),
+        ([0.06, 0.061, 0.062], decided.DIFFERS),
+        ([-0.06, -0.061, -0.062], decided.DIFFERS),
+        ([0.02, -0.04, 0.04], decided.OPEN),
+    ],
+)
+def test_claims_that_methods_are_alike(differences, verdict):
+    rule = RULE.model_copy(update={"within": 0.02})
+    assert decided.decide(rule, rows(differences))[0] == verdict
+
+
+def test_the_share_of_data_sets_on_which_a_method_is_best():
+    """The interval of 9 of 10 by Clopper and Pearson is [0.555, 0.997]; by chance it is 0.5."""
+    rule = RULE.model_copy(update={"by": "best", "size": 0.1})
+    verdict, pairs = decided.decide(rule, rows([0.03] * 9 + [-0.03]))
+    assert verdict == decided.AGREES
+    found = pairs[["difference", "low", "high"]].iloc[0]
+    assert [*found] == pytest.approx([0.4, 0.05498, 0.49747], abs=1e-5)
+    assert decided.decide(rule, rows([0.03] * 5 + [-0.03] * 5))[0] == decided.OPEN
+    assert decided.decide(rule, rows([-0.03] * 8))[0] == decided.DIFFERS

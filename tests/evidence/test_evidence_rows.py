@@ -38,6 +38,8 @@ def test_rows_by_hand(tmp_path):
     assert row["test_tenths"] == "0.5 0.49 0.48 0.47 0.46 0.45 0.44 0.43 0.42 0.41"
     assert row["validation_curve"] == "1:0.3 2:0.2"
     assert (row["evaluations"], row["test_rows"], row["stale"]) == ("10", "100", "")
+    # The learners' losses alternate between 0.3 and 0.2.
+    assert (row["suggested_error"], row["suggested_beats"]) == ("0.25", "0.5")
     assert set(row) == set(evidence.COLUMNS)
 
 

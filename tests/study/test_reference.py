@@ -17,3 +17,10 @@ def test_settings_of_another_plugin_are_named_not_repeated():
     )  # bo, and smbo's default
     assert "| `smallest` | `1/27` |" in page
     assert "| `use_best` | `false` |" in page
+
+
+def test_keys_of_a_study_are_listed_below_those_that_hold_them():
+    page = reference.page().partition("## Optimizers")[0]
+    for key in ("study", "budget.fits", "datasets.<name>.columns.group", "split.train_rows.share"):
+        assert page.count(f"\n| `{key}` |") == 1
+    assert "searches.<name>" not in page, "the settings of optimizers have tables of their own"

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import chdir
 from functools import partial
 from types import SimpleNamespace
 
@@ -18,27 +19,23 @@ import automl
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import short
-from support import forks
+from support import ROOT, forks, markdown
 from support.checkout import Checkout
 
 #: No column divides the rows.
 ALIKE = dict.fromkeys(automl.ROLES)
+#: What the tutorial does in Python: makes a table, shows predictions, and evaluations.
+TUTORIAL = markdown.blocks((ROOT / "docs/tutorials/ensemble.md").read_text("utf-8"), "python")
 
 
 class Automl(Checkout):
-    """A copy of the repository with a table of numbers, text and missing values."""
+    """A copy of the repository with the table of the tutorial: numbers, text, missing values."""
 
     def __init__(self, folder):
         super().__init__(folder)
-        numbers = range(90)
-        frame = pd.DataFrame(
-            {
-                "size": [None if i % 17 == 0 else i % 30 + i % 7 / 10 for i in numbers],
-                "colour": [("red", "green", "blue")[i % 3] for i in numbers],
-                "left": ["yes" if i % 30 > 14 else "no" for i in numbers],
-            }
-        )
-        frame.to_csv(folder / "my table.csv", index=False)
+        with chdir(folder):
+            exec(TUTORIAL[0], {})
+        (folder / "articles.csv").rename(folder / "my table.csv")
 
     def start(self, *options, interrupts=signal.SIG_DFL):
         """Start it; a background job of a shell ignores interrupts, and so may these tests."""
@@ -145,10 +142,10 @@ def test_the_study_has_the_evaluations_that_fitted_into_the_time(made):
 
 
 @pytest.mark.slow
-def test_the_ensemble_predicts_new_rows(made):
+def test_the_ensemble_predicts_new_rows(made, capsys):
     assert "90 rows, 'left': 2 classes, minimising the error, validation by folds" in made.said
     (command,) = re.findall(r"^use it: +(.*python.*)$", made.said, re.M)
-    (made.folder / "new.csv").write_text("colour,size\nred,3\nblue,27\nred,\n")
+    assert (made.folder / "new.csv").read_text() == "colour,size\nred,3.0\nblue,27.0\nred,\n"
     elsewhere = {**made.environment, "PATH": os.defpath}  # without the project's environment
     done = subprocess.run(command.split(), cwd=made.folder, env=elsewhere, check=False)
     assert done.returncode == 0
@@ -162,6 +159,10 @@ def test_the_ensemble_predicts_new_rows(made):
     assert "limits of the ensemble: 50 MB, 10 ms per row (deliver.limits in" in made.said
     assert "Limits asked for: predict_ms_per_row 10, size_mb 50." in card
     assert not (made.results / "report").exists()
+    with chdir(made.folder):
+        for show in TUTORIAL[1:]:
+            exec(show.replace("articles", "my-table"), {})
+    assert "yes" in (said := capsys.readouterr().out) and "config.algorithm" in said
 
 
 @pytest.mark.slow

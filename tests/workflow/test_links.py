@@ -9,7 +9,7 @@ from support import ROOT
 
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/*.md", "evidence/**/*.md", "examples/**/*.md", "tests/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "evidence/**/*.md", "examples/**/*.md", "tests/**/*.md")
     for page in ROOT.glob(pattern)
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -33,3 +33,9 @@ def test_links_lead_somewhere(page):
 
 def test_headings_are_read():
     assert {"extending-another-study", "regression"} <= anchors(ROOT / "docs/studies.md")
+
+
+def test_the_readme_leads_to_every_page():
+    linked = {path for path, _ in LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))}
+    pages = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")}
+    assert pages <= linked

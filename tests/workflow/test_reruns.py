@@ -409,19 +409,14 @@ def test_row(row, finished, tmp_path):
 
 
 def test_all_jobs_of_the_example(finished, tmp_path):
-    """What the counts of the table are counts of."""
     checkout = copy_of(finished, tmp_path / "study")
     assert checkout.planned("--forceall") == EVERYTHING
-    assert f"**{len(EVERYTHING)} jobs**" in PAGE.read_text(encoding="utf-8")
 
 
 def table() -> str:
     """The table as docs/reruns.md has it."""
-    lines = ["| I changed | runs again | jobs |", "|---|---|---|"]
-    for row in ROWS:
-        count = "those" if callable(row.jobs) else len(row.jobs)
-        lines.append(f"| {row.changed} | {row.again} | {count} |")
-    return "\n".join(lines)
+    lines = ["| I changed | runs again |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {row.changed} | {row.again} |" for row in ROWS)])
 
 
 def test_another_version_at_openml_is_fetched_again():

@@ -25,6 +25,8 @@ INSTEAD = {
 }
 FOLDERS = ("benchmarks", "docs", "envs", "examples", "rules", "studies", "tests")
 TEXT = {".py", ".md", ".smk", ".yaml", ".html"}
+#: Most words of the documentation that is written by hand: with more, nobody reads it.
+MOST_WORDS = 21_400
 
 
 def texts():
@@ -46,3 +48,12 @@ def test_words_that_have_a_better_one(pattern):
             name = path.relative_to(ROOT)
             found.append(f"{name}:{line}: '{match[0]}'; write: {INSTEAD[pattern]}")
     assert not found, "\n".join(found)
+
+
+def test_the_documentation_is_short():
+    """All of it but the reference, which is written from docstrings."""
+    pages = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - {ROOT / "docs/reference.md"}
+    counts = {page: len(page.read_text(encoding="utf-8").split()) for page in pages}
+    longest = sorted(counts, key=counts.get, reverse=True)[:5]
+    told = ", ".join(f"{page.name}: {counts[page]}" for page in longest)
+    assert sum(counts.values()) <= MOST_WORDS, f"longest pages: {told}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,13 +12,13 @@ from ensemble_search.papers.claims import Decide
 
 AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
 OPEN, MISSING = "could not be seen", "not attempted"
-#: Fewer data sets do not decide by ranks: where all have the same sign, the interval has no width,
-#: but by a two-sided sign test over five p is 0.06.
+#: Fewer units do not decide by ranks: where all have the same sign, the interval has no width, but
+#: by a two-sided sign test over five p is 0.06.
 FEWEST = 6
 
 
 def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.DataFrame]:
-    """Compare methods as a claim says, with data sets as the units.
+    """Compare methods as a claim says, with data sets (or repeats) as the units.
 
     Parameters
     ----------
@@ -32,44 +33,102 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     verdict
         :data:`AGREES` if the 95 % interval of each pair of methods lies on the claimed side of 0,
         :data:`DIFFERS` if that of some pair lies on the other side, :data:`SMALLER` if it lies
-        below the claimed size; else, or by ranks of fewer than :data:`FEWEST` data sets,
-        :data:`OPEN`; :data:`MISSING` with fewer than two data sets.
+        below the claimed size; with ``within``, :data:`AGREES` if all intervals lie within it and
+        :data:`DIFFERS` if one lies outside; else, or by ranks of fewer than :data:`FEWEST` units,
+        :data:`OPEN`; :data:`MISSING` with fewer than two units.
     pairs
-        Columns ``lower``, ``higher`` (methods), ``datasets``, ``difference`` (mean over data sets
-        of the second minus the first), ``low`` and ``high`` (its interval, by Student's t),
-        ``detectable`` (the smallest difference that as many data sets would find, see
-        ``effects.detectable``).
+        Columns ``lower``, ``higher`` (methods), ``units``, ``difference`` (mean over units of the
+        second minus the first), ``low`` and ``high`` (its interval, by Student's t), ``detectable``
+        (the smallest difference that as many units would find, see ``effects.detectable``). With
+        ``best``: a row per method of ``lower``; ``difference`` is its share of units minus that by
+        chance, with the interval of Clopper and Pearson, and ``detectable`` NaN.
     """
     methods = [*rule.lower, *rule.higher]
     table = pd.DataFrame([row for row in rows if not row["stale"]])
-    columns = ["lower", "higher", "datasets", "difference", "low", "high", "detectable"]
+    columns = ["lower", "higher", "units", "difference", "low", "high", "detectable"]
     if table.empty or not set(methods) <= set(table["method"]):
         return MISSING, pd.DataFrame(columns=columns)
-    if rule.column == "validation_100":
-        table[rule.column] = [_at(curve, 100) for curve in table["validation_curve"]]
-    table[rule.column] = pd.to_numeric(table[rule.column])
-    runs = table.pivot(index=["dataset", "repeat"], columns="method", values=rule.column)
-    means = runs[methods].dropna().groupby(level="dataset").mean()
-    if len(means) < 2:
+    runs = _runs(table, rule.column)[methods].dropna()
+    if (len(runs) if rule.over == "repeats" else runs.index.unique("dataset").size) < 2:
         return MISSING, pd.DataFrame(columns=columns)
-    if rule.by == "rank":
-        means = pd.DataFrame(ranks.rank(means.to_numpy()), means.index, means.columns)
-    pairs = []
-    for lower, higher in product(rule.lower, rule.higher):
-        line = effects.intervals(means[[lower, higher]], lower).loc[higher]
-        values = line[["error", "error_low", "error_high", "detectable"]]
-        pairs.append([lower, higher, len(means), *map(float, values)])
+    if rule.by == "best":
+        pairs = [_best(_units(runs, rule), method) for method in rule.lower]
+    else:
+        pairs = [_pair(runs, rule, *pair) for pair in product(rule.lower, rule.higher)]
     found = pd.DataFrame(pairs, columns=columns)
-    if rule.by == "rank" and len(means) < FEWEST:
+    if rule.by == "rank" and found["units"].min() < FEWEST:
         return OPEN, found
-    if (found["low"] > 0).all():
-        return AGREES, found
-    if (found["high"] < 0).any():
-        return DIFFERS, found
-    return (SMALLER if (found["high"] < (rule.size or 0)).any() else OPEN), found
+    return _verdict(rule, found["low"], found["high"]), found
+
+
+def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
+    if rule.within is not None:
+        if (low > -rule.within).all() and (high < rule.within).all():
+            return AGREES
+        return DIFFERS if (low > rule.within).any() or (high < -rule.within).any() else OPEN
+    if (low > 0).all():
+        return AGREES
+    if (high < 0).any():
+        return DIFFERS
+    return SMALLER if (high < (rule.size or 0)).any() else OPEN
+
+
+def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """One row per run (data set, repeat) and one column per method; curves if it is ``reached``."""
+    if column == "validation_100":
+        values = pd.Series([_at(curve, 100) for curve in table["validation_curve"]], table.index)
+    elif column == "test_1":
+        values = pd.to_numeric(table["test_tenths"].str.split().str[0])
+    elif column == "reached":
+        values = table["validation_curve"].where(table["validation_curve"] != "")
+    else:
+        values = pd.to_numeric(table[column])
+    return table.assign(value=values).pivot(
+        index=["dataset", "repeat"], columns="method", values="value"
+    )
+
+
+def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
+    """One row per unit: as the runs are, or their means by data set, or what is made of these."""
+    units = runs if rule.over == "repeats" else runs.groupby(level="dataset").mean()
+    if rule.by == "rank":
+        return pd.DataFrame(ranks.rank(units.to_numpy()), units.index, units.columns)
+    return (units - units.median()).abs() if rule.by == "spread" else units
+
+
+def _pair(runs: pd.DataFrame, rule: Decide, lower: str, higher: str) -> list[Any]:
+    own = _reached(runs[[lower, higher]]) if rule.column == "reached" else runs
+    units = _units(own, rule)
+    line = effects.intervals(units[[lower, higher]], lower).loc[higher]
+    values = line[["error", "error_low", "error_high", "detectable"]]
+    return [lower, higher, len(units), *map(float, values)]
+
+
+def _best(units: pd.DataFrame, method: str) -> list[Any]:
+    from scipy.stats import binomtest
+
+    wins, n, chance = int(ranks.lowest(units)[method]), len(units), 1 / len(units.columns)
+    ends = binomtest(wins, n).proportion_ci(1 - effects.LEVEL)
+    return [method, "", n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan]
+
+
+def _reached(curves: pd.DataFrame) -> pd.DataFrame:
+    """Log2 of the iterations at which two methods reach the higher one of their final losses."""
+    made = []
+    for pair in curves.to_numpy():
+        both = [_points(curve) for curve in pair]
+        target = max(losses[-1] for _, losses in both)
+        made.append([np.log2(places[np.argmax(losses <= target)]) for places, losses in both])
+    return pd.DataFrame(made, curves.index, curves.columns)
+
+
+def _points(curve: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read where the lowest loss so far falls, and to what."""
+    points = np.array([point.split(":") for point in curve.split()], float).reshape(-1, 2)
+    return points[:, 0], points[:, 1]
 
 
 def _at(curve: str, iteration: int) -> float:
     """Read the lowest loss up to an iteration; NaN before the first, or without a curve."""
-    points = (point.split(":") for point in curve.split())
-    return min((float(loss) for place, loss in points if int(place) <= iteration), default=np.nan)
+    places, losses = _points(curve)
+    return min(losses[places <= iteration], default=np.nan)

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import rows as evidence_rows
@@ -29,6 +27,9 @@ VERDICTS = (
     deciding.OPEN,
     deciding.MISSING,
 )
+
+#: Columns that are losses.
+ERRORS = ("test", "test_1", "validation", "validation_100", "member_error", "suggested_error")
 
 #: A study and its rows, as in ``evidence/<study>/``.
 Evidence = tuple[Mapping[str, Any], list[Mapping[str, str]]]
@@ -80,12 +81,15 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: that of some "
             f"difference lies on the other side. **{deciding.SMALLER}**: it includes 0, but not "
             "the size that the paper prints, for its data sets and its numbers of rows. "
+            "A claim that methods are alike agrees if all intervals lie within the margin that is "
+            "given, and differs if one lies outside. "
             f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
             "study has run, or its rows do not hold what the claim is about. Differences are means "
             "over data sets, each of which counts with the mean of its runs, in the claimed "
-            "direction: above 0 where the claim holds. Ranks are among the methods that the claim "
-            "is about. Of several, the one with the lowest limit "
-            "is shown. *Sees*: the smallest difference that as many data sets would find in 80 % "
+            "direction: above 0 where the claim holds. With one data set, intervals are "
+            "over its repeats, and say nothing about others. Ranks are among the methods that the "
+            "claim is about. Of several, the one with the lowest limit is shown. "
+            "*Sees*: the smallest difference that as many data sets would find in 80 % "
             "of the cases. Of twenty claims without any truth in them, intervals alone would let "
             "one agree or differ. Where runs are missing, a verdict may still change.",
             *sections,
@@ -125,19 +129,30 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     verdict, pairs = deciding.decide(claim.decide, rows)
     if verdict == deciding.MISSING:
         return verdict, ""
+    rule = claim.decide
+    units = "data sets"
+    if rule.over == "repeats":
+        units = f"repeats of {', '.join(study['datasets'])}"
+    # Of several pairs, the one with which the claim stands or falls.
+    off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
+    pair = pairs.loc[off.idxmin()]
+    if rule.by == "best":
+        chance = 1 / (len(rule.lower) + len(rule.higher))
+        share, low, high = (pair[name] + chance for name in ("difference", "low", "high"))
+        return verdict, (
+            f"{pair['lower']}: lowest on {share:.0%} [{low:.0%}, {high:.0%}] of {pair['units']} "
+            f"{units}, by chance on {chance:.0%}"
+        )
+    errors = rule.by != "rank" and rule.column in ERRORS
     shown = losses.of(study)
-    errors = claim.decide.by == "mean" and claim.decide.column in ("test", "validation")
-    return verdict, _text(pairs.loc[pairs["low"].idxmin()], shown if errors else None)
-
-
-def _text(pair: pd.Series, shown: losses.Losses | None) -> str:
-    """Write a pair of methods: in the loss's unit, or as it is."""
-    scale, digits = (shown.scale, shown.digits) if shown else (1, 2)
-    numbers = [pair[name] * scale for name in ("difference", "low", "high", "detectable")]
-    mean, low, high, least = (f"{value:.{digits}f}" for value in numbers)
-    return (
-        f"{pair['higher']} − {pair['lower']}: {mean} [{low}, {high}]; sees {least}; "
-        f"{pair['datasets']} data sets"
+    scale, digits = (shown.scale, shown.digits) if errors else (1, 2)
+    numbers = [pair[name] for name in ("difference", "low", "high", "detectable")]
+    mean, low, high, least = (f"{scale * number:.{digits}f}" for number in numbers)
+    what = ", log2 of iterations" if rule.column == "reached" else ""
+    margin = "" if rule.within is None else f"; margin {scale * rule.within:.{digits}f}"
+    return verdict, (
+        f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; sees {least}{margin}; "
+        f"{pair['units']} {units}"
     )
 
 

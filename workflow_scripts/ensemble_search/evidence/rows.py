@@ -20,6 +20,7 @@ from ensemble_search.analysis import (
     full_fits,
     load,
     minimum_diversity,
+    suggested,
     updates,
 )
 from ensemble_search.analysis.load import Results
@@ -49,6 +50,8 @@ COLUMNS = (
     "member_error",  # mean validation loss of the final ensemble's members
     "disagreement",  # of their predicted classes, mean over pairs
     "minimum_diversity",  # mean over the last fifth of the suggestions
+    "suggested_error",  # mean validation loss of all suggestions that could be fitted
+    "suggested_beats",  # share of the study's random search with a higher loss than that mean
     "evaluations",
     "failed",
     "cpu_seconds",
@@ -68,7 +71,16 @@ OPTIONAL = (DIVISIONS, TABLE)
 #: Spaces whose operators are among the recorded pipelines; others have numbers of their own.
 COMMON = ("divbo", "divbo-small")
 #: Columns that older files lack.
-LATER = ("validation_curve", "updates_100", "updates_50", "member_error", "disagreement")
+LATER = (
+    "validation_curve",
+    "updates_100",
+    "updates_50",
+    "member_error",
+    "disagreement",
+    "suggested_error",
+    "suggested_beats",
+)
+NONE = {"suggested_error": np.nan, "suggested_beats": np.nan}
 ENVIRONMENTS = Path(__file__).parents[3] / "envs"
 #: Digits of losses and seconds.
 DIGITS = 6
@@ -96,6 +108,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
         library = getattr(made, "library", None)
         own = recorded["search"].get("random" if library else search["optimizer"], {})
+        own = {**recorded.get("refitting", {}), **own}
         keys = "configurations", "errors", ensemble["type"]
         diversity = getattr(made, "diversity_surrogate", None)
         lacking = [search["optimizer"]] if keys[0] not in own else []
@@ -171,6 +184,7 @@ def rows(
     diversity = minimum_diversity.follow(found, found.methods)
     diversity = diversity.groupby(["dataset", "method", "repeat"])["minimum"].mean()
     improved = updates.count(found, found.methods).set_index(["dataset", "method", "repeat"])
+    learners = _suggested(found)
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
     divided = {key: " ".join(map(_text, losses)) for key, losses in divided}
     made = []
@@ -194,6 +208,7 @@ def rows(
             "members": int(last["members"]),
             **_members(found, dataset, method, repeat),
             "minimum_diversity": diversity.get(key, np.nan),
+            **learners.get((dataset, study["methods"][method]["search"], repeat), NONE),
             "evaluations": run["evaluations"],
             "failed": run["evaluations"] - run["status"].get("ok", 0),
             "cpu_seconds": run["cpu_seconds"],
@@ -219,6 +234,20 @@ def _curve(losses: np.ndarray) -> str:
     lowest = np.fmin.accumulate(np.where(np.isnan(losses), np.inf, losses))
     falls = np.flatnonzero(lowest < np.append(np.inf, lowest[:-1]))
     return " ".join(f"{place + 1}:{_text(float(lowest[place]))}" for place in falls)
+
+
+def _suggested(found: Results) -> dict[tuple, dict[str, float]]:
+    """How good the suggestions of each run (data set, search, repeat) are; see ``suggested``."""
+    searches = found.study["searches"]
+    uniform = [name for name, search in searches.items() if search["optimizer"] == "random"]
+    made = {}
+    for (dataset, repeat), runs in found.observations.groupby(["dataset", "repeat"]):
+        table = suggested.errors(runs)
+        drawn = runs[runs["search"].isin(uniform[:1])]["error"].dropna()
+        table["beats"] = suggested.beaten(table, {dataset: drawn.to_numpy()})
+        for search, mean, beats in zip(table["search"], table["mean"], table["beats"], strict=True):
+            made[dataset, search, repeat] = {"suggested_error": mean, "suggested_beats": beats}
+    return made
 
 
 def _count(counts: "pd.DataFrame", key: tuple, column: str) -> float:
@@ -259,8 +288,9 @@ def read(folder: Path) -> list[dict[str, str]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
+    needed = {*COLUMNS} - {*LATER}
     for line, row in enumerate(found, 2):
-        if {*row} - {*OPTIONAL} not in ({*COLUMNS}, {*COLUMNS} - {*LATER}) or None in row.values():
+        if not needed <= {*row} <= {*COLUMNS, *OPTIONAL} or None in row.values():
             raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
     return [dict.fromkeys(LATER, "") | row for row in found]
 

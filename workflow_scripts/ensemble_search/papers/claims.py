@@ -14,29 +14,46 @@ class Decide(Part):
     ----------
     column
         Column of the rows in which methods are compared. ``validation_100``: the lowest validation
-        loss up to iteration 100.
+        loss up to iteration 100; ``test_1``: the test loss after a tenth of the budget;
+        ``reached``: log2 of the iterations to the higher one of two methods' final validation
+        losses, which both reach, so that a difference of 1 means twice as many.
+    over
+        What the intervals are over: ``datasets``, or ``repeats`` for a study of one data set, which
+        then speaks of this data set and split only.
     by
         ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
-        the methods named here.
+        the methods named here; ``spread``: by the absolute deviation from the method's median over
+        repeats (Brown and Forsythe 1974); ``best``: by the share of data sets on which a method has
+        the lowest mean, compared with its share by chance.
     lower, higher
-        Methods: each of the first is claimed to be lower than each of the second.
+        Methods: each of the first is claimed to be lower than each of the second; with ``best``,
+        more often the lowest than by chance.
     size
         The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
+    within
+        The methods are claimed to differ by less than this, in either direction.
     """
 
     column: Literal[
         "test",
+        "test_1",
         "validation",
         "validation_100",
+        "reached",
         "minimum_diversity",
         "updates_100",
         "updates_50",
+        "member_error",
         "disagreement",
+        "suggested_error",
+        "suggested_beats",
     ]
-    by: Literal["mean", "rank"] = "mean"
+    over: Literal["datasets", "repeats"] = "datasets"
+    by: Literal["mean", "rank", "spread", "best"] = "mean"
     lower: list[str]
     higher: list[str]
     size: float | None = None
+    within: float | None = None
 
 
 class Claim(Part):
@@ -51,7 +68,7 @@ class Claim(Part):
     numbers
         Entries of ``published.yaml`` that have them.
     study
-        Name of the file in ``studies/`` that tests it; empty if none does.
+        Name of the file below ``studies/`` that tests it; empty if none does.
     decide
         How the evidence of that study decides it, if it can.
     """

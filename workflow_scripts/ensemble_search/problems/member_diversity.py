@@ -135,6 +135,16 @@ def kappa(labels: np.ndarray) -> float:
 def of_all(right: np.ndarray) -> dict[str, float]:
     """Measures of all members together, and their mean disagreement.
 
+    r is the number of members that are right on a sample, p their mean accuracy:
+
+    - ``kw_variance``: mean of r (T - r) / T^2;
+    - ``interrater_agreement``: 1 - mean of r (T - r) / (T (T - 1) p (1 - p));
+    - ``entropy``: mean of min(r, T - r) / (T - ceil(T / 2));
+    - ``difficulty``: variance of r / T;
+    - ``generalized_diversity``: 1 - P(two random members fail) / P(one fails);
+    - ``coincident_failure_diversity``: mean of r / (T - 1) over the samples that some member gets
+      wrong.
+
     If all are right on all samples, the generalised and the coincident failure diversity are 0;
     then, and if all are wrong on all, the interrater agreement is 1.
 

@@ -11,20 +11,25 @@ from ensemble_search.runtime import errors, plugins, shares
 from ensemble_search.study.model import PLUGINS
 from ensemble_search.study.schema import schema
 
-HEAD = """# Reference: optimizers, ensembles, surrogates, metrics, spaces
+HEAD = """# Reference: study keys, optimizers, ensembles, surrogates, metrics, spaces
 
-Written by `make reference` from the classes and their docstrings. A setting is a key beside
-`optimizer:` or `type:` in a [study](studies.md), such as `bo: {optimizer: bo, local: 20}`; without
-a default here, it is null, or the description says what it is. `why` is the column of that name in
-`observations.parquet`: the reason for a suggestion."""
+Written by `make reference` from the classes and their docstrings. A setting of an optimizer or
+ensemble is a key beside `optimizer:` or `type:`, such as `bo: {optimizer: bo, local: 20}`. Without
+a default here, a key or setting is null, or the description says what it is. `why` is the column of
+that name in `observations.parquet`: the reason for a suggestion."""
+KEYS = """## Study keys
+
+The keys of a [study](studies.md). `split.train` is the key `train` below `split:`; `<name>` is a
+name of your choice."""
 #: Kinds of parts without settings in a study.
 NAMED = ("surrogates", "metrics")
 
 
 def page() -> str:
     """Return the page: every built-in part, with its description and settings, in Markdown."""
-    parts = [HEAD]
-    properties = schema()["properties"]
+    whole = schema()
+    properties = whole["properties"]
+    parts = [HEAD, KEYS, "\n".join(_table(_keys(whole, whole), "key"))]
     for section, module in PLUGINS.items():
         parts.append(f"## {module.KIND.capitalize()}")
         (choices,) = properties[section]["patternProperties"].values()
@@ -63,9 +68,27 @@ def _base(kind: str, name: str, settings: dict[str, Any]) -> str:
     return max(bases, key=lambda n: len(settings[n]), default="")
 
 
-def _table(settings: dict[str, Any]) -> Iterator[str]:
+def _keys(of: Any, whole: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """Return the keys below a part of the schema, such as ``split.train``, and what it says."""
+    if "$ref" in of:
+        of = whole["$defs"][of["$ref"].rpartition("/")[2]]
+    found: dict[str, Any] = {}
+    for choice in of.get("anyOf", ()):
+        found |= _keys(choice, whole, path)
+    for name, value in of.get("properties", {}).items():
+        key = path + name
+        if value.get("description"):
+            found.setdefault(key, value)
+        if key not in PLUGINS:  # their settings have tables of their own
+            found |= _keys(value, whole, f"{key}.")
+    for value in of.get("patternProperties", {}).values():
+        found |= _keys(value, whole, f"{path}<name>.")
+    return found
+
+
+def _table(settings: dict[str, Any], of: str = "setting") -> Iterator[str]:
     """Write the rows of a table."""
-    yield "| setting | default | meaning |"
+    yield f"| {of} | default | meaning |"
     yield "|---|---|---|"
     for name, about in settings.items():
         default = about.get("default")

@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 class Columns(Section):
     """How columns are taken, where it is to be otherwise than their values say."""
 
-    drop: list[str] = Field([], description="left out")
-    numeric: list[str] = Field([], description="numbers; what is none is missing")
-    categorical: list[str] = Field([], description="categories, numbers too")
-    date: list[str] = Field([], description="dates; what is none is missing")
+    drop: list[str] = Field([], description="columns to leave out")
+    numeric: list[str] = Field([], description="numbers; other values are missing")
+    categorical: list[str] = Field([], description="categories, also of numbers")
+    date: list[str] = Field([], description="dates; other values are missing")
     group: list[str] = Field(
-        [], description="a column, no feature: its rows of one value are all in one part or fold"
+        [], description="a column (not a feature): rows of one value stay in one part or fold"
     )
     time: list[str] = Field(
-        [], description="a column of dates or numbers, no feature: later rows are held out"
+        [], description="a column of dates or numbers (not a feature): later rows are held out"
     )
     weight: list[str] = Field(
-        [], description="a column of positive numbers, no feature: how much each row counts"
+        [], description="a column of positive numbers (not a feature): how much each row counts"
     )
     part: list[str] = Field(
-        [], description="a column, no feature: `train`, `validation` or `test` for each row"
+        [], description="a column (not a feature): `train`, `validation` or `test` for each row"
     )
     fold: list[str] = Field(
         [],
-        description="a column of integers, no feature: the rows of the first one are the test rows "
-        "of the first split, and so on; those below 0 are never test rows",
+        description="a column of integers (not a feature): rows of the lowest one are the test "
+        "rows of the first split, and so on; those below 0 are never test rows",
     )
 
     @field_validator(*roles.OF_ROWS, mode="before")
@@ -92,7 +92,7 @@ class Dataset(Section):
     sklearn: Literal[tuple(BUNDLED)] | None = Field(
         None, description="a data set that scikit-learn ships"
     )
-    columns: Columns | None = Field(None, description="names of columns that are taken otherwise")
+    columns: Columns | None = Field(None, description="roles of columns")
 
     classes: list[Any] | None = Field(
         None,

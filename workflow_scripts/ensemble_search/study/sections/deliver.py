@@ -36,7 +36,8 @@ class Deliver(Section):
         None, ge=1, description="after how many evaluations (default: all)"
     )
     rows: Literal["train", "train+validation", "all"] = Field(
-        "all", description="rows that its pipelines are refitted on"
+        "all",
+        description="rows that its pipelines are refitted on: `train`, `train+validation` or `all`",
     )
     limits: DeliveryLimits = DeliveryLimits()
     calibrate: bool = Field(
@@ -44,11 +45,11 @@ class Deliver(Section):
     )
     onnx: bool = Field(
         False,
-        description="also write every pipeline as pipeline.onnx; those without one are left out",
+        description="also write every pipeline as pipeline.onnx; members without one are left out",
     )
     joblib: bool = Field(
         False,
-        description="also write ensemble.joblib, a pickle: whoever loads it runs what it holds",
+        description="also write ensemble.joblib, a pickle: loading it runs the code in it",
     )
 
 

@@ -25,21 +25,30 @@ class TrainRows(Section):
 
     share: float = Field(ge=SHARE, lt=1, description="share of the training rows")
     by: Literal["uniform", "stratified", "k-dpp"] = Field(
-        "stratified", description="uniform, the same share of every class, or rows that differ"
+        "stratified",
+        description="`uniform`; `stratified`, the same share of every class (in a regression as "
+        "`uniform`); or `k-dpp`, rows that differ",
     )
     kernel: Literal["labels", "features", "product", "cells"] | None = Field(
         None,
-        description="of a k-DPP: rows are alike that have the same label, near features, both (the "
-        "default), or (cells) are in one of as many random parts of the classes as rows are drawn; "
-        "regression has features only",
+        description="of a k-DPP: rows are alike that have the same label (`labels`), near features "
+        "(`features`), or both (`product`, the default); or that are in the same cell (`cells`): "
+        "each class is divided at random into cells, as many in all as rows are drawn; regression "
+        "has `features` only",
     )
     alpha: float = Field(
         0.99,
         ge=0,
         le=1,
-        description="of a k-DPP: how much likeness counts: 0: not at all; 1 with cells: stratified",
+        description="of a k-DPP: how much likeness counts; 0 is uniform, unless `balanced`; 1 with "
+        "`cells` is a stratified sample, with other kernels possible up to the kernel's rank (with "
+        "`labels`: as many rows as classes)",
     )
-    balanced: bool = Field(False, description="of a k-DPP: all classes count alike, large or small")
+    balanced: bool = Field(
+        False,
+        description="of a k-DPP: rows of rare classes count more; with `cells`, all classes get as "
+        "many cells, and with `alpha` 1 as many rows",
+    )
 
     @model_validator(mode="after")
     def _own_settings(self) -> "TrainRows":
@@ -78,17 +87,24 @@ class Split(Section):
         None,
         ge=2,
         le=100,
-        description="validation by so many folds of the rows that are not test rows: each "
-        "evaluation fits one model a fold",
+        description="number of folds of the rows that are not test rows, instead of validation "
+        "rows: each evaluation fits one model per fold",
     )
     resample: Literal["never", "per-repeat"] | Annotated[int, Field(ge=1)] = Field(
         "never",
-        description="one split per data set, as in the paper, or another for every repeat, or a "
-        "number of splits, over which the repeats go round",
+        description="`never`: one split per data set, as in the DivBO paper; `per-repeat`: one for "
+        "every repeat; a number: so many splits, used in turn (repeat r uses split r mod number)",
     )
-    seed: int = Field(1, ge=0, le=SEED, description="seed of the draw of the rows")
+    seed: int = Field(
+        1,
+        ge=0,
+        le=SEED,
+        description="seed of the draw of the rows; split r is drawn with `seed` + r",
+    )
     train_rows: TrainRows | None = Field(
-        None, description="use a part of the training rows only (default: all)"
+        None,
+        description="use a part of the training rows only (default: all), which is validated on, "
+        "too, if there are folds",
     )
 
     @field_validator("train", "validation", mode="before")

@@ -20,7 +20,7 @@ class Spread(Section):
         min_length=1,
         description="numbers of points (default: 30 from 1 to 500)",
     )
-    samples: int = Field(200, ge=1, le=10_000, description="designs a sampler and size")
+    samples: int = Field(200, ge=1, le=10_000, description="designs per sampler and size")
 
 
 def problems(study: "Study") -> Iterator[str]:
