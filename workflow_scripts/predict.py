@@ -34,7 +34,21 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="CSV or Parquet file to write")
     parser.add_argument("--keep", nargs="+", default=[], help="columns to copy, such as an id")
     parser.add_argument("--checksum", help="that of the delivery: the folder must be the same one")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        help="predict the second of two classes from this probability on (0.5)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=float,
+        help="columns lower and upper around this share of the numbers, as 0.9",
+    )
     options = parser.parse_args()
+    for name in ("threshold", "interval"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < 1:
+            raise UserError(f"--{name}: {value:g} is not between 0 and 1")
     if options.output.resolve() == options.input.resolve():
         raise UserError("--output: it is the file of --input; name another")
     if not options.output.parent.is_dir():
@@ -53,7 +67,7 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _said  # at once: loading may fail because of what it says
-            model = load_ensemble(options.model, options.checksum)
+            model: Any = load_ensemble(options.model, options.checksum)
     except ModuleNotFoundError as error:
         raise UserError(
             f"this Python ({sys.executable}) has no module '{error.name}': install what the "
@@ -63,11 +77,22 @@ def main() -> None:
     if options.output.resolve() in {path.resolve() for path in own}:
         raise UserError(f"--output: '{options.output}' is a file of the ensemble; name another")
     classes = getattr(model, "classes_", None)
+    if options.threshold is not None and (classes is None or len(classes) != 2):
+        what = "a regression" if classes is None else f"{len(classes)} classes"
+        raise UserError(f"--threshold: it is for two classes, and this ensemble is of {what}")
+    if options.interval is not None:
+        if classes is not None:
+            raise UserError(
+                "--interval: it is for predictions of numbers, and this ensemble predicts classes, "
+                "with their probabilities"
+            )
+        model.half_width(options.interval)  # before a file is written
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
     columns = model.preparation.columns
     numeric = {c.name for c in columns if c.kind == "numeric" and c.read in (None, PLAIN)}
-    head = [target, *([] if classes is None else [f"probability of {c}" for c in classes])]
+    head = [target, *(["lower", "upper"] if options.interval else [])]
+    head += [] if classes is None else [f"probability of {c}" for c in classes]
     for name in options.keep:
         if name in head or options.keep.count(name) > 1:
             raise UserError(f"--keep: the output would have two columns called '{name}'; keep one")
@@ -86,10 +111,14 @@ def main() -> None:
     try:
         with _written(options.output, as_parquet) as stream, kind(stream) as writer:
             for X, position in parts:
-                if classes is None:
+                if options.interval:
+                    found = [*model.predict_interval(X, options.interval).T]
+                elif classes is None:
                     found = [model.predict(X)]
                 else:
                     labels, probabilities = model.predict_both(X)
+                    if options.threshold:
+                        labels = classes[(probabilities[:, 1] >= options.threshold).astype(int)]
                     found = [labels, *probabilities.T]
                 made = [column.tolist() for column in found]
                 kept = {name: X[name] for name in options.keep}
@@ -102,7 +131,7 @@ def main() -> None:
     progress.end(options.output)
 
 
-def _said(message: Warning | str, *place: object) -> None:
+def _said(message: Warning | str, *place: Any, **more: Any) -> None:
     print(f"warning: {one_line(str(message))}", file=sys.stderr)
 
 
@@ -143,7 +172,8 @@ class _Parquet:
             raise UserError(
                 "--output: a Parquet file needs pyarrow: pip install pyarrow, or name a .csv"
             ) from None
-        self.stream, self.writer = stream, None
+        self.stream = stream
+        self.writer: Any = None
 
     def __enter__(self) -> "_Parquet":
         return self
@@ -171,15 +201,18 @@ class _Parquet:
 @contextlib.contextmanager
 def _written(path: Path, binary: bool) -> Iterator[IO]:
     """Open a file that is there when all is written; pipes and devices are written to at once."""
-    how = {"mode": "wb"} if binary else {"mode": "w", "encoding": "utf-8", "newline": ""}
+
+    def started(place: Path) -> IO:
+        return place.open("wb") if binary else place.open("w", encoding="utf-8", newline="")
+
     if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
-        with path.open(**how) as stream:
+        with started(path) as stream:
             yield stream
         return
     file = path.resolve()  # a link stays one
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with temporary.open(**how) as stream:
+        with started(temporary) as stream:
             yield stream
         temporary.replace(file)
     finally:
@@ -192,7 +225,7 @@ class _Progress:
 
     def __init__(self, file: Path):
         self.size = file.stat().st_size if file.is_file() else 0
-        self.rows, self.start, self.said = 0, time.monotonic(), set()
+        self.rows, self.start, self.said = 0, time.monotonic(), set[str]()
 
     def show(self, rows: int, position: int, notes: list[str]) -> None:
         self.rows += rows

@@ -7,12 +7,12 @@ import re
 import zipfile
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ensemble_search.data import arff, file_limits, text_files
 from ensemble_search.data.file_limits import Unreadable
@@ -70,7 +70,7 @@ def csv_header(path: Path, target: str) -> list[str]:
     return names
 
 
-def _separated(stream: Iterator[str], target: str) -> tuple[Iterator[str], str]:
+def _separated(stream: IO[str], target: str) -> tuple[Iterator[str], str]:
     """Return the lines of a file, and what separates their fields."""
     lines = file_limits.lines(stream)
     first = next(lines, "")
@@ -458,7 +458,7 @@ def _sheet(path: Path, **options: Any) -> "pd.DataFrame":
 
 
 #: By extension: readers of the column names, and of the whole file.
-FORMATS = {
+FORMATS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     ".csv": (csv_header, read_csv),
     ".tsv": (csv_header, read_csv),
     ".xlsx": (excel_header, read_excel),

@@ -46,7 +46,7 @@ def log_loss(
 def curve(
     probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray = UNWEIGHTED
 ) -> dict[str, np.ndarray]:
-    """Return how often the most probable class is right, by its probability.
+    """Return how often the most probable class, or the second of two, is right, by its probability.
 
     Returns
     -------
@@ -54,8 +54,9 @@ def curve(
         ``probability`` (mean), ``right`` (share) and ``rows`` (their number, or the sum of
         their weights) of each bin of equal width that has rows.
     """
-    top = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == labels
+    top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    if probabilities.shape[1] == 2:
+        top, right = probabilities[:, 1], labels == 1
     bins = np.minimum((top * BINS).astype(int), BINS - 1)
     own = weights if weights.size else np.ones(len(labels))
     rows = np.bincount(bins, own, BINS)

@@ -61,7 +61,10 @@ def chunks(
     number = 0  # lines before this chunk
     try:
         size_of_file = path.stat().st_size
-        with text_files.text(path, text_files.encoding(path)) as text:
+        with (
+            text_files.opened(path) as bytes_,
+            io.TextIOWrapper(bytes_, encoding=text_files.encoding(path), newline="") as text,
+        ):
             source = file_limits.lines(text)
             first = next(source, "")
             separator = text_files.separator(first, names)
@@ -98,7 +101,7 @@ def chunks(
                         read.append(row)
                     number += rows.line_num
                     columns = {name: [row[place] for row in read] for name, place in places.items()}
-                yield columns, size_of_file if done else text.buffer.tell()
+                yield columns, size_of_file if done else bytes_.tell()
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

@@ -31,6 +31,9 @@ CELLS = 33_000
 HELD_OUT = 10_000
 #: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
 EVALUATIONS = 1000
+#: What an ensemble may cost: a forest of large data with a small weight may have most of its bytes.
+#: Times depend on the machine, so that their limit is for extremes only.
+LIMITS = {"predict_ms_per_row": 10, "size_mb": 50}
 #: With this share of numbers, a target of many values is read as one with odd numbers.
 MOSTLY = 0.5
 #: Metrics of the two tasks, unless the user names one.
@@ -137,8 +140,8 @@ def look_at(
         column = labels  # such words can be classes
     distinct = column.nunique()
     if distinct < 2:
-        found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
-        raise UserError(f"--target: '{target}' has {found}; two are needed")
+        alone = f"the single value '{column.iloc[0]}'" if distinct else "no values"
+        raise UserError(f"--target: '{target}' has {alone}; two are needed")
     values = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
     is_number = np.isfinite(values)
     numbers = is_number.all()
@@ -303,5 +306,9 @@ def content(
             "best-pipeline": {"search": "divbo", "ensemble": "best"},
         },
         "report": {"reference": METHOD},
-        "deliver": {"method": METHOD, **({"calibrate": True} if task == CLASSIFICATION else {})},
+        "deliver": {
+            "method": METHOD,
+            **({"calibrate": True} if task == CLASSIFICATION else {}),
+            "limits": dict(LIMITS),
+        },
     }
