@@ -54,7 +54,8 @@ def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     best = int(np.nanargmin(pool.errors))
     wrong = test[best].argmax(axis=1) != labels
     card = (tmp_path / "made/card.md").read_text()
-    assert f"test, as found | {np.average(wrong, weights=inputs.test_weights):.4g} |" in card
+    error = np.average(wrong, weights=inputs.test_weights)
+    assert f"| error | {error:.4g} |" in card
     assert "Rows count by their weights, the column proline: in the fits" in card
 
 

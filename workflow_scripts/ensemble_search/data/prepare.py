@@ -383,14 +383,16 @@ def fit(
     for kind, names in use.items():
         for name in names:
             own = typed(train[name], kind), read.get(name)
+            column: Column
+            constant: list[str] = []
             if kind == "text":
                 column = texts(name, *own)
-                if not column.words:
-                    dropped[name] = WORDLESS
+                dropped |= {} if column.features else {name: WORDLESS}
+            elif kind == "categorical":
+                column, constant = categories(name, *own)
             else:
-                of_words = kind == "categorical"
-                column, constant = categories(name, *own) if of_words else numbers(name, kind, *own)
-                dropped |= dict.fromkeys(constant, f"variance is {MIN_VARIANCE:g} or less")
+                column, constant = numbers(name, kind, *own)
+            dropped |= dict.fromkeys(constant, f"variance is {MIN_VARIANCE:g} or less")
             if column.features:
                 fitted[name] = column
     if not fitted:

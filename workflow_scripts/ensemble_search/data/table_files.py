@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -441,12 +442,10 @@ def read_excel(path: Path, target: str) -> "pd.DataFrame":
 def _sheet(path: Path, **options: Any) -> "pd.DataFrame":
     import pandas as pd
 
-    try:
-        import openpyxl  # noqa: F401
-    except ModuleNotFoundError:
+    if find_spec("openpyxl") is None:
         raise UserError(
             f"file: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
-        ) from None
+        )
     with readable(path, "Excel"), path.open("rb") as stream:
         file_limits.check_file(path)
         own = {"keep_default_na": False, "na_values": [""], "dtype": object}

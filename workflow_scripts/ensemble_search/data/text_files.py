@@ -6,7 +6,7 @@ import gzip
 import io
 from collections.abc import Collection
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 #: Separators of fields, the first of those that fit.
 SEPARATORS = ",;\t|"
@@ -30,7 +30,7 @@ def stem(path: Path | str) -> str:
     return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
 
 
-def opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> Any:
     """Open a file to be read; one that gzip has packed is unpacked on the way."""
     stream = path.open("rb")
     if path.is_file() and stream.peek(2)[:2] == GZIP:

@@ -212,8 +212,8 @@ def dependence(
     -------
     values, predictions
         Values: quantiles of numbers, the commonest categories, or ``false`` and ``true``. Mean
-        predictions: of shape (len(values), n_outputs). None for a date or text, or a column with fewer than
-        two values.
+        predictions: of shape (len(values), n_outputs). None for a date or text, or a column with
+        fewer than two values.
     """
     own = next(c for c in ensemble.preparation.columns if c.name == column)
     places = ensemble.preparation.places()[column]

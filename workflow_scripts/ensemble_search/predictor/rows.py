@@ -6,6 +6,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -154,14 +155,14 @@ def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
     UserError
         Also if pandas or openpyxl is not installed.
     """
-    try:
-        import openpyxl  # noqa: F401
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise UserError(
-            f"--input: '{path}' needs {error.name} to be read: pip install {error.name}, or save "
-            "it as CSV"
-        ) from None
+    for library in ("pandas", "openpyxl"):
+        if find_spec(library) is None:
+            raise UserError(
+                f"--input: '{path}' needs {library} to be read: pip install {library}, or save it "
+                "as CSV"
+            )
+    import pandas as pd
+
     try:
         file_limits.check_file(path)
         own = {"keep_default_na": False, "na_values": [""], "dtype": object}
