@@ -597,7 +597,7 @@ def _cost(tested: _Tested) -> Part:
         [
             f"{_number(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
             f"{megabytes:.1f} MB. On one core of the machine that made it, it predicts "
-            f"{speed['rows_per_second']:.3g} rows per second ({measures.BULK} at once), and a "
+            f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at once), and a "
             f"single row in {speed['one_row_ms']:.3g} ms of processor time.",
             f"Limits asked for: {_limits(delivery.settings['limits'])}.",
         ],
