@@ -382,13 +382,15 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
         ``train``, ``train+validation`` or ``all``. With validation by folds, the validation rows
         are training rows anyway.
     """
-    X, y = [inputs.X_train], [inputs.y_train]
+    X, y, weights = [inputs.X_train], [inputs.y_train], [inputs.weights]
     if on != "train" and not inputs.folds.size:
         X.append(inputs.X_validation)
         y.append(inputs.y_validation)
+        weights.append(inputs.validation_weights)
     if on == "all":
         X.append(inputs.X_test)
         y.append(test_labels)
+        weights.append(inputs.test_weights)
     return replace(
         inputs,
         X_train=np.concatenate(X),
@@ -396,6 +398,9 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
         X_validation=inputs.X_test[:1],
         y_validation=inputs.y_validation[:0],
         folds=inputs.folds[:0],
+        weights=np.concatenate(weights),
+        validation_weights=np.empty(0),
+        test_weights=np.empty(0),
     )
 
 

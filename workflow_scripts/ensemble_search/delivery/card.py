@@ -303,6 +303,8 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         f"{amount(tested.loss(validation))}: lower than to be expected, as these rows chose it.",
     ]  # fmt: skip
     tables = [table]
+    if tested.weights.size:
+        said.append("Rows count by their weights here; in what follows, each counts once.")
     rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
