@@ -1,6 +1,8 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network),
 #               and ten methods with 10 repeats on what it has evaluated
-# make test     install, and run lint, format check and all tests
+# make test     install, and run lint, format check, type check and all tests
+# make check    the same with the tests that are not marked as slow, and the contract tests of
+#               examples/my_optimizer: a minute
 # make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 #               GROUP=, TIME=, FOLD= name a column that divides the rows
@@ -54,7 +56,7 @@ export $(LITERAL)
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -62,10 +64,18 @@ demo: env schema
 	@echo "The reports are $(CURDIR)/results/quickstart/report/index.html"
 	@echo "            and $(CURDIR)/results/quickstart-replay/report/index.html"
 
-test: env schema
+lint: env
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
+	$(RUN) mypy
+
+check: lint schema
+	$(RUN) OMP_NUM_THREADS=1 pytest -n 0 -m "not slow" --durations=0 --durations-min=2
+	$(RUN) OMP_NUM_THREADS=1 pytest -n 0 --contract examples/my_optimizer \
+		tests/optimizers/test_optimizer_contract.py
+
+test: lint schema
 	# A thread each: the tests' processes fill the cores.
 	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
 

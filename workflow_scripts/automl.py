@@ -141,7 +141,7 @@ class Search:
             by=by, groups=table.groups,
         )  # fmt: skip
         model.check(self.study)
-        search = {"dataset": name, "search": "divbo", "repeat": 0}
+        search: dict[str, str | int] = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
         void = self._continue()
@@ -390,7 +390,8 @@ class _Process(subprocess.Popen):
 
         with suppress(psutil.Error):
             below = psutil.Process(self.pid).children(recursive=True)
-            for process in (self, *below):
+            self.send_signal(signal.SIGINT)
+            for process in below:
                 with suppress(psutil.Error):
                     process.send_signal(signal.SIGINT)
         self.wait()
@@ -418,7 +419,7 @@ class Line:
     """A line on standard error that is written over; without a terminal, one every half minute."""
 
     def __init__(self, stream: IO[str] = sys.stderr):
-        self.stream, self.said, self.since = stream, "", -LINE
+        self.stream, self.said, self.since = stream, "", -float(LINE)
 
     def __call__(self, text: str) -> None:
         """Print a text."""

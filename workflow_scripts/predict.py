@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ensemble_search.runtime.errors import UserError, one_line, run
 
@@ -112,7 +112,7 @@ def main() -> None:
     progress.end(options.output)
 
 
-def _said(message: Warning | str, *place: object) -> None:
+def _said(message: Warning | str, *place: Any, **more: Any) -> None:
     print(f"warning: {one_line(str(message))}", file=sys.stderr)
 
 
@@ -139,7 +139,7 @@ class _Progress:
 
     def __init__(self, file: Path):
         self.size = file.stat().st_size if file.is_file() else 0
-        self.rows, self.start, self.said = 0, time.monotonic(), set()
+        self.rows, self.start, self.said = 0, time.monotonic(), set[str]()
 
     def show(self, rows: int, position: int, notes: list[str]) -> None:
         self.rows += rows

@@ -36,6 +36,8 @@ import peers
 import search_quality as quality
 import unseen_algorithms
 
+pytestmark = pytest.mark.slow
+
 SPACE = plugins.load("spaces", "divbo")()
 SMALL = plugins.load("spaces", "divbo-small")()
 FAST = {

@@ -17,6 +17,8 @@ from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 from support import SCRIPTS
 
+pytestmark = pytest.mark.slow
+
 PAPER = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
 FOLDS = {"folds": 3, "test": 0.2, "seed": 1}
 

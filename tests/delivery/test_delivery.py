@@ -42,6 +42,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, sha256
 from support import SCRIPTS, delivered_folder, finished_study
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
             "joblib": False, "onnx": False}  # fmt: skip
 ABOUT = {"study": "tiny", "dataset": "wine", "method": "<b>RS-ES</b>", "metric": "error",

@@ -19,6 +19,8 @@ from ensemble_search.dpp.posterior_variance import sample_by_variance
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 LINE = np.linspace(0, 1, 5)[:, None]
 TWINS = np.vstack([LINE, LINE[:1]])  # items 0 and 5 are equal
 

@@ -19,6 +19,8 @@ from ensemble_search.dpp.posterior_variance import unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def few_cells(monkeypatch):

@@ -16,6 +16,8 @@ from ensemble_search.dpp.posterior_variance import sample_by_variance
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
+pytestmark = pytest.mark.slow
+
 N = 6
 DRAWS = 10_000
 LINE = np.array([[0.0], [0.1], [0.15], [0.5], [0.9], [1.0]])

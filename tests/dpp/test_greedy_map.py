@@ -13,6 +13,8 @@ from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
+pytestmark = pytest.mark.slow
+
 GRID = unit_grid(1, 50)
 KERNEL = partial(rbf, sigma=0.1)
 

@@ -16,6 +16,8 @@ from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
+pytestmark = pytest.mark.slow
+
 LINE = np.array([[0.0], [0.1], [0.15], [0.5], [0.9], [1.0]])
 KERNEL = partial(rbf, sigma=0.3)
 SIMILARITY = KERNEL(LINE, LINE)

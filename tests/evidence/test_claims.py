@@ -13,6 +13,8 @@ from ensemble_search.papers.claims import Decide
 from ensemble_search.papers.divbo import checks as divbo
 from support import ROOT, STUDIES
 
+pytestmark = pytest.mark.slow
+
 CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
 DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
 RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
@@ -43,6 +45,20 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
 def test_sizes_are_those_of_table_1(other):
     rule = claims.load("divbo")[f"better-than-{other.lower()}"].decide
     assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
+
+
+@pytest.mark.parametrize(
+    ("claim", "table", "lower", "higher"),
+    [
+        ("selection-is-best", "strategy-error", "Ensemble selection", "Stacking"),
+        ("small-ensembles", "size-error", "BO-ES (25)", "BO-ES (100)"),
+    ],
+)
+def test_sizes_are_mean_differences_of_a_table(claim, table, lower, higher):
+    printed_errors = printed.load("divbo")[table]["values"].values()
+    differences = [row[higher][0] - row[lower][0] for row in printed_errors]
+    size = claims.load("divbo")[claim].decide.size
+    assert 100 * size == pytest.approx(np.mean(differences))
 
 
 def test_an_interval_below_the_claimed_size_is_smaller():

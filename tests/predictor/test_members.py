@@ -28,6 +28,8 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from support.fitted_pipelines import pipeline, predictions
 
+pytestmark = pytest.mark.slow
+
 X, Y = load_iris(return_X_y=True)
 X = np.hstack([X, Y[:, None] > 0])
 CATEGORICAL = np.array([False] * 4 + [True])

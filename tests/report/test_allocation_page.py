@@ -14,6 +14,8 @@ from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 STUDY = made.study(methods=["RS", "BOASF", "RB"], datasets=["quake"], budget=6, repeats=2)
 STUDY["searches"]["search-boasf"] = {"optimizer": "boasf"}
 STUDY["searches"]["search-rb"] = {"optimizer": "rising-bandit"}

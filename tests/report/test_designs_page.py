@@ -13,6 +13,8 @@ from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 STUDY = made.study(methods=["RS", "k-DPP", "BO"], datasets=["quake"], budget=4)
 PAGE = "ensemble_search.report.pages.designs"
 

@@ -14,6 +14,8 @@ from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 SIZES = [1, 10, 100]
 STUDY = made.study() | {"spread": {"sizes": SIZES, "samples": 4}}
 PAGE = "ensemble_search.report.papers.dodge.even_coverage"

@@ -12,6 +12,8 @@ from ensemble_search.runtime.files import read_json, write_json
 from support import made_results as made
 from support.html_page import Page, squeezed
 
+pytestmark = pytest.mark.slow
+
 SHARES = (0.1, 0.5)
 KINDS = {
     "uniform": {"by": "uniform"},

@@ -13,6 +13,8 @@ from ensemble_search.report import build as pages
 from ensemble_search.runtime import files
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 SECTION = {
     "names": ["lightgbm-pairs", "random-forest"],
     "datasets": ["quake"],

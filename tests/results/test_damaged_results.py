@@ -31,6 +31,8 @@ from ensemble_search.study import model as studies
 from support.finished_study import ENSEMBLE, SEARCH, SPLIT
 from support.made_journal import FINGERPRINT, SHAPES, record
 
+pytestmark = pytest.mark.slow
+
 DATA = Path("results/data/sklearn-wine")
 CHECKPOINTS = Path("results/tiny/checkpoints/wine/random/0")
 NESTED = b"[" * 100_000

@@ -20,6 +20,8 @@ from ensemble_search.runtime.status import ORIGINS
 from ensemble_search.search.run import run_job
 from support import instant_search
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("random", "bo", "divbo")
 BUDGET = 12
 

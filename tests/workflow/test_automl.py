@@ -22,6 +22,8 @@ from ensemble_search.study import short
 from support import ROOT, forks, markdown
 from support.checkout import Checkout
 
+pytestmark = pytest.mark.slow
+
 #: No column divides the rows.
 ALIKE = dict.fromkeys(automl.ROLES)
 #: What the tutorial does in Python: makes a table, shows predictions, and evaluations.

@@ -28,7 +28,7 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
         found = _read(results, run.method, run.dataset, run.repeat)
         measured = found is not None and found["iteration"] <= last
         for part in PARTS:
-            values = found[part] if measured else {}
+            values = found[part] if found and measured else {}
             rows.append((run.dataset, run.method, run.repeat, part, run.members, measured,
                          *(values.get(name) for name in (*MEASURES, *DECOMPOSITIONS))))  # fmt: skip
     columns = ["dataset", "method", "repeat", "part", "members", "measured"]

@@ -35,7 +35,8 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Unusable
         If a file is damaged.
     """
-    tables, missing = [], []
+    tables: list[Any] = []
+    missing: list[str] = []
     for sampler in SAMPLERS if study.get("spread") else ():
         file = f"{layout.SPREAD.format(sampler=sampler)}/spread.parquet"
         asked = {**study["spread"], "seed": study["seed"]}

@@ -36,8 +36,9 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Unusable
         If a file is damaged.
     """
-    section = study.get("surrogates")
-    tables, missing = [], []
+    section: Any = study.get("surrogates")
+    tables: list[Any] = []
+    missing: list[str] = []
     for dataset in (section["datasets"] or study["datasets"]) if section else []:
         for surrogate in section["names"]:
             for repeat in range(section["repeats"]):

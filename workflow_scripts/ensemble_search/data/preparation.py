@@ -374,7 +374,7 @@ def _text(value: Any) -> str:
 def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.ndarray:
     """Turn the values of a column into typed ones; append notes on odd ones."""
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
+        values = np.ma.filled(values.astype(object), None)
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.dtype.kind == "m":
         array = array / np.timedelta64(1, "s")
@@ -391,8 +391,10 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         if len(odd):
             notes.append(_unreadable(column.name, len(odd), list(map(str, np.unique(array[odd])))))
         return dates
-    plain = array is not None and array.dtype.kind in "OUT"
-    cells = array.tolist() if plain else list(values if array is None else array)
+    if array is not None and array.dtype.kind in "OUT":
+        cells = array.tolist()
+    else:
+        cells = list(values if array is None else array)
     if column.kind == "numeric" and column.read in (None, readings.PLAIN):
         own, read = readings.plain(cells)
         read &= ~(np.abs(own) > LARGEST)
@@ -425,7 +427,7 @@ def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> n
             cell = cell.lstrip(" ")  # as in a CSV file; pandas keeps the spaces
             itself = known is not None and cell in known
         missing = not itself and is_missing(cell)
-        value = cell if itself else None if missing else column.typed(cell)
+        value: Any = cell if itself else None if missing else column.typed(cell)
         if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
             value = None
         number = isinstance(cell, numbers.Real) and not isinstance(cell, bool)
@@ -540,7 +542,7 @@ def _date(value: Any, style: str | None) -> np.datetime64 | None:
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     try:
-        made = microseconds(np.array(np.datetime64(value)))[()]
+        made: Any = microseconds(np.array(np.datetime64(value)))[()]
     except (TypeError, ValueError):
         return None
     return None if np.isnat(made) else made

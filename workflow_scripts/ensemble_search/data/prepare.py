@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -270,10 +271,11 @@ def prepare(
     if not fitted:
         raise UserError(_nothing_left(dropped))
     preparation = Preparation(list(fitted.values()), [name for name in kinds if name in fitted])
-    X = {
-        part: preparation.write(lambda name, rows=rows: typed(rows[name], taken[name]), len(rows))
-        for part, rows in parts.items()
-    }
+
+    def values(rows: "pd.DataFrame", name: str) -> np.ndarray:
+        return typed(rows[name], taken[name])
+
+    X = {part: preparation.write(partial(values, rows), len(rows)) for part, rows in parts.items()}
     return X, preparation, dropped
 
 
@@ -345,7 +347,7 @@ def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categori
     for word in absent:
         del counts[word]
     counts[fill] += len(train) - counts.total()
-    kept, rare = [], []
+    kept, rare = list[str](), list[str]()
     for word in sorted(counts):
         share = counts[word] / len(train)
         (kept if share * (1 - share) > MIN_VARIANCE else rare).append(word)

@@ -29,7 +29,8 @@ def check(columns: Any, where: str) -> None:
     """
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is not a mapping, such as {{drop: [id]}}")
-    problems, seen = [], {}
+    problems: list[str] = []
+    seen: dict[str, str] = {}
     for role, names in columns.items():
         if role not in ROLES:
             problems.append(f"{where}: unknown key '{role}'; {nearest(role, ROLES)}")

@@ -31,7 +31,7 @@ KEYS = {
 LARGEST_ID = 10**9
 MOST_NAME = 80  # characters of the name of a data set at OpenML
 #: The data sets that scikit-learn ships, and the tasks that their targets suit.
-BUNDLED = {
+BUNDLED: dict[str, tuple[str, ...]] = {
     "breast_cancer": (CLASSIFICATION,),
     "diabetes": (REGRESSION,),
     "digits": (CLASSIFICATION, REGRESSION),

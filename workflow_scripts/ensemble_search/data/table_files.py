@@ -5,11 +5,11 @@ import json
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ensemble_search.data import arff, file_limits
 from ensemble_search.data.file_limits import Unreadable
@@ -58,7 +58,7 @@ def csv_header(path: Path, target: str) -> list[str]:
     return names
 
 
-def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+def _rows(stream: IO[str]) -> Iterator[tuple[int, list[str]]]:
     """Split a CSV file into fields, as pandas does; yield them and their last line."""
     rows = csv.reader(file_limits.lines(stream), skipinitialspace=True, strict=True)
     while True:
@@ -396,7 +396,7 @@ def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
 
 
 #: By extension: readers of the column names, and of the whole file.
-FORMATS = {
+FORMATS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     ".csv": (csv_header, read_csv),
     ".parquet": (parquet_header, read_parquet),
     ".pq": (parquet_header, read_parquet),

@@ -36,7 +36,6 @@ from ensemble_search.runtime.code_version import files as code_files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, sha256, temporary_folder, write_json
 from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
-from ensemble_search.runtime.status import OK
 from ensemble_search.scoring import ensemble_scores
 from ensemble_search.search.progress import most_failed
 
@@ -165,6 +164,7 @@ class Delivery:
         """Keep what the limits of members and of time allow."""
         self.found = self.members = made
         rows = len(self.pool.labels) + len(self.test_labels)
+        assert self.pool.predict_seconds is not None
         seconds = np.nan_to_num(self.pool.predict_seconds[made.indices])
         costs = {
             "members": np.ones(len(made.indices)),
@@ -225,7 +225,7 @@ class Delivery:
                     said = f"member {number} of {len(self.members.indices)}, evaluation {index + 1}"
                     print(f"{said}: {found.status}, {found.fit_seconds:.1f} s", file=sys.stderr)
                     why = f"{found.status}: {found.message}"
-                    if found.status == OK:
+                    if found.test is not None:
                         why = self._differs(index, self.pool.problem.compress(found.test))
                     if why:
                         failed.append(f"evaluation {index + 1} ({why})")
@@ -353,7 +353,10 @@ class Delivery:
                     f"evaluation {index + 1} predicts otherwise in the folder, by up to {gap:.3g}"
                 )
         gaps = [self.gaps[index] for index in self.members.indices.tolist()]
-        parity = {"test_rows": rows, "largest_difference_from_the_refitted": max(gaps)}
+        parity: dict[str, Any] = {
+            "test_rows": rows,
+            "largest_difference_from_the_refitted": max(gaps),
+        }
         if self.settings["rows"] == "train" and not self.inputs.folds.size:
             own = [combination.rounded(self.test_predictions[i]) for i in self.members.indices]
             then = [combination.rounded(self.refitted[int(i)]) for i in self.members.indices]

@@ -61,4 +61,6 @@ def reselected(pool: Pool, candidates: np.ndarray) -> Members:
     """
     errors = np.full(len(pool.errors), np.nan)
     errors[candidates] = pool.errors[candidates]
-    return Selection(size=25).build(replace(pool, errors=errors))
+    members = Selection(size=25).build(replace(pool, errors=errors))
+    assert members is not None, "some candidate has succeeded"
+    return members

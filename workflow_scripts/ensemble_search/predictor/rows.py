@@ -58,7 +58,10 @@ def chunks(
     number = 0  # lines before this chunk
     try:
         size_of_file = path.stat().st_size
-        with path.open(encoding="utf-8-sig", newline="") as text:
+        with (
+            path.open("rb") as bytes_,
+            io.TextIOWrapper(bytes_, encoding="utf-8-sig", newline="") as text,
+        ):
             source = file_limits.lines(text)
             rows = _fields(source)
             header = next(rows, None)
@@ -92,7 +95,7 @@ def chunks(
                         read.append(row)
                     number += rows.line_num
                     columns = {name: [row[place] for row in read] for name, place in places.items()}
-                yield columns, size_of_file if done else text.buffer.tell()
+                yield columns, size_of_file if done else bytes_.tell()
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

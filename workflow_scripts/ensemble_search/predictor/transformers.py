@@ -215,7 +215,7 @@ class Groups:
             for column, label in enumerate(self.labels.tolist()):
                 made[:, label] += X[:, column]
             return made / self.sizes
-        pool = {"median": np.median, "max": np.max}[self.pool]
+        pool: Any = {"median": np.median, "max": np.max}[self.pool]
         made = np.empty((len(X), self.width))
         for group, columns in enumerate(np.split(self.order, np.cumsum(self.sizes)[:-1])):
             made[:, group] = pool(X[:, columns], axis=1)

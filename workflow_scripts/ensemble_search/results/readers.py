@@ -213,8 +213,8 @@ def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """
     path = folder / "search.json"
     manifest = schema.read_json(path, Search)
-    if other := [key for key in of or {} if manifest[key] != of[key]]:
-        said = "; ".join(f"{key} is {manifest[key]!r}, not {of[key]!r}" for key in other)
+    if other := {key: value for key, value in (of or {}).items() if manifest[key] != value}:
+        said = "; ".join(f"{key} is {manifest[key]!r}, not {other[key]!r}" for key in other)
         raise Unusable(path, f"it is of another search: {said}")
     return manifest
 

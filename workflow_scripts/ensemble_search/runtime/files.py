@@ -139,7 +139,7 @@ def write_rows(path: str | Path, rows: Sequence[np.ndarray | None], shape: tuple
             if row is None:
                 file.seek(4 * math.prod(shape), os.SEEK_CUR)
             else:
-                file.write(np.ascontiguousarray(row, dtype="<f4"))
+                file.write(np.ascontiguousarray(row, dtype="<f4").data)
         file.truncate()  # to where it is: a hole at the end counts
 
 

@@ -1,7 +1,10 @@
 """Names that several parts of the project share."""
 
+from typing import Literal, get_args
+
 #: What a model predicts: class probabilities, or a number.
-TASKS = (CLASSIFICATION, REGRESSION) = ("classification", "regression")
+Task = Literal["classification", "regression"]
+TASKS = (CLASSIFICATION, REGRESSION) = get_args(Task)
 
 #: The metrics that AutoGluon is compared by, with its names of them.
 AUTOGLUON_METRICS = {

@@ -1,5 +1,9 @@
 """How an evaluation ends, and where its result is from."""
 
+from typing import Literal, get_args
+
+Status = Literal["ok", "timeout", "memory", "crash", "invalid"]
+STATUSES: tuple[str, ...] = get_args(Status)
 OK = "ok"
-STATUSES = (OK, "timeout", "memory", "crash", "invalid")
-ORIGINS = (FITTED, SHARED, TABLE, GIVEN) = ("fitted", "shared", "table", "given")
+Origin = Literal["fitted", "shared", "table", "given"]
+ORIGINS = (FITTED, SHARED, TABLE, GIVEN) = get_args(Origin)

@@ -34,7 +34,7 @@ def observation(
 
     The observation has a read-only copy of them.
     """
-    if status != OK:
+    if status != OK or validation is None or error is None:
         return Observation(configuration, status, float("nan"), None, fidelity, seconds, given)
     prediction = problem.expand(validation).copy()
     prediction.flags.writeable = False

@@ -137,8 +137,8 @@ def look_at(
         column = labels  # such words can be classes
     distinct = column.nunique()
     if distinct < 2:
-        found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
-        raise UserError(f"--target: '{target}' has {found}; two are needed")
+        alone = f"the single value '{column.iloc[0]}'" if distinct else "no values"
+        raise UserError(f"--target: '{target}' has {alone}; two are needed")
     values = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
     is_number = np.isfinite(values)
     numbers = is_number.all()

@@ -1,5 +1,7 @@
 """Which arms got the evaluations of searches whose arms compete, and which were dropped when."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -28,7 +30,7 @@ def build(results: Results, publish) -> list[Section] | str:
         found = allocation.means(mine, ["search"])
         by_dataset = allocation.means(mine, ["dataset"])
         optimizer = results.study["searches"][search]["optimizer"]
-        parts = [_text(mine), _table(found, stem), _panels(by_dataset, stem, publish)]
+        parts: list[Any] = [_text(mine), _table(found, stem), _panels(by_dataset, stem, publish)]
         sections.append(Section(f"{search} ({optimizer})", parts))
     return sections
 

@@ -124,7 +124,8 @@ def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
             )
             axes.plot(x, mean, **look[name])
         axes.axhline(0, color="black", linewidth=0.6)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        locator: Any = axes.xaxis.get_major_locator()
+        locator.set_params(integer=True)
         axes.set(xlabel="observations", ylabel="Kendall's tau")
     return figure
 

@@ -18,7 +18,7 @@ from ensemble_search.data.sources import (
 )
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import REGRESSION, TASKS
+from ensemble_search.runtime.names import REGRESSION, TASKS, Task
 from ensemble_search.study.sections.base import Section
 from ensemble_search.study.sections.split import TrainRows
 
@@ -86,10 +86,10 @@ class Dataset(Section):
     target: str | None = Field(
         None, min_length=1, description="target column of `file`, or another one than OpenML names"
     )
-    task: Literal[TASKS] | None = Field(
+    task: Task | None = Field(
         None, description="`classification` or `regression`, as the study's metric (the default)"
     )
-    sklearn: Literal[tuple(BUNDLED)] | None = Field(
+    sklearn: Literal[tuple(BUNDLED)] | None = Field(  # type: ignore[valid-type]
         None, description="a data set that scikit-learn ships"
     )
     columns: Columns | None = Field(None, description="roles of columns")
@@ -135,7 +135,7 @@ def problems(study: "Study") -> Iterator[str]:
         if dataset.classes and study.task == REGRESSION:
             yield f"{where}.classes: a regression has no classes; remove the key"
             continue
-        tasks = BUNDLED.get(dataset.sklearn, TASKS)
+        tasks = BUNDLED.get(dataset.sklearn or "", TASKS)
         if dataset.task is None and study.task and study.task not in tasks:
             yield (
                 f"{where}.sklearn: '{dataset.sklearn}' is a {tasks[0]}, but metric "
@@ -146,7 +146,7 @@ def problems(study: "Study") -> Iterator[str]:
         except UserError as error:
             yield from error.problems
             continue
-        if dataset.file is not None:
+        if dataset.file is not None and dataset.target is not None:
             try:
                 names = check_file(dataset.file, dataset.target)
                 if dataset.test is not None:
