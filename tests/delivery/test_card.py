@@ -101,12 +101,11 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     baseline = np.full((len(labels), 1), 0.1 if classes else 0.0)
     made = SimpleNamespace(
         labels=np.array(labels), found=np.array(found)[:, None], baseline=baseline, metric=metric,
-        classes=list(classes), manifest={"metric": "error" if classes else "squared-error"},
+        classes=list(classes), name="error" if classes else "rmse",
         delivery=SimpleNamespace(warning=warning),
     )  # fmt: skip
-    name = made.manifest["metric"]
-    measure = measures.measured(name, made.labels, made.found, baseline, weights=np.empty(0))
-    return made, {name: measure}
+    measure = measures.measured(made.name, made.labels, made.found, baseline, weights=np.empty(0))
+    return made, {made.name: measure}
 
 
 @pytest.mark.parametrize(

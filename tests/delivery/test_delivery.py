@@ -638,6 +638,20 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
         deliver(root, tmp_path / "e", limits={"size_mb": 1e-6})
 
 
+def test_rows_with_weights_are_refitted_and_tested_with_them(tmp_path):
+    column = {"sklearn": "wine", "columns": {"weight": ["hue"]}}
+    finished_study.make(tmp_path, datasets={"wine": column})
+    inputs = load_inputs(tmp_path / finished_study.SPLIT)
+    labels = np.load(tmp_path / finished_study.SPLIT / "test_labels.npy")
+    for on in ("train", "train+validation", "all"):
+        chosen = build.chosen_rows(inputs, labels, on)
+        assert len(chosen.weights) == len(chosen.y_train)
+    assert chosen.weights[-len(labels) :].tolist() == inputs.test_weights.tolist()
+    text = (deliver(tmp_path, tmp_path / "out", rows="all") / "card.md").read_text("utf-8")
+    assert "Rows count by their weights" in text
+    assert "hue" not in text.partition("## Columns")[2].partition("## ")[0]
+
+
 def test_affordable_members_by_hand():
     members = Members(np.array([2, 5, 7, 9]), np.array([0.4, 0.2, 0.2, 0.2]))
     errors = np.array([np.nan] * 5 + [0.3, 0, 0.1, 0, 0.2])

@@ -14,7 +14,7 @@ from ensemble_search.delivery import calibration, figures, measures
 from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.metrics.base import predicted_labels
-from ensemble_search.runtime import files
+from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 
 HERE = Path(__file__).parent
@@ -115,6 +115,8 @@ class _Tested:
     ----------
     labels, weights
         Of the test rows; weights are empty if all count alike.
+    name, metric
+        Of the loss that is shown: the study's, or the RMSE for its square.
     found, given
         Predictions of the test rows as stored: of the members as tested, and what a user would
         get of them, which differs by the calibration.
@@ -126,7 +128,10 @@ class _Tested:
         self.delivery, self.ensemble, self.manifest = delivery, ensemble, manifest
         self.labels, self.X = delivery.test_labels, delivery.inputs.X_test
         self.weights = delivery.inputs.test_weights
-        self.metric = delivery.pool.problem.metric.with_weights(self.weights)
+        own = manifest["metric"]
+        self.squared = own == "squared-error"
+        self.name = "rmse" if self.squared else own
+        self.metric = plugins.load("metrics", self.name)().with_weights(self.weights)
         self.unseen = manifest["rows"] != "all"
         self.as_found = delivery.members.predict(delivery.test_predictions)
         self.as_delivered = ensemble.combine(ensemble.member_predictions(self.X))
@@ -145,6 +150,10 @@ class _Tested:
         else:
             self.baseline, self.given = np.zeros((n, 1)), self.found
 
+    def loss(self, losses: Any) -> Any:
+        """Return losses of the study's metric as shown: in the unit of the target, not squared."""
+        return self.scale * (np.sqrt(losses) if self.squared else losses)
+
     def outputs(self, combined: np.ndarray) -> np.ndarray:
         """Return probabilities, or numbers in the unit of the target, (n, n_outputs)."""
         if self.classes:
@@ -158,13 +167,12 @@ class _Tested:
             names = ["error", "log-loss", "f1"]
         if not self.classes:
             names = ["rmse", "absolute-error", "r2"]
-        own = self.manifest["metric"]
         return {
             name: measures.measured(
                 name, self.labels, self.given if name in OF_PROBABILITIES else self.found,
                 self.baseline, weights=self.weights, std=self.std,
             )
-            for name in dict.fromkeys([*names, own])
+            for name in dict.fromkeys([*names, self.name])
         }  # fmt: skip
 
 
@@ -222,7 +230,7 @@ def make(
 
 def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
     name = "error" if tested.classes else "absolute-error"
-    one, own = found[name], tested.manifest["metric"]
+    one = found[name]
     if tested.classes:
         said = (
             f"Wrong for {100 * one.value:.3g} % of the test rows (95 % interval "
@@ -236,8 +244,8 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
             f"{amount(one.baseline)}. "
             f"R² is {found['r2'].value:.3g}."
         )
-    if own not in (name, "r2", "squared-error"):
-        own = found[own]
+    if tested.name not in (name, "r2", "rmse"):
+        own = found[tested.name]
         said += (
             f" {own.title[0].upper()}{own.title[1:]}: {amount(own.value)} (95 % interval "
             f"{amount(own.low)} to {amount(own.high)}; {amount(own.baseline)} without any column)."
@@ -247,7 +255,7 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
 
 def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
     """List what speaks against relying on it, a sentence each."""
-    labels, own = tested.labels, found[tested.manifest["metric"]]
+    labels, own = tested.labels, found[tested.name]
     if tested.delivery.warning:
         yield f"{tested.delivery.warning}."
     if not own.beats:
@@ -300,9 +308,11 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
         f"On the validation rows, its {tested.metric.title} is "
-        f"{amount(tested.scale * validation)}: lower than to be expected, as these rows chose it.",
+        f"{amount(tested.loss(validation))}: lower than to be expected, as these rows chose it.",
     ]  # fmt: skip
     tables = [table]
+    if tested.weights.size:
+        said.append("Rows count by their weights here; in what follows, each counts once.")
     rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
@@ -598,8 +608,8 @@ def _cost(tested: _Tested) -> Part:
         [
             f"{_number(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
             f"{megabytes:.1f} MB. On one core of the machine that made it, it predicts "
-            f"{speed['rows_per_second']:.3g} rows per second ({measures.BULK} at once), and a "
-            f"single row in {speed['one_row_ms']:.3g} ms.",
+            f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at once), and a "
+            f"single row in {speed['one_row_ms']:.3g} ms of processor time.",
             f"Limits asked for: {_limits(delivery.settings['limits'])}.",
         ],
         [
@@ -614,10 +624,10 @@ def _cost(tested: _Tested) -> Part:
 
 def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
     delivery, pool = tested.delivery, tested.delivery.pool
-    best = tested.scale * np.fmin.accumulate(pool.errors)
+    best = tested.loss(np.fmin.accumulate(pool.errors))
     numbers = list(range(1, len(best) + 1))
-    whole = tested.scale * pool.problem.metric.loss(
-        pool.labels, delivery.members.predict(pool.predictions)
+    whole = tested.loss(
+        pool.problem.metric.loss(pool.labels, delivery.members.predict(pool.predictions))
     )
     return Part(
         "The search",
@@ -708,7 +718,7 @@ def _members(tested: _Tested) -> Iterator[tuple[str, ...]]:
         )  # fmt: skip
         folder = delivery.folder / "members" / str(index + 1)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-        loss = amount(tested.scale * delivery.pool.errors[index])
+        loss = amount(tested.loss(delivery.pool.errors[index]))
         said = f"{learner}: {own}" if learner else own
         yield str(index + 1), f"{weight:.2f}", loss, f"{size:.1f}", said
 
