@@ -1,4 +1,4 @@
-"""From a table to an ensemble that predicts new rows: search, deliver, report.
+"""From a table to an ensemble that predicts new rows: search, and deliver.
 
     python workflow_scripts/automl.py --data customers.csv --target left --minutes 10
 
@@ -23,11 +23,13 @@ from typing import IO, Any
 import yaml
 
 from ensemble_search.data import prepare
+from ensemble_search.delivery.card import SUMMARY
+from ensemble_search.delivery.limits import NONE_WITHIN
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError, one_line, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
-from ensemble_search.search.progress import duration, most_failed
+from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
 from ensemble_search.study.yaml_file import read_yaml
 
@@ -44,6 +46,8 @@ ROLES = {
     "time": "column of dates or numbers: the latest rows are the test rows",
     "fold": "column of integers: the rows of the first fold are the test rows",
 }
+#: Of limits of an ensemble, in the order in which they are shown.
+UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
 #: Seconds between two looks at the search, and between two lines where there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -71,7 +75,8 @@ def main() -> None:
     for note in found.notes[:MOST_NOTES]:
         print(f"note: {one_line(note)}", flush=True)
     if len(found.notes) > MOST_NOTES:
-        print(f"note: {len(found.notes) - MOST_NOTES} more notes in the report's page of the data")
+        print(f"note: {len(found.notes) - MOST_NOTES} more notes on the card")
+    print(found.limits(), flush=True)
     found.go_on()
     found.deliver()
     found.tell()
@@ -186,6 +191,8 @@ class Search:
         # The limit of an evaluation stays as it was, and of the same table the rows, which depend
         # on it: with others, the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}
+        if "deliver" in earlier["study"]:  # which no search depends on
+            again["deliver"] = earlier["study"]["deliver"]
         if self.data == earlier["data"]:
             again["split"] = earlier["study"].get("split")
         self.again = again == earlier["study"]
@@ -210,9 +217,12 @@ class Search:
         content = known if known and self.again else self.study
         content = {**content, "budget": {"evaluations": evaluations}}
         if content != known:
-            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-            with atomic(file) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+            self._save(content)
+
+    def _save(self, content: dict[str, Any]) -> None:
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        with atomic(self.folder / "study.yaml") as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
     # The search ---------------------------------------------------------------------------------
 
@@ -282,46 +292,61 @@ class Search:
 
     # The ensemble -------------------------------------------------------------------------------
 
+    def limits(self) -> str:
+        """Return a line on what the ensemble may cost."""
+        study = self.folder / "study.yaml"
+        content = read_yaml(study) if self.again and study.is_file() else self.study
+        limits = content.get("deliver", {}).get("limits") or {}
+        said = [f"{limits[key]:g} {unit}" for key, unit in UNITS.items() if limits.get(key)]
+        return f"limits of the ensemble: {', '.join(said) or 'none'} (deliver.limits in {study})"
+
     def deliver(self) -> None:
-        """Build the ensemble, refit its members on all rows, and write card and report."""
+        """Build the ensemble, refit its members on all rows, and write the card."""
         name = self.study["study"]
         log = self.folder / layout.log("deliver", layout.DELIVERED).format(
             dataset=name, method=short.METHOD
         )
         show = Line()
-        with self._snakemake() as process:
+        with self._snakemake("--until", "deliver") as process:
             while process.poll() is None:
-                lines = log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
-                show(refit_progress(lines))
+                show(refit_progress(_lines(log)))
                 time.sleep(LOOK)
-        self._check(process)
         show.end()
+        if process.returncode and self._lift_limits(_lines(log)):
+            self.deliver()
+        else:
+            self._check(process)
+
+    def _lift_limits(self, said: list[str]) -> bool:
+        """Remove limits that nobody asked for, if they leave no pipeline; return whether they did.
+
+        Parameters
+        ----------
+        said
+            Lines of the delivery's log.
+        """
+        content = read_yaml(self.folder / "study.yaml")
+        ours = content["deliver"].get("limits") == short.LIMITS
+        if not ours or not any(NONE_WITHIN in line for line in said):
+            return False
+        del content["deliver"]["limits"]
+        self._save(content)
+        print("note: no pipeline of the ensemble is within the limits: it is made without them")
+        return True
 
     def tell(self) -> None:
-        """Print the errors, and where everything is."""
+        """Print how good the ensemble is, as its card does, and where everything is."""
         name = self.study["study"]
         delivered = self.folder / "delivered" / name / short.METHOD
-        scores = self._scores(name)
-        run = {"dataset": name, "search": "divbo", "repeat": 0}
-        search = readers.search(layout.path(self.folder, layout.SEARCH, **run))
-        if warning := most_failed(search["status"]):
-            print(f"warning: {warning}")
+        card = read_json(delivered / SUMMARY)
+        print(card["headline"])
+        for caution in card["cautions"]:
+            print(f"caution: {caution}")
         print(
-            f"ensemble: {self._pipelines(scores['members'])}, {self.metric.title} "
-            f"{self._loss(scores['validation_error'])} on validation rows, "
-            f"{self._loss(scores['test_error'])} on test rows\n"
-            f"card:     {delivered / 'card.html'}\n"
-            f"report:   {self.folder / 'report/index.html'}\n"
-            f"use it:   {_python()} {delivered / 'predict.py'} --model {delivered} "
+            f"card:    {delivered / 'card.html'}\n"
+            f"use it:  {_python()} {delivered / 'predict.py'} --model {delivered} "
             "--input new.csv --output predictions.csv"
         )
-
-    def _scores(self, name: str) -> dict[str, float]:
-        import pyarrow.parquet as pq
-
-        run: dict[str, str | int] = {"dataset": name, "search": "divbo", "repeat": 0}
-        folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble="selection")
-        return pq.read_table(folder / "scores.parquet").to_pylist()[-1]
 
     # Snakemake ----------------------------------------------------------------------------------
 
@@ -382,8 +407,12 @@ def refit_progress(log: list[str]) -> str:
     if not log:
         return "selecting the ensemble from the pipelines"
     if log[-1].startswith("checksum "):
-        return "writing the report"
+        return "done"
     return f"refitting the ensemble on all rows: {log[-1]}"
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
 
 
 class Line:

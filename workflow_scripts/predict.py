@@ -27,7 +27,21 @@ def main() -> None:
     parser.add_argument("--input", type=Path, required=True, help="CSV with the columns it needs")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write")
     parser.add_argument("--checksum", help="that of the delivery: the folder must be the same one")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        help="predict the second of two classes from this probability on (0.5)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=float,
+        help="columns lower and upper around this share of the numbers, as 0.9",
+    )
     options = parser.parse_args()
+    for name in ("threshold", "interval"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < 1:
+            raise UserError(f"--{name}: {value:g} is not between 0 and 1")
     if options.output.resolve() == options.input.resolve():
         raise UserError("--output: it is the file of --input; name another")
     if not options.output.parent.is_dir():
@@ -55,6 +69,16 @@ def main() -> None:
     if options.output.resolve() in {path.resolve() for path in own}:
         raise UserError(f"--output: '{options.output}' is a file of the ensemble; name another")
     classes = getattr(model, "classes_", None)
+    if options.threshold is not None and (classes is None or len(classes) != 2):
+        what = "a regression" if classes is None else f"{len(classes)} classes"
+        raise UserError(f"--threshold: it is for two classes, and this ensemble is of {what}")
+    if options.interval is not None:
+        if classes is not None:
+            raise UserError(
+                "--interval: it is for predictions of numbers, and this ensemble predicts classes, "
+                "with their probabilities"
+            )
+        model.half_width(options.interval)  # before a file is written
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
     columns = model.preparation.columns
@@ -64,14 +88,20 @@ def main() -> None:
     try:
         with _written(options.output) as stream:
             writer = csv.writer(stream, lineterminator="\n")
-            head = [] if classes is None else [f"probability of {c}" for c in classes]
+            head = ["lower", "upper"] if options.interval else []
+            if classes is not None:
+                head = [f"probability of {c}" for c in classes]
             writer.writerow([rows.safe(name) for name in (target, *head)])
             written = {} if classes is None else {c: rows.safe(c) for c in classes.tolist()}
             for X, position in rows.chunks(options.input, names, size, numeric):
-                if classes is None:
+                if options.interval:
+                    found = model.predict_interval(X, options.interval).T.tolist()
+                elif classes is None:
                     found = [model.predict(X).tolist()]
                 else:
                     labels, probabilities = model.predict_both(X)
+                    if options.threshold:
+                        labels = classes[(probabilities[:, 1] >= options.threshold).astype(int)]
                     found = [[written[c] for c in labels.tolist()], *probabilities.T.tolist()]
                 writer.writerows(zip(*found, strict=True))
                 progress.show(len(found[0]), position, model.notes_)

@@ -11,7 +11,7 @@ from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
 from ensemble_search.papers.claims import Decide
 from ensemble_search.papers.divbo import checks as divbo
-from support import ROOT
+from support import ROOT, STUDIES
 
 pytestmark = pytest.mark.slow
 
@@ -29,13 +29,13 @@ def test_claims_of_all_papers():
 def test_numbers_and_studies_of_a_claim_exist(paper, name):
     claim = CLAIMS[paper, name]
     assert set(claim.numbers) <= set(printed.load(paper))
-    assert not claim.study or (ROOT / f"studies/{claim.study}.yaml").exists()
+    assert not claim.study or claim.study in STUDIES
     assert claim.study or not claim.decide
 
 
 @pytest.mark.parametrize("study", DECIDED)
 def test_the_methods_of_a_decision_are_those_of_its_study(study):
-    methods = set(Jobs.load(str(ROOT / f"studies/{study}.yaml")).study.methods)
+    methods = set(Jobs.load(str(STUDIES[study])).study.methods)
     for claim in CLAIMS.values():
         if claim.study == study and claim.decide:
             assert {*claim.decide.lower, *claim.decide.higher} <= methods
@@ -45,6 +45,20 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
 def test_sizes_are_those_of_table_1(other):
     rule = claims.load("divbo")[f"better-than-{other.lower()}"].decide
     assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
+
+
+@pytest.mark.parametrize(
+    ("claim", "table", "lower", "higher"),
+    [
+        ("selection-is-best", "strategy-error", "Ensemble selection", "Stacking"),
+        ("small-ensembles", "size-error", "BO-ES (25)", "BO-ES (100)"),
+    ],
+)
+def test_sizes_are_mean_differences_of_a_table(claim, table, lower, higher):
+    printed_errors = printed.load("divbo")[table]["values"].values()
+    differences = [row[higher][0] - row[lower][0] for row in printed_errors]
+    size = claims.load("divbo")[claim].decide.size
+    assert 100 * size == pytest.approx(np.mean(differences))
 
 
 def test_an_interval_below_the_claimed_size_is_smaller():

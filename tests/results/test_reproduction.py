@@ -17,7 +17,7 @@ from ensemble_search.results import manifest, reproduction
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.model import Study
-from support import ROOT
+from support import ROOT, STUDIES
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def test_shared_searches_are_looked_for_where_they_lie():
 
 
 @pytest.mark.parametrize(
-    "file", [ROOT / "config.yaml", *(ROOT / "studies").glob("*.yaml")], ids=lambda file: file.stem
+    "file", [ROOT / "config.yaml", *STUDIES.values()], ids=lambda file: file.stem
 )
 def test_every_study_comes_back_whole_from_its_manifest(file, tmp_path, monkeypatch):
     """After defaults, on top of no other study, through JSON and YAML: the same searches."""

@@ -217,7 +217,8 @@ def test_looking_up_plugins_and_code_does_not_grow_with_the_jobs(monkeypatch):
 
 def test_reading_a_study_is_cheap():
     """Every job on a cluster reads the study; these imports take longer than all else of it."""
-    code = "import sys; from ensemble_search.jobs import Jobs; Jobs.load('studies/surrogates.yaml')"
+    file = "studies/divbo/surrogates.yaml"
+    code = f"import sys; from ensemble_search.jobs import Jobs; Jobs.load({file!r})"
     heavy = {"ConfigSpace", "scipy", "sklearn", "lightgbm", "pandas", "matplotlib", "pyarrow"}
     code += "\nprint(*sorted({name.split('.')[0] for name in sys.modules}))"
     run = subprocess.run(

@@ -21,7 +21,7 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.run import JOB
 from ensemble_search.study import model, schema
-from support import ROOT
+from support import ROOT, STUDIES
 
 pytestmark = pytest.mark.slow
 
@@ -414,7 +414,7 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
         model.load(file, parse_config(["budget={evaluations: 2024-01-01}"]))
 
 
-@pytest.mark.parametrize("file", ["config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))])
+@pytest.mark.parametrize("file", ["config.yaml", *STUDIES.values()])
 def test_studies_of_the_repository_are_valid(file, monkeypatch):
     monkeypatch.chdir(ROOT)
     # Environments of other libraries are made by `make peers`.

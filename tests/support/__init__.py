@@ -6,5 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow_scripts"
 TESTS = ROOT / "tests"
+#: Study files of the repository, by name.
+STUDIES = {file.stem: file for file in sorted((ROOT / "studies").rglob("*.yaml"))}
 #: For processes that import the package, the scripts and what is here.
 PYTHONPATH = os.pathsep.join([str(SCRIPTS), str(TESTS)])

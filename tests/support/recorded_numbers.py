@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from ensemble_search.data import normalise, prepare, sources
-from ensemble_search.ensembles.base import Pool
+from ensemble_search.ensembles.base import Pool, Refit
 from ensemble_search.evidence.rows import COMMON
 from ensemble_search.problems.classification import CLASSIFICATION, align
 from ensemble_search.runtime import plugins, provenance
@@ -63,6 +63,33 @@ def searches() -> dict:
             },
         }
     return found
+
+
+def refitting() -> dict:
+    """Of ensembles that refit pipelines: errors after the random search of the toy space.
+
+    A refit predicts of any rows what the search's pipeline predicted of the validation rows.
+    """
+    past, _ = search(plugins.load("optimizers", "random")(), ToySpace(), EVALUATIONS)
+    predictions = np.stack([CLASSIFICATION.compress(o.prediction) for o in past.observations])
+    refits = [Refit(own, own, own, 0.0) for own in predictions]
+    pool = Pool(
+        predictions,
+        LABELS,
+        np.array([o.error for o in past.observations]),
+        seed=0,
+        refit=lambda indices, held: [refits[i] for i in indices],
+        train_inputs=np.linspace(0, 1, len(LABELS))[:, None],
+        train_labels=np.roll(LABELS, len(LABELS) // 5),  # harder to learn
+    )
+    kinds = {name: plugins.load("ensembles", name) for name in plugins.available("ensembles")}
+    return {
+        name: ensemble_scores.score(kind().build_prefixes(pool), pool, predictions, LABELS)[0][
+            "validation_error"
+        ].tolist()
+        for name, kind in kinds.items()
+        if kind.refits
+    }
 
 
 def surrogates() -> dict:
@@ -166,7 +193,7 @@ def rounded(content):
 
 def numbers() -> dict:
     found = {"search": searches(), "surrogate": surrogates(), "pipeline": pipelines()}
-    return rounded({**found, "space": spaces()})
+    return rounded({**found, "space": spaces(), "refitting": refitting()})
 
 
 def record() -> None:

@@ -22,7 +22,7 @@ import pytest
 from ensemble_search.runtime.files import sha256, write_npy, write_parquet
 from ensemble_search.runtime.names import PARTS
 from ensemble_search.study import schema, yaml_file
-from support import ROOT
+from support import ROOT, STUDIES
 from support.checkout import STUDY, Checkout
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,8 @@ COMMAND = re.compile(
 MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMENTED = [
     *(ROOT / name for name in ("Makefile", "Snakefile", "config.yaml")),
-    *(file for p in ("studies/*", "profiles/*/*", "rules/*.smk") for file in sorted(ROOT.glob(p))),
+    *STUDIES.values(),
+    *(file for p in ("profiles/*/*", "rules/*.smk") for file in sorted(ROOT.glob(p))),
 ]
 SCRIPTS = [
     file
@@ -205,7 +206,7 @@ def test_the_collector_finds_them():
     assert len(COMMANDS) >= 70
     for command in (
         "make demo",
-        "snakemake --cores 2 --configfile studies/quake.yaml",
+        "snakemake --cores 2 --configfile studies/divbo/quake.yaml",
         "pytest tests/runtime/test_signals.py",
         "OMP_NUM_THREADS=1 python benchmarks/dpp.py",
         "python workflow_scripts/status.py --study studies/quickstart.yaml",
@@ -292,7 +293,7 @@ def checkout(tmp_path_factory):
         "tables": {"random": 0, "searches": ["random"]},
     })  # fmt: skip
     for name, made_by in TABLES_OF.items():
-        study, _ = yaml_file.read(ROOT / f"studies/{name}.yaml")
+        study, _ = yaml_file.read(STUDIES[name])
         for dataset in study["datasets"]:
             folder = result.folder / f"results/{made_by}/tables/{dataset}/fixed"
             if not folder.exists():

@@ -13,7 +13,7 @@ from ensemble_search.jobs import Jobs
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.locks import lock
 from ensemble_search.study import model, schema
-from support import ROOT
+from support import ROOT, STUDIES
 from support.checkout import Checkout
 
 pytestmark = pytest.mark.slow
@@ -172,7 +172,7 @@ def test_repeats_beyond_the_extended_study_are_its_own(tmp_path):
 def test_ablations_share_the_searches_of_the_paper_study(name, new, shared_ones, monkeypatch):
     """Data sets x searches; each has 10 repeats."""
     monkeypatch.chdir(ROOT)
-    jobs = Jobs.load(f"studies/{name}.yaml")
+    jobs = Jobs.load(str(STUDIES[name]))
     wanted = {(d, s) for d in jobs.study.datasets for s in jobs.study.used("search")}
     assert (len(wanted - jobs.shared), len(jobs.shared)) == (new, shared_ones)
     assert jobs.study.repeats == jobs.extended.study.repeats == 10

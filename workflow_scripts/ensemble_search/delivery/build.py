@@ -22,7 +22,13 @@ from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
+from ensemble_search.predictor.ensemble import (
+    MANIFEST,
+    MOST_RESIDUALS,
+    PREPARATION,
+    load_ensemble,
+)
+from ensemble_search.predictor.learners import Neighbours
 from ensemble_search.problems import combination
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
@@ -36,8 +42,8 @@ from ensemble_search.search.progress import most_failed
 #: A refit may take this many times the study's limit of seconds, for each row that the search had:
 #: it also writes the pipeline.
 PATIENCE = 2
-#: Libraries that every ensemble needs.
-LIBRARIES = ("numpy", "scipy", "scikit-learn")
+#: Libraries that every ensemble needs, and those with a member of nearest neighbours.
+LIBRARIES, MORE_LIBRARIES = ("numpy", "scipy"), ("scikit-learn",)
 #: A stored member may differ so much from the fitted one: sums of single precision, as XGBoost's,
 #: have these last digits.
 TOLERANCE = 1e-6
@@ -179,9 +185,7 @@ class Delivery:
         if not len(kept):
             cheapest = {name: min(costs[name]) for name in given}
             said = ", ".join(f"{name} {value:.3g}" for name, value in cheapest.items())
-            raise UserError(
-                f"deliver.limits: no member is within them; the cheapest have {said}: raise them"
-            )
+            raise UserError(f"{limits.NONE_WITHIN}; the cheapest have {said}: raise them")
         if len(kept) < len(self.members.indices):
             said = ", ".join(f"{name} {value:g}" for name, value in given.items())
             self._reselect(self.members.indices[kept], f"limits ({said})")
@@ -296,7 +300,7 @@ class Delivery:
                 {"evaluation": int(i) + 1, "weight": float(w), "folder": f"members/{i + 1}"}
                 for i, w in zip(self.members.indices, self.members.weights, strict=True)
             ],
-            "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},
+            "versions": {name: importlib.metadata.version(name) for name in self._libraries()},
             "data": described["source_checksum"],
         }
         copy_code(folder)
@@ -305,8 +309,7 @@ class Delivery:
         ensemble = load_ensemble(folder)
         parity = self._parity(ensemble)
         write_json(folder / "parity.json", parity)
-        parts = list(card.parts(self, ensemble, manifest, described, parity, about))
-        card.write(parts, f"{about['dataset']}: {about['method']}", folder)
+        card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         if self.settings["joblib"]:
             joblib.dump(ensemble, folder / "ensemble.joblib", compress=3)
         self._write(manifest)
@@ -315,7 +318,16 @@ class Delivery:
     def _outputs(self, described: Mapping[str, Any]) -> dict[str, Any]:
         if self.pool.problem.task == CLASSIFICATION:
             return {"classes": self.inputs.classes.tolist()}
-        return {key: described["target"][key] for key in ("mean", "std")}
+        found = {key: described["target"][key] for key in ("mean", "std")}
+        gaps = self.pool.labels - self.members.predict(self.pool.predictions)[:, 0]
+        # A random part of the rows is as good for an interval, and does not fill the file.
+        some = np.random.default_rng(0).permutation(len(gaps))[:MOST_RESIDUALS]
+        return {**found, "residuals": np.sort(np.abs(gaps[some])).tolist()}
+
+    def _libraries(self) -> tuple[str, ...]:
+        used = [self.loaded[index].learner for index in self.members.indices.tolist()]
+        more = any(isinstance(learner, Neighbours) for learner in used)
+        return LIBRARIES + MORE_LIBRARIES * more
 
     def _requirements(self, versions: Mapping[str, str]) -> None:
         lines = [f"# Python {platform.python_version()}"]

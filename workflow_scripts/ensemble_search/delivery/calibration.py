@@ -35,7 +35,7 @@ def log_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
 
 
 def curve(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return how often the most probable class is right, by its probability.
+    """Return how often the most probable class, or the second of two, is right, by its probability.
 
     Returns
     -------
@@ -43,8 +43,9 @@ def curve(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray
         ``probability`` (mean), ``right`` (share) and ``rows`` of each bin of equal width that has
         rows.
     """
-    top = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == labels
+    top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    if probabilities.shape[1] == 2:
+        top, right = probabilities[:, 1], labels == 1
     bins = np.minimum((top * BINS).astype(int), BINS - 1)
     rows = np.bincount(bins, minlength=BINS)
     some = rows > 0

@@ -8,6 +8,9 @@ import numpy as np
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.selection import Selection
 
+#: What a delivery says, and ends with, if no member is within the limits.
+NONE_WITHIN = "deliver.limits: no member is within them"
+
 
 def affordable(
     members: Members,

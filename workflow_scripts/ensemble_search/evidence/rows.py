@@ -108,6 +108,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
         library = getattr(made, "library", None)
         own = recorded["search"].get("random" if library else search["optimizer"], {})
+        own = {**recorded.get("refitting", {}), **own}
         keys = "configurations", "errors", ensemble["type"]
         diversity = getattr(made, "diversity_surrogate", None)
         lacking = [search["optimizer"]] if keys[0] not in own else []

@@ -68,7 +68,7 @@ class Claim(Part):
     numbers
         Entries of ``published.yaml`` that have them.
     study
-        Name of the file in ``studies/`` that tests it; empty if none does.
+        Name of the file below ``studies/`` that tests it; empty if none does.
     decide
         How the evidence of that study decides it, if it can.
     """

@@ -29,6 +29,9 @@ CELLS = 33_000
 HELD_OUT = 10_000
 #: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
 EVALUATIONS = 1000
+#: What an ensemble may cost: a forest of large data with a small weight may have most of its bytes.
+#: Times depend on the machine, so that their limit is for extremes only.
+LIMITS = {"predict_ms_per_row": 10, "size_mb": 50}
 #: With this share of numbers, a target of many values is read as one with odd numbers.
 MOSTLY = 0.5
 #: Metrics of the two tasks, unless the user names one.
@@ -301,5 +304,9 @@ def content(
             "best-pipeline": {"search": "divbo", "ensemble": "best"},
         },
         "report": {"reference": METHOD},
-        "deliver": {"method": METHOD, **({"calibrate": True} if task == CLASSIFICATION else {})},
+        "deliver": {
+            "method": METHOD,
+            **({"calibrate": True} if task == CLASSIFICATION else {}),
+            "limits": dict(LIMITS),
+        },
     }
