@@ -59,7 +59,8 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _said  # at once: loading may fail because of what it says
-            model = load_ensemble(options.model, options.checksum)
+            # What else it does depends on what it predicts.
+            model: Any = load_ensemble(options.model, options.checksum)
     except ModuleNotFoundError as error:
         raise UserError(
             f"this Python ({sys.executable}) has no module '{error.name}': install what the "

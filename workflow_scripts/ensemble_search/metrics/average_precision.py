@@ -28,7 +28,7 @@ class AveragePrecision(Metric):
             for k, scores in zip(columns, predictions.T, strict=True)
             if (labels == k).any()
         ]
-        return float(max(0.0, 1 - np.mean(found))) if found else 1.0
+        return max(0.0, 1 - float(np.mean(found))) if found else 1.0
 
 
 def _precision(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> float:

@@ -94,7 +94,11 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
             f"'{folder / MANIFEST}' lists no 'columns': an earlier version of this project has "
             f"delivered it; predict with the folder's own '{folder / PROGRAM}', or deliver it again"
         )
-    kind = {CLASSIFICATION: DeliveredClassifier, REGRESSION: DeliveredRegressor}[manifest["task"]]
+    kinds: dict[str, type[DeliveredClassifier] | type[DeliveredRegressor]] = {
+        CLASSIFICATION: DeliveredClassifier,
+        REGRESSION: DeliveredRegressor,
+    }
+    kind = kinds[manifest["task"]]
     listed, weights = manifest["members"], []
     needed = [PREPARATION]
     for member in listed:
@@ -223,6 +227,9 @@ class _Delivered:
     notes_
         What was odd about the rows of the last prediction, one line each.
     """
+
+    _estimator_type: str
+    _n_outputs: int
 
     def __init__(
         self,
