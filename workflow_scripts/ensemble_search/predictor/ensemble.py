@@ -94,7 +94,7 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
             f"'{folder / MANIFEST}' lists no 'columns': an earlier version of this project has "
             f"delivered it; predict with the folder's own '{folder / PROGRAM}', or deliver it again"
         )
-    kinds: dict[str, type[DeliveredClassifier] | type[DeliveredRegressor]] = {
+    kinds: dict[str, type[DeliveredClassifier | DeliveredRegressor]] = {
         CLASSIFICATION: DeliveredClassifier,
         REGRESSION: DeliveredRegressor,
     }
