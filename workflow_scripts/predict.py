@@ -67,6 +67,7 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _said  # at once: loading may fail because of what it says
+            # What else it does depends on what it predicts.
             model: Any = load_ensemble(options.model, options.checksum)
     except ModuleNotFoundError as error:
         raise UserError(
