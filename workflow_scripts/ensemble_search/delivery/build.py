@@ -405,7 +405,6 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
         X_validation=inputs.X_test[:1],
         y_validation=inputs.y_validation[:0],
         folds=inputs.folds[:0],
-        weights=np.concatenate(weights),
         validation_weights=np.empty(0),
         test_weights=np.empty(0),
     )
