@@ -9,12 +9,14 @@ a finished one does.
 """
 
 import argparse
+import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,12 +24,13 @@ from typing import IO, Any
 
 import yaml
 
-from ensemble_search.data import prepare
+from ensemble_search.data import checks, prepare, roles
 from ensemble_search.delivery.card import SUMMARY
 from ensemble_search.delivery.limits import NONE_WITHIN
+from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError, one_line, run
+from ensemble_search.runtime.errors import UserError, one_line, printable, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
@@ -38,13 +41,18 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 LEAST = 12
 #: Fewer test rows, a fifth of all, get a caution.
 FEW_TEST_ROWS = 50
-#: Notes on the table that the terminal shows.
-MOST_NOTES = 30
-#: Columns by which the rows are divided, each an option.
+#: Columns, and notes on the table, that the terminal shows.
+MOST_COLUMNS, MOST_NOTES = 40, 30
+#: Characters of a cell there.
+LONGEST = 60
+#: How the reading of columns is changed.
+HOW = "to change it: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
+#: Columns by which the rows are divided or weighted, each an option.
 ROLES = {
     "group": "column whose rows of one value are never divided, such as patient",
     "time": "column of dates or numbers: the latest rows are the test rows",
     "fold": "column of integers: the rows of the first fold are the test rows",
+    "weight": "column of numbers above 0: how much each row counts",
 }
 #: Of limits of an ensemble, in the order in which they are shown.
 UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
@@ -63,6 +71,7 @@ def main() -> None:
     parser.add_argument("--name", help="of the results (the file's)")
     for role, what in ROLES.items():
         parser.add_argument(f"--{role}", help=what)
+    parser.add_argument("--columns", help="as in a study: '{numeric: [income], drop: [id]}'")
     options = parser.parse_args()
     # make passes on what it did not get as empty text.
     if not 1 <= options.cores <= 1000:
@@ -72,6 +81,12 @@ def main() -> None:
             parser.error(f"--{name} is missing: make ensemble DATA=customers.csv TARGET=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
+    print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
+    if len(found.columns) > MOST_COLUMNS:
+        print(f"and {len(found.columns) - MOST_COLUMNS} more, which are on the card")
+    print(HOW, flush=True)
+    for warning in found.warnings:
+        print(f"warning: {one_line(warning)}", flush=True)
     for note in found.notes[:MOST_NOTES]:
         print(f"note: {one_line(note)}", flush=True)
     if len(found.notes) > MOST_NOTES:
@@ -80,6 +95,31 @@ def main() -> None:
     found.go_on()
     found.deliver()
     found.tell()
+
+
+def _columns(text: str | None) -> dict[str, list[str]]:
+    """Read names of columns by role, as YAML."""
+    try:
+        columns = yaml.safe_load(text or "{}")
+    except yaml.YAMLError:
+        columns = text
+    roles.check(columns, "--columns")
+    return columns
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Write a table with its columns below each other."""
+    rows = [[_cut(printable(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _python() -> str:
@@ -124,29 +164,43 @@ class Search:
         SHA-256 of the table.
     summary
         A line on the table and what is made of it.
+    columns
+        How each column is read; see ``prepare.reading``.
+    warnings
+        What may make the errors of the table too low; see ``data.checks``.
     notes
         What of the table is dropped, converted or treated as missing, one line each.
     """
 
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
-        by = {role: [name] for role in ROLES if (name := getattr(options, role))}
+        columns = _columns(options.columns)
+        columns |= {role: [name] for role in ROLES if (name := getattr(options, role))}
+        roles.check(columns, "--columns")
         name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)
-        table = short.look_at(options.data, options.target, options.metric or None, by)
-        self.notes, rows, metric = table.notes, table.rows, table.metric
+        table = short.look_at(options.data, options.target, options.metric or None, columns)
+        rows, metric, described = table.rows, table.metric, table.described
         self.study = short.content(
-            name, options.data, options.target, rows=rows, columns=table.columns, metric=metric,
-            minutes=options.minutes, cores=options.cores, classes=table.classes,
-            by=by, groups=table.groups,
+            name, options.data, options.target, rows=rows, columns=len(described["columns"]),
+            metric=metric, minutes=options.minutes, cores=options.cores, classes=table.classes,
+            roles_of=columns, groups=table.groups,
         )  # fmt: skip
         model.check(self.study)
         search: dict[str, str | int] = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
         void = self._continue()
+        jobs = Jobs(model.check(self.study), str(self.folder / "study.yaml"))
+        split = json.loads(jobs.split(name, jobs.study.split_name(0)))
+        drawn = prepare.divide(table.frame, described, split)[0]
+        self.warnings = checks.notes(table.frame, described, drawn)
+        own = (described[key] for key in ("columns", "asked", "read"))
+        fitted = prepare.fit(table.frame.iloc[drawn["train"]], *own)
+        self.columns = prepare.reading(described, *fitted)
+        self.notes = described["notes"]
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
-        self.summary += f"; {prepare.divided({role: names[0] for role, names in by.items()})}"
+        self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
         if (test := table.test) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:

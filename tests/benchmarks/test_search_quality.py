@@ -21,7 +21,7 @@ from ensemble_search.results import tables
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK
 from ensemble_search.search import results
 from ensemble_search.search.journal import Record
 from support import ROOT, made_results

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ensemble_search.dpp.coverage import sample_by_variance, unit_grid
 from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 

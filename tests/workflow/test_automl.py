@@ -25,7 +25,7 @@ from support.checkout import Checkout
 pytestmark = pytest.mark.slow
 
 #: No column divides the rows.
-ALIKE = dict.fromkeys(automl.ROLES)
+ALIKE = {**dict.fromkeys(automl.ROLES), "columns": ""}
 #: What the tutorial does in Python: makes a table, shows predictions, and evaluations.
 TUTORIAL = markdown.blocks((ROOT / "docs/tutorials/ensemble.md").read_text("utf-8"), "python")
 
@@ -185,6 +185,11 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
+        (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
+        (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
+        (["--columns", "{drop: [sise]}"], "--columns: drop: there is no column 'sise'; did you"),
+        (["--weight", "colour"], "cannot be taken as 'numeric'"),
+        (["--group", "size", "--time", "size"], "--columns.time: 'size' is in 'group', too"),
     ],
 )
 def test_mistakes_cost_a_line(made, options, line):
@@ -270,6 +275,41 @@ def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(f"x,y\n{rows}1,a\n")
     other = automl.Search(SimpleNamespace(**options, minutes=100))
     assert (other.again, "train_rows" in other.study["split"]) == (False, False)
+
+
+def test_what_becomes_of_columns_and_what_is_odd_are_known_before_the_search(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"P{7 * i % 30:02d},K{i},{i % 13},{'ab'[7 * i % 30 % 2]}\n" for i in range(300))
+    (tmp_path / "mine.csv").write_text(f"who,id,x,y\n{rows}")
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
+    search = automl.Search(SimpleNamespace(**options, minutes=1))
+    assert search.columns == [
+        ["who", "category", "", "30 features"],
+        ["id", "category", "", "dropped: 240 of 240 values are distinct names"],
+        ["x", "number", "", "1 feature"],
+    ]
+    (warning,) = search.warnings
+    assert warning.startswith("column 'who' may name groups: its 30 values repeat")
+    options |= {"columns": "{drop: [id], categorical: [x]}", "group": "who"}
+    search = automl.Search(SimpleNamespace(**options, minutes=1))
+    assert search.study["datasets"]["mine"]["columns"] == {
+        "drop": ["id"], "categorical": ["x"], "group": ["who"]
+    }  # fmt: skip
+    assert search.columns == [
+        ["x", "category", "", "13 features"],
+        ["who", "category", "", "no feature: group of rows"],
+        ["id", "", "", "dropped: the study drops it"],
+    ]
+    assert search.warnings == []
+
+
+def test_a_table_on_the_terminal_is_aligned():
+    shown = automl.aligned([["column", "read as"], ["a\nb", "x" * 99], ["longer name", ""]])
+    assert shown.splitlines() == [
+        "column       read as",
+        f"a\\nb         {'x' * 59}…",
+        "longer name",
+    ]
 
 
 def test_limits_that_leave_no_pipeline_are_lifted_unless_somebody_asked_for_them(tmp_path):

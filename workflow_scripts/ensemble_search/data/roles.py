@@ -16,7 +16,7 @@ from ensemble_search.runtime.plugins import nearest
 #: their part says whether they are for training, validation or testing, their fold in which split
 #: they are for testing.
 OF_ROWS = ("group", "time", "weight", "part", "fold")
-ROLES = ("drop", "numeric", "categorical", "date", *OF_ROWS)
+ROLES = ("drop", "numeric", "categorical", "date", "text", *OF_ROWS)
 
 
 def check(columns: Any, where: str) -> None:

@@ -286,7 +286,10 @@ class Delivery:
         temperature = 1.0
         if self.settings["calibrate"]:
             validation = self.members.predict(self.pool.predictions)
-            temperature = calibration.temperature(problem.expand(validation), self.pool.labels)
+            weights = self.inputs.validation_weights
+            temperature = calibration.temperature(
+                problem.expand(validation), self.pool.labels, weights
+            )
         manifest = {
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
@@ -398,10 +401,10 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
         inputs,
         X_train=np.concatenate(X),
         y_train=np.concatenate(y),
+        weights=np.concatenate(weights),
         X_validation=inputs.X_test[:1],
         y_validation=inputs.y_validation[:0],
         folds=inputs.folds[:0],
-        weights=np.concatenate(weights),
         validation_weights=np.empty(0),
         test_weights=np.empty(0),
     )

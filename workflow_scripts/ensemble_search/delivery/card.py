@@ -38,6 +38,13 @@ MOST_COST = 1.5
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: In a note on a column which says that it is dropped.
 BY_PREPARATION = "the base preparation"
+#: What the weights of rows are used for, and what not.
+WEIGHTED = (
+    "Rows count by their weights, the column {}: in the fits of learners that take weights, in the "
+    "losses and scores of search, selection and test, with their intervals, in the calibration and "
+    "in the importance of columns. Imputed values, preprocessing, learners without weights, "
+    "thresholds and numbers of rows count all rows alike."
+)
 ROWS_OF = {
     "train": "the training rows",
     "train+validation": "the training and validation rows",
@@ -215,7 +222,8 @@ def make(
     card.parts.append(_search(tested, about))
     card.parts.append(_data(tested, described, about))
     reading = _reading(described, ensemble.preparation)
-    card.parts.append(Part("What was read, changed and left out", reading))
+    columns = Table(prepare.READING, described.get("columns", [])[: prepare.SHOWN])
+    card.parts.append(Part("What was read, changed and left out", reading, [columns]))
     card.parts.append(Part("Checked", [*_parity(parity)]))
     return card
 
@@ -424,10 +432,11 @@ def _calibration(tested: _Tested) -> Part:
     temperature, labels = tested.manifest["temperature"], tested.labels
     raw, rows = tested.delivery.pool.problem.expand(tested.found), []
     for name, p in (("before", raw), ("after", tested.probabilities)):
-        error = calibration.expected_error(calibration.curve(p, labels))
-        rows.append((name, f"{calibration.log_loss(p, labels):.4f}", f"{error:.4f}"))
+        error = calibration.expected_error(calibration.curve(p, labels, tested.weights))
+        loss = calibration.log_loss(p, labels, tested.weights)
+        rows.append((name, f"{loss:.4f}", f"{error:.4f}"))
     changed = temperature != 1
-    curve = calibration.curve(tested.probabilities, labels)
+    curve = calibration.curve(tested.probabilities, labels, tested.weights)
     two = len(tested.classes) == 2
     what = f"that it is '{tested.classes[1]}'" if two else "of the most probable class"
     return Part(
@@ -642,7 +651,7 @@ def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
 
 
 def _data(tested: _Tested, described: Mapping[str, Any], about: Mapping[str, Any]) -> Part:
-    manifest, sizes = tested.manifest, described["sizes"]
+    manifest, sizes, by = tested.manifest, described["sizes"], described.get("by", {})
     folds, part = described["settings"].get("folds"), described["settings"].get("train_rows")
     parts = ("train", "validation", "test")
     rows = [(c, *(str(described["classes"][p].get(c, 0)) for p in parts)) for c in tested.classes]
@@ -656,7 +665,8 @@ def _data(tested: _Tested, described: Mapping[str, Any], about: Mapping[str, Any
                f", {sizes['validation']} validation rows.")
             + (" The study trains on a part of the training rows (train_rows); those left out are "
                f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
-            _sentence(prepare.divided(described.get("by", {}))),
+            _sentence(prepare.divided(by)),
+            *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
         ],
         [Table(("class", "training", "validation", "test"), rows)] if rows else [],
     )  # fmt: skip

@@ -33,7 +33,7 @@ def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tup
     losses = []
     for _ in range(RESAMPLES if single is not None else FEWER):
         rows = rng.integers(len(labels), size=len(labels))
-        if single is not None:
+        if single is not None and not metric.weights.size:
             losses.append(np.mean(np.asarray(single)[rows]))
         else:
             with np.errstate(all="ignore"):
@@ -212,8 +212,8 @@ def dependence(
     -------
     values, predictions
         Values: quantiles of numbers, the commonest categories, or ``false`` and ``true``. Mean
-        predictions: of shape (len(values), n_outputs). None for a date, or a column with fewer than
-        two values.
+        predictions: of shape (len(values), n_outputs). None for a date or text, or a column with
+        fewer than two values.
     """
     own = next(c for c in ensemble.preparation.columns if c.name == column)
     places = ensemble.preparation.places()[column]
@@ -221,7 +221,7 @@ def dependence(
         common = np.argsort(-X[:, places].sum(axis=0), kind="stable")[:VALUES]
         values: list[Any] = [own.words[i] for i in common]
         settings = np.eye(len(places))[common]
-    elif own.kind == "date":
+    elif own.kind in ("date", "text"):
         return None
     else:
         quantiles = np.quantile(X[:, places[0]], np.linspace(0.02, 0.98, VALUES), method="lower")
@@ -242,7 +242,7 @@ def dependence(
 def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
     """Return rows as a user may have them that have these features: the inverse of a preparation.
 
-    Dates, of which features are only parts, are missing.
+    Dates and texts, of which features are only parts, are missing.
     """
     columns, places = {}, preparation.places()
     for column in preparation.columns:
@@ -253,7 +253,7 @@ def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
             columns[column.name] = [
                 column.words[i] if ok else None for i, ok in zip(chosen, known, strict=True)
             ]
-        elif column.kind == "date":
+        elif column.kind in ("date", "text"):
             columns[column.name] = [None] * len(X)
         else:
             columns[column.name] = own[:, 0].tolist()

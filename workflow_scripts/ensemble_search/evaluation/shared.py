@@ -13,9 +13,8 @@ from ensemble_search.evaluation.base import Evaluation, Evaluator, EvaluatorErro
 from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, locks, schema
 from ensemble_search.runtime.files import Missing, Unusable
-from ensemble_search.runtime.names import PARTS
+from ensemble_search.runtime.names import OK, PARTS, SHARED, Status
 from ensemble_search.runtime.schema import Amount, Stored
-from ensemble_search.runtime.status import OK, SHARED, Status
 
 
 class About(Stored):

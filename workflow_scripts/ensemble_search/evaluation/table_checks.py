@@ -16,8 +16,7 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
-from ensemble_search.runtime.names import CLASSIFICATION
-from ensemble_search.runtime.status import OK, STATUSES
+from ensemble_search.runtime.names import CLASSIFICATION, OK, STATUSES
 
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"

@@ -20,8 +20,7 @@ from ensemble_search.results import foreign
 from ensemble_search.results.foreign import Predictions
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError, printable
-from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.budget import Limits
 from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN

@@ -18,8 +18,8 @@ from ensemble_search.evaluation import table as tables
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.files import Missing, Unusable
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
+from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.runtime.schema import Amount, Count, Share, Stored
-from ensemble_search.runtime.status import OK, STATUSES
 from ensemble_search.search.limits import Limits
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from ensemble_search.results import layout, outdated, readers, states
 from ensemble_search.results.tables import checked
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import CONFIGURATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.search.journal import differences
 
 if TYPE_CHECKING:

@@ -29,3 +29,10 @@ MISSING = frozenset(
 )
 #: The one that stays a category among categories: it often says that there is none.
 NONE = "None"
+
+
+Status = Literal["ok", "timeout", "memory", "crash", "invalid"]
+STATUSES: tuple[str, ...] = get_args(Status)
+OK = "ok"
+Origin = Literal["fitted", "shared", "table", "given"]
+ORIGINS = (FITTED, SHARED, TABLE, GIVEN) = get_args(Origin)

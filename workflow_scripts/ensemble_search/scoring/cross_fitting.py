@@ -30,8 +30,7 @@ from ensemble_search.runtime import locks, plugins
 from ensemble_search.runtime.code_version import Guard, code_version
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic
-from ensemble_search.runtime.names import CONFIGURATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.search import fingerprint
 from ensemble_search.search.journal import Journal, Record
 

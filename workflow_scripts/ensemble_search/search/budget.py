@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.status import GIVEN, OK
+from ensemble_search.runtime.names import GIVEN, OK
 from ensemble_search.search.journal import Record
 
 #: By how much a sum of fidelities may fall short of a number of fits: by rounding only, as three

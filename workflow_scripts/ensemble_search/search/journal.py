@@ -47,9 +47,8 @@ from ensemble_search.runtime.files import (
     write_json,
 )
 from ensemble_search.runtime.locks import lock
-from ensemble_search.runtime.names import PREDICTIONS
+from ensemble_search.runtime.names import FITTED, OK, PREDICTIONS, Origin, Status
 from ensemble_search.runtime.schema import fitting
-from ensemble_search.runtime.status import FITTED, OK, Origin, Status
 
 if TYPE_CHECKING:
     from ensemble_search.evaluation.base import Evaluation

@@ -16,7 +16,7 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.status import GIVEN
+from ensemble_search.runtime.names import GIVEN
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import InMemory, Journal, Record
 from ensemble_search.search.observe import generator, observation

@@ -11,7 +11,7 @@ import numpy as np
 from ensemble_search.optimizers.base import Observation
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK
 from ensemble_search.spaces.base import Configuration
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import write_json
-from ensemble_search.runtime.status import OK, STATUSES
+from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.search.budget import Budget, made
 from ensemble_search.search.journal import Record
 

@@ -33,6 +33,7 @@ class Columns(Section):
     numeric: list[str] = Field([], description="numbers; other values are missing")
     categorical: list[str] = Field([], description="categories, also of numbers")
     date: list[str] = Field([], description="dates; other values are missing")
+    text: list[str] = Field([], description="text, whose words become features")
     group: list[str] = Field(
         [], description="a column (not a feature): rows of one value stay in one part or fold"
     )
@@ -77,7 +78,7 @@ class Dataset(Section):
     file: str | None = Field(
         None,
         min_length=1,
-        description="a CSV, Parquet or ARFF file, relative to the work folder, "
+        description="a CSV, Parquet, ARFF or Excel file, relative to the work folder, "
         "or else to the study file's",
     )
     test: str | None = Field(
@@ -195,7 +196,7 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
                 "regards neither groups nor times nor weights; remove one of them"
             )
     if "weight" in given:
-        others = {"tables": study.tables, "autogluon": study.autogluon, "deliver": study.deliver}
+        others = {"tables": study.tables, "autogluon": study.autogluon}
         others |= {
             f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
         }
