@@ -324,7 +324,7 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
             f"refitted on {rows}, so no test rows are left for them; with more rows, they are "
             "usually a little better."
         )
-    return Part("How good", [*said, *map(_sentence, delivery.notes)], tables)
+    return Part("How good", [*said, *(f"Note: {note}." for note in delivery.notes)], tables)
 
 
 def _by_class(tested: _Tested) -> Iterator[Part]:
