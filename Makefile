@@ -1,9 +1,12 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network),
 #               and ten methods with 10 repeats on what it has evaluated
-# make test     install, and run lint, format check and all tests
+# make test     install, and run lint, format check, type check and all tests
+# make check    the same with the tests that are not marked as slow, and the contract tests of
+#               examples/my_optimizer: a minute
 # make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
-#               GROUP=, TIME=, FOLD= name a column that divides the rows
+#               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of
+#               weights; COLUMNS= says how columns are read
 # make status   progress of a study:        make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
@@ -45,16 +48,16 @@ SAMPLE ?= 5
 SEED ?= 0
 KILLS ?= 100
 # From the command line only: some shells set them.
-$(foreach name,GROUP TIME,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
+$(foreach name,GROUP TIME COLUMNS,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 # Passed on literally: neither make nor the shell expands them.
 LITERAL := STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES \
-	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD
+	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD WEIGHT COLUMNS
 $(foreach name,$(LITERAL),$(eval override $(name) := $$(value $(name))))
 export $(LITERAL)
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -62,10 +65,18 @@ demo: env schema
 	@echo "The reports are $(CURDIR)/results/quickstart/report/index.html"
 	@echo "            and $(CURDIR)/results/quickstart-replay/report/index.html"
 
-test: env schema
+lint: env
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
+	$(RUN) mypy
+
+check: lint schema
+	$(RUN) OMP_NUM_THREADS=1 pytest -n 0 -m "not slow" --durations=0 --durations-min=2
+	$(RUN) OMP_NUM_THREADS=1 pytest -n 0 --contract examples/my_optimizer \
+		tests/optimizers/test_optimizer_contract.py
+
+test: lint schema
 	# A thread each: the tests' processes fill the cores.
 	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
 
@@ -78,7 +89,8 @@ contract: env
 ensemble: env
 	@$(RUN) python workflow_scripts/automl.py --data "$$DATA" --target "$$TARGET" \
 		--minutes "$$MINUTES" --cores "$$CORES" --metric "$$METRIC" --name "$$ENSEMBLE" \
-		--group "$$GROUP" --time "$$TIME" --fold "$$FOLD"
+		--group "$$GROUP" --time "$$TIME" --fold "$$FOLD" --weight "$$WEIGHT" \
+		--columns "$$COLUMNS"
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"

@@ -22,10 +22,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 
+from ensemble_search.dpp.coverage import sample_by_variance, unit_grid
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.mcmc import swap_items, swap_points
-from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 from ensemble_search.runtime import errors
 
 try:

@@ -22,7 +22,7 @@ from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import read_npy
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK
 from ensemble_search.spaces._table import TableSpace
 from ensemble_search.spaces.base import Configuration, Space
 

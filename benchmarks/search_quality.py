@@ -48,7 +48,7 @@ from ensemble_search.problems.diversity import pairwise  # noqa: E402
 from ensemble_search.runtime import plugins, signals  # noqa: E402
 from ensemble_search.runtime.code_version import code_version  # noqa: E402
 from ensemble_search.runtime.errors import UserError, run  # noqa: E402
-from ensemble_search.runtime.status import OK  # noqa: E402
+from ensemble_search.runtime.names import OK  # noqa: E402
 from ensemble_search.search.observe import generator, observation  # noqa: E402
 from ensemble_search.spaces import _encoding  # noqa: E402
 

@@ -1,9 +1,13 @@
 """Order of the tests, their signals, and the contract tests of parts from outside."""
 
+import re
 import signal
 
 import pytest
 from hypothesis import settings
+
+#: A file all of whose tests are slow; those of the others take a few seconds together.
+SLOW_FILE = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
 
 settings.register_profile("tests", deadline=None)  # no test depends on the clock
 settings.load_profile("tests")
@@ -34,6 +38,13 @@ def use_plugins(folder: str) -> None:
         check_plugins("PLUGINS")
     except UserError as error:
         raise pytest.UsageError(*error.problems) from None
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Without slow tests, do not import the files that have no others."""
+    if config.option.markexpr == "not slow" and collection_path.name.startswith("test_"):
+        return SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) is not None or None
+    return None
 
 
 def pytest_collection_modifyitems(config, items):

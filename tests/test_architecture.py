@@ -12,6 +12,8 @@ import pytest
 
 from support import ROOT, SCRIPTS, TESTS
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = SCRIPTS / "ensemble_search"
 TEST_MODULES = {path.stem for path in TESTS.rglob("*.py") if re.match("test_|conftest", path.name)}
 

@@ -1,4 +1,4 @@
-"""From a table to an ensemble that predicts new rows: search, deliver, report.
+"""From a table to an ensemble that predicts new rows: search, and deliver.
 
     python workflow_scripts/automl.py --data customers.csv --target left --minutes 10
 
@@ -9,12 +9,14 @@ a finished one does.
 """
 
 import argparse
+import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,12 +24,15 @@ from typing import IO, Any
 
 import yaml
 
-from ensemble_search.data import prepare
+from ensemble_search.data import checks, prepare, roles
+from ensemble_search.delivery.card import SUMMARY
+from ensemble_search.delivery.limits import NONE_WITHIN
+from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError, one_line, run
+from ensemble_search.runtime.errors import UserError, one_line, printable, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
-from ensemble_search.search.progress import duration, most_failed
+from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
 from ensemble_search.study.yaml_file import read_yaml
 
@@ -36,14 +41,21 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 LEAST = 12
 #: Fewer test rows, a fifth of all, get a caution.
 FEW_TEST_ROWS = 50
-#: Notes on the table that the terminal shows.
-MOST_NOTES = 30
-#: Columns by which the rows are divided, each an option.
+#: Columns, and notes on the table, that the terminal shows.
+MOST_COLUMNS, MOST_NOTES = 40, 30
+#: Characters of a cell there.
+LONGEST = 60
+#: How the reading of columns is changed.
+HOW = "to change it: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
+#: Columns by which the rows are divided or weighted, each an option.
 ROLES = {
     "group": "column whose rows of one value are never divided, such as patient",
     "time": "column of dates or numbers: the latest rows are the test rows",
     "fold": "column of integers: the rows of the first fold are the test rows",
+    "weight": "column of numbers above 0: how much each row counts",
 }
+#: Of limits of an ensemble, in the order in which they are shown.
+UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
 #: Seconds between two looks at the search, and between two lines where there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -59,6 +71,7 @@ def main() -> None:
     parser.add_argument("--name", help="of the results (the file's)")
     for role, what in ROLES.items():
         parser.add_argument(f"--{role}", help=what)
+    parser.add_argument("--columns", help="as in a study: '{numeric: [income], drop: [id]}'")
     options = parser.parse_args()
     # make passes on what it did not get as empty text.
     if not 1 <= options.cores <= 1000:
@@ -68,13 +81,45 @@ def main() -> None:
             parser.error(f"--{name} is missing: make ensemble DATA=customers.csv TARGET=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
+    print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
+    if len(found.columns) > MOST_COLUMNS:
+        print(f"and {len(found.columns) - MOST_COLUMNS} more, which are on the card")
+    print(HOW, flush=True)
+    for warning in found.warnings:
+        print(f"warning: {one_line(warning)}", flush=True)
     for note in found.notes[:MOST_NOTES]:
         print(f"note: {one_line(note)}", flush=True)
     if len(found.notes) > MOST_NOTES:
-        print(f"note: {len(found.notes) - MOST_NOTES} more notes in the report's page of the data")
+        print(f"note: {len(found.notes) - MOST_NOTES} more notes on the card")
+    print(found.limits(), flush=True)
     found.go_on()
     found.deliver()
     found.tell()
+
+
+def _columns(text: str | None) -> dict[str, list[str]]:
+    """Read names of columns by role, as YAML."""
+    try:
+        columns = yaml.safe_load(text or "{}")
+    except yaml.YAMLError:
+        columns = text
+    roles.check(columns, "--columns")
+    return columns
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Write a table with its columns below each other."""
+    rows = [[_cut(printable(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _python() -> str:
@@ -119,29 +164,43 @@ class Search:
         SHA-256 of the table.
     summary
         A line on the table and what is made of it.
+    columns
+        How each column is read; see ``prepare.reading``.
+    warnings
+        What may make the errors of the table too low; see ``data.checks``.
     notes
         What of the table is dropped, converted or treated as missing, one line each.
     """
 
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
-        by = {role: [name] for role in ROLES if (name := getattr(options, role))}
+        columns = _columns(options.columns)
+        columns |= {role: [name] for role in ROLES if (name := getattr(options, role))}
+        roles.check(columns, "--columns")
         name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)
-        table = short.look_at(options.data, options.target, options.metric or None, by)
-        self.notes, rows, metric = table.notes, table.rows, table.metric
+        table = short.look_at(options.data, options.target, options.metric or None, columns)
+        rows, metric, described = table.rows, table.metric, table.described
         self.study = short.content(
-            name, options.data, options.target, rows=rows, columns=table.columns, metric=metric,
-            minutes=options.minutes, cores=options.cores, classes=table.classes,
-            by=by, groups=table.groups,
+            name, options.data, options.target, rows=rows, columns=len(described["columns"]),
+            metric=metric, minutes=options.minutes, cores=options.cores, classes=table.classes,
+            roles_of=columns, groups=table.groups,
         )  # fmt: skip
         model.check(self.study)
-        search = {"dataset": name, "search": "divbo", "repeat": 0}
+        search: dict[str, str | int] = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
         void = self._continue()
+        jobs = Jobs(model.check(self.study), str(self.folder / "study.yaml"))
+        split = json.loads(jobs.split(name, jobs.study.split_name(0)))
+        drawn = prepare.divide(table.frame, described, split)[0]
+        self.warnings = checks.notes(table.frame, described, drawn)
+        own = (described[key] for key in ("columns", "asked", "read"))
+        fitted = prepare.fit(table.frame.iloc[drawn["train"]], *own)
+        self.columns = prepare.reading(described, *fitted)
+        self.notes = described["notes"]
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
-        self.summary += f"; {prepare.divided({role: names[0] for role, names in by.items()})}"
+        self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
         if (test := table.test) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:
@@ -186,6 +245,8 @@ class Search:
         # The limit of an evaluation stays as it was, and of the same table the rows, which depend
         # on it: with others, the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}
+        if "deliver" in earlier["study"]:  # which no search depends on
+            again["deliver"] = earlier["study"]["deliver"]
         if self.data == earlier["data"]:
             again["split"] = earlier["study"].get("split")
         self.again = again == earlier["study"]
@@ -210,9 +271,12 @@ class Search:
         content = known if known and self.again else self.study
         content = {**content, "budget": {"evaluations": evaluations}}
         if content != known:
-            text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-            with atomic(file) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+            self._save(content)
+
+    def _save(self, content: dict[str, Any]) -> None:
+        text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        with atomic(self.folder / "study.yaml") as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
     # The search ---------------------------------------------------------------------------------
 
@@ -282,46 +346,61 @@ class Search:
 
     # The ensemble -------------------------------------------------------------------------------
 
+    def limits(self) -> str:
+        """Return a line on what the ensemble may cost."""
+        study = self.folder / "study.yaml"
+        content = read_yaml(study) if self.again and study.is_file() else self.study
+        limits = content.get("deliver", {}).get("limits") or {}
+        said = [f"{limits[key]:g} {unit}" for key, unit in UNITS.items() if limits.get(key)]
+        return f"limits of the ensemble: {', '.join(said) or 'none'} (deliver.limits in {study})"
+
     def deliver(self) -> None:
-        """Build the ensemble, refit its members on all rows, and write card and report."""
+        """Build the ensemble, refit its members on all rows, and write the card."""
         name = self.study["study"]
         log = self.folder / layout.log("deliver", layout.DELIVERED).format(
             dataset=name, method=short.METHOD
         )
         show = Line()
-        with self._snakemake() as process:
+        with self._snakemake("--until", "deliver") as process:
             while process.poll() is None:
-                lines = log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
-                show(refit_progress(lines))
+                show(refit_progress(_lines(log)))
                 time.sleep(LOOK)
-        self._check(process)
         show.end()
+        if process.returncode and self._lift_limits(_lines(log)):
+            self.deliver()
+        else:
+            self._check(process)
+
+    def _lift_limits(self, said: list[str]) -> bool:
+        """Remove limits that nobody asked for, if they leave no pipeline; return whether they did.
+
+        Parameters
+        ----------
+        said
+            Lines of the delivery's log.
+        """
+        content = read_yaml(self.folder / "study.yaml")
+        ours = content["deliver"].get("limits") == short.LIMITS
+        if not ours or not any(NONE_WITHIN in line for line in said):
+            return False
+        del content["deliver"]["limits"]
+        self._save(content)
+        print("note: no pipeline of the ensemble is within the limits: it is made without them")
+        return True
 
     def tell(self) -> None:
-        """Print the errors, and where everything is."""
+        """Print how good the ensemble is, as its card does, and where everything is."""
         name = self.study["study"]
         delivered = self.folder / "delivered" / name / short.METHOD
-        scores = self._scores(name)
-        run = {"dataset": name, "search": "divbo", "repeat": 0}
-        search = readers.search(layout.path(self.folder, layout.SEARCH, **run))
-        if warning := most_failed(search["status"]):
-            print(f"warning: {warning}")
+        card = read_json(delivered / SUMMARY)
+        print(card["headline"])
+        for caution in card["cautions"]:
+            print(f"caution: {caution}")
         print(
-            f"ensemble: {self._pipelines(scores['members'])}, {self.metric.title} "
-            f"{self._loss(scores['validation_error'])} on validation rows, "
-            f"{self._loss(scores['test_error'])} on test rows\n"
-            f"card:     {delivered / 'card.html'}\n"
-            f"report:   {self.folder / 'report/index.html'}\n"
-            f"use it:   {_python()} {delivered / 'predict.py'} --model {delivered} "
+            f"card:    {delivered / 'card.html'}\n"
+            f"use it:  {_python()} {delivered / 'predict.py'} --model {delivered} "
             "--input new.csv --output predictions.csv"
         )
-
-    def _scores(self, name: str) -> dict[str, float]:
-        import pyarrow.parquet as pq
-
-        run = {"dataset": name, "search": "divbo", "ensemble": "selection", "repeat": 0}
-        file = layout.path(self.folder, layout.ENSEMBLE, **run) / "scores.parquet"
-        return pq.read_table(file).to_pylist()[-1]
 
     # Snakemake ----------------------------------------------------------------------------------
 
@@ -365,7 +444,8 @@ class _Process(subprocess.Popen):
 
         with suppress(psutil.Error):
             below = psutil.Process(self.pid).children(recursive=True)
-            for process in (self, *below):
+            self.send_signal(signal.SIGINT)
+            for process in below:
                 with suppress(psutil.Error):
                     process.send_signal(signal.SIGINT)
         self.wait()
@@ -381,15 +461,19 @@ def refit_progress(log: list[str]) -> str:
     if not log:
         return "selecting the ensemble from the pipelines"
     if log[-1].startswith("checksum "):
-        return "writing the report"
+        return "done"
     return f"refitting the ensemble on all rows: {log[-1]}"
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
 
 
 class Line:
     """A line on standard error that is written over; without a terminal, one every half minute."""
 
     def __init__(self, stream: IO[str] = sys.stderr):
-        self.stream, self.said, self.since = stream, "", -LINE
+        self.stream, self.said, self.since = stream, "", -float(LINE)
 
     def __call__(self, text: str) -> None:
         """Print a text."""

@@ -76,7 +76,7 @@ def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
     """Run all methods of a study on a data set and repeat; ends if the workflow fails."""
     pairs = {(m.search, m.ensemble) for m in jobs.study.methods.values()}
     results = Path("results") / jobs.study.study
-    where = {"dataset": dataset, "repeat": repeat}
+    where: dict[str, str | int] = {"dataset": dataset, "repeat": repeat}
     targets = [
         str(layout.path(results, layout.ENSEMBLE, search=s, ensemble=e, **where) / "scores.parquet")
         for s, e in sorted(pairs)

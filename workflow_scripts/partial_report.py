@@ -24,8 +24,10 @@ def main() -> None:
     for folder in ("pages", "tables", "figures"):  # files of what the study no longer has
         shutil.rmtree(output / folder, ignore_errors=True)
     script = Path(__file__).with_name("report.py")
-    command = [sys.executable, script, "--study", jobs.report(), "--study-file", jobs.file]
-    ended = subprocess.run([*command, "--results", results, "--output", output], check=False)
+    command = [sys.executable, str(script), "--study", jobs.report(), "--study-file", jobs.file]
+    ended = subprocess.run(
+        [*command, "--results", str(results), "--output", str(output)], check=False
+    )
     if ended.returncode:
         sys.exit(ended.returncode)
     print(f"Report on what is finished: {output / 'index.html'}")

@@ -1,4 +1,4 @@
-"""Predict the rows of a CSV file with a delivered ensemble.
+"""Predict the rows of a file with a delivered ensemble.
 
 python workflow_scripts/predict.py --model <folder> --input new.csv --output predictions.csv
 """
@@ -6,13 +6,14 @@ python workflow_scripts/predict.py --model <folder> --input new.csv --output pre
 import argparse
 import contextlib
 import csv
+import functools
 import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import IO, Any
 
 from ensemble_search.runtime.errors import UserError, one_line, run
 
@@ -24,10 +25,30 @@ def main() -> None:
     """Parse the command line and write the predictions, in the order of the rows."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--model", type=Path, required=True, help="folder of the ensemble")
-    parser.add_argument("--input", type=Path, required=True, help="CSV with the columns it needs")
-    parser.add_argument("--output", type=Path, required=True, help="CSV to write")
+    parser.add_argument(
+        "--input",
+        type=Path,
+        required=True,
+        help="CSV (perhaps packed as .csv.gz), Parquet or Excel file with the columns it needs",
+    )
+    parser.add_argument("--output", type=Path, required=True, help="CSV or Parquet file to write")
+    parser.add_argument("--keep", nargs="+", default=[], help="columns to copy, such as an id")
     parser.add_argument("--checksum", help="that of the delivery: the folder must be the same one")
+    parser.add_argument(
+        "--threshold",
+        type=float,
+        help="predict the second of two classes from this probability on (0.5)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=float,
+        help="columns lower and upper around this share of the numbers, as 0.9",
+    )
     options = parser.parse_args()
+    for name in ("threshold", "interval"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < 1:
+            raise UserError(f"--{name}: {value:g} is not between 0 and 1")
     if options.output.resolve() == options.input.resolve():
         raise UserError("--output: it is the file of --input; name another")
     if not options.output.parent.is_dir():
@@ -38,6 +59,7 @@ def main() -> None:
 
     try:
         # After the check of the arguments, as they take a second.
+        from ensemble_search.data import text_files
         from ensemble_search.data.readings import PLAIN
         from ensemble_search.predictor import rows
         from ensemble_search.predictor.ensemble import MANIFEST, load_ensemble
@@ -45,7 +67,8 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _said  # at once: loading may fail because of what it says
-            model = load_ensemble(options.model, options.checksum)
+            # What else it does depends on what it predicts.
+            model: Any = load_ensemble(options.model, options.checksum)
     except ModuleNotFoundError as error:
         raise UserError(
             f"this Python ({sys.executable}) has no module '{error.name}': install what the "
@@ -55,26 +78,53 @@ def main() -> None:
     if options.output.resolve() in {path.resolve() for path in own}:
         raise UserError(f"--output: '{options.output}' is a file of the ensemble; name another")
     classes = getattr(model, "classes_", None)
+    if options.threshold is not None and (classes is None or len(classes) != 2):
+        what = "a regression" if classes is None else f"{len(classes)} classes"
+        raise UserError(f"--threshold: it is for two classes, and this ensemble is of {what}")
+    if options.interval is not None:
+        if classes is not None:
+            raise UserError(
+                "--interval: it is for predictions of numbers, and this ensemble predicts classes, "
+                "with their probabilities"
+            )
+        model.half_width(options.interval)  # before a file is written
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
     columns = model.preparation.columns
     numeric = {c.name for c in columns if c.kind == "numeric" and c.read in (None, PLAIN)}
+    head = [target, *(["lower", "upper"] if options.interval else [])]
+    head += [] if classes is None else [f"probability of {c}" for c in classes]
+    for name in options.keep:
+        if name in head or options.keep.count(name) > 1:
+            raise UserError(f"--keep: the output would have two columns called '{name}'; keep one")
+    needed = list(dict.fromkeys([*names, *options.keep]))
     size = min(rows.CHUNK, model.rows_)
+    match text_files.kind(options.input):
+        case ".parquet" | ".pq":
+            parts = rows.parquet(options.input, needed, size)
+        case ".xlsx":
+            parts = rows.excel(options.input, needed)
+        case _:
+            parts = rows.chunks(options.input, needed, size, numeric - {*options.keep})
+    as_parquet = text_files.kind(options.output) in (".parquet", ".pq")
+    kind = _Parquet if as_parquet else _Csv
     progress = _Progress(options.input)
     try:
-        with _written(options.output) as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            head = [] if classes is None else [f"probability of {c}" for c in classes]
-            writer.writerow([rows.safe(name) for name in (target, *head)])
-            written = {} if classes is None else {c: rows.safe(c) for c in classes.tolist()}
-            for X, position in rows.chunks(options.input, names, size, numeric):
-                if classes is None:
-                    found = [model.predict(X).tolist()]
+        with _written(options.output, as_parquet) as stream, kind(stream) as writer:
+            for X, position in parts:
+                if options.interval:
+                    found = [*model.predict_interval(X, options.interval).T]
+                elif classes is None:
+                    found = [model.predict(X)]
                 else:
                     labels, probabilities = model.predict_both(X)
-                    found = [[written[c] for c in labels.tolist()], *probabilities.T.tolist()]
-                writer.writerows(zip(*found, strict=True))
-                progress.show(len(found[0]), position, model.notes_)
+                    if options.threshold:
+                        labels = classes[(probabilities[:, 1] >= options.threshold).astype(int)]
+                    found = [labels, *probabilities.T]
+                made = [column.tolist() for column in found]
+                kept = {name: X[name] for name in options.keep}
+                writer.write({**kept, **dict(zip(head, made, strict=True))})
+                progress.show(len(made[0]), position, model.notes_)
     except BrokenPipeError:
         raise  # nobody reads it any more
     except OSError as error:
@@ -82,21 +132,88 @@ def main() -> None:
     progress.end(options.output)
 
 
-def _said(message: Warning | str, *place: object) -> None:
+def _said(message: Warning | str, *place: Any, **more: Any) -> None:
     print(f"warning: {one_line(str(message))}", file=sys.stderr)
 
 
+class _Csv:
+    """Writes columns to a CSV file, in which no text is a formula or moves a terminal's cursor."""
+
+    def __init__(self, stream: IO):
+        from ensemble_search.predictor.rows import safe
+
+        self.writer, self.head = csv.writer(stream, lineterminator="\n"), False
+        self.safe = functools.lru_cache(1000)(safe)
+
+    def __enter__(self) -> "_Csv":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Write some rows; the names are those of the first call."""
+        if not self.head:
+            self.writer.writerow(map(self.safe, columns))
+            self.head = True
+        written = (
+            [self.safe(value) if isinstance(value, str) else value for value in own]
+            for own in columns.values()
+        )
+        self.writer.writerows(zip(*written, strict=True))
+
+
+class _Parquet:
+    """Writes columns to a Parquet file."""
+
+    def __init__(self, stream: IO):
+        try:
+            import pyarrow  # noqa: F401
+        except ModuleNotFoundError:
+            raise UserError(
+                "--output: a Parquet file needs pyarrow: pip install pyarrow, or name a .csv"
+            ) from None
+        self.stream = stream
+        self.writer: Any = None
+
+    def __enter__(self) -> "_Parquet":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.writer:
+            self.writer.close()
+
+    def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Write some rows; names and types are those of the first call."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self.writer is None:
+            table = pa.table({name: [*own] for name, own in columns.items()})
+            types = [(f.name, pa.string() if pa.types.is_null(f.type) else f.type)
+                     for f in table.schema]  # fmt: skip
+            self.schema = pa.schema(types)
+            self.writer = pq.ParquetWriter(self.stream, self.schema)
+        self.writer.write_table(
+            pa.table({name: [*own] for name, own in columns.items()}, schema=self.schema)
+        )
+
+
 @contextlib.contextmanager
-def _written(path: Path) -> Iterator[TextIO]:
+def _written(path: Path, binary: bool) -> Iterator[IO]:
     """Open a file that is there when all is written; pipes and devices are written to at once."""
+
+    def started(place: Path) -> IO:
+        return place.open("wb") if binary else place.open("w", encoding="utf-8", newline="")
+
     if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
-        with path.open("w", encoding="utf-8", newline="") as stream:
+        with started(path) as stream:
             yield stream
         return
     file = path.resolve()  # a link stays one
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
+        with started(temporary) as stream:
             yield stream
         temporary.replace(file)
     finally:
@@ -109,7 +226,7 @@ class _Progress:
 
     def __init__(self, file: Path):
         self.size = file.stat().st_size if file.is_file() else 0
-        self.rows, self.start, self.said = 0, time.monotonic(), set()
+        self.rows, self.start, self.said = 0, time.monotonic(), set[str]()
 
     def show(self, rows: int, position: int, notes: list[str]) -> None:
         self.rows += rows

@@ -6,6 +6,8 @@ import pytest
 
 from ensemble_search.analysis import components, effects
 
+pytestmark = pytest.mark.slow
+
 LEVELS = ["dataset", "split", "repeat"]
 #: Splits of each data set, with the number of seeds on each: unequal.
 UNEQUAL = [[1, 2], [3], [2, 2, 1], [1, 1, 1, 1], [4, 2], [1, 3]]

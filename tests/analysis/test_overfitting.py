@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import overfitting
+from ensemble_search.report.pages import statistics
 from support.made_scores import final
 
 nan = np.nan
@@ -23,14 +23,14 @@ def test_gaps_are_of_the_same_ensemble_and_nan_until_all_runs_have_one():
             "members": [1, 2, 3, 0, 1, 1],
         }
     )
-    found = overfitting.gaps(scores)
+    found = statistics.gaps(scores)
     assert found["gap"].tolist() == pytest.approx([nan, 0.125, 0.05], nan_ok=True)
     assert found["members"].tolist() == pytest.approx([nan, 1.5, 2], nan_ok=True)
     assert found["runs"].tolist() == [2, 2, 2]
 
 
 def test_resolution_has_the_standard_error_of_a_share():
-    table = overfitting.resolution(
+    table = statistics.resolution(
         final({"d": {"m": [0.1, 0.3]}, "e": {"m": [0.5, 0.5]}}), pd.Series({"d": 100, "e": 400})
     )
     assert table["of_the_test_part"].tolist() == pytest.approx([0.04, 0.025])

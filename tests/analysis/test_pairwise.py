@@ -12,6 +12,8 @@ from ensemble_search.scoring import ensemble_scores
 from support import made_results as made
 from support import made_scores
 
+pytestmark = pytest.mark.slow
+
 nan = np.nan
 #: Mean losses at some iterations, with ties.
 LOSSES = arrays(int, (2, 5, 4), elements=st.integers(0, 6)).map(lambda a: a / 10)

@@ -10,6 +10,8 @@ from scipy import stats
 
 from ensemble_search.analysis import poisson_binomial
 
+pytestmark = pytest.mark.slow
+
 CHANCES = st.lists(st.floats(0, 1), min_size=1, max_size=8).map(np.array)
 
 

@@ -8,6 +8,8 @@ from scipy import stats
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.ratings import ratings
 
+pytestmark = pytest.mark.slow
+
 
 def errors(rows: list[list[float]]) -> pd.DataFrame:
     return pd.DataFrame(rows, [f"d{i}" for i in range(len(rows))], list("ABC")[: len(rows[0])])

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ensemble_search.analysis.replay import caveat
+from ensemble_search.analysis.origins import caveat
 
 
 def manifests(*entries) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from ensemble_search.results import tables
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK
 from ensemble_search.search import results
 from ensemble_search.search.journal import Record
 from support import ROOT, made_results
@@ -35,6 +35,8 @@ import objectives
 import peers
 import search_quality as quality
 import unseen_algorithms
+
+pytestmark = pytest.mark.slow
 
 SPACE = plugins.load("spaces", "divbo")()
 SMALL = plugins.load("spaces", "divbo-small")()

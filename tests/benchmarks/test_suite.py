@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs
 import suite
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _less(monkeypatch):

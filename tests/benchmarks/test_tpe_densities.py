@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import costs
 import tpe
 
+pytestmark = pytest.mark.slow
+
 PEERS = ROOT / ".venv-openbox/bin/python"
 COMMAND = [sys.executable, ROOT / "benchmarks/tpe.py", "--space", "divbo-small"]
 

@@ -23,6 +23,8 @@ from ensemble_search.study import model
 from support import ROOT, SCRIPTS
 from support.openml_server import ERROR, description, serve
 
+pytestmark = pytest.mark.slow
+
 SHARED = ROOT.parent / "shared/openml"
 
 # Nominal values are declared in another order than they are sorted, and one row has no label.

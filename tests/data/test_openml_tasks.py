@@ -14,6 +14,8 @@ from ensemble_search.study import model
 from support import SCRIPTS
 from support.openml_server import serve
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60
 ARFF = (
     "@relation r\n@attribute x numeric\n@attribute other {a,b}\n@attribute class {yes,no}\n@data\n"

@@ -20,6 +20,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 SPLIT = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 3}
 
 

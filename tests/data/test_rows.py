@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from ensemble_search.data import rows
 from ensemble_search.runtime.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 PAPER = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
 FOLDS = {"folds": 3, "test": 0.2, "seed": 1}
 

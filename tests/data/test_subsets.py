@@ -11,6 +11,8 @@ from ensemble_search.data.subsets import choose, fourier_features
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
 
+pytestmark = pytest.mark.slow
+
 CLASSES = np.array(["common", "rare"])
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,13 +24,14 @@ from sklearn.utils.estimator_checks import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+import predict as predict_script
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.split import load_inputs
 from ensemble_search.delivery import build, calibration, card, limits, measures, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
-from ensemble_search.predictor import rows
+from ensemble_search.predictor import ensemble, rows
 from ensemble_search.predictor.ensemble import (
     MANIFEST,
     PREPARATION,
@@ -38,7 +40,9 @@ from ensemble_search.predictor.ensemble import (
 )
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, sha256
-from support import SCRIPTS, finished_study
+from support import SCRIPTS, delivered_folder, finished_study
+
+pytestmark = pytest.mark.slow
 
 SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
             "joblib": False, "onnx": False}  # fmt: skip
@@ -159,7 +163,7 @@ def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_p
 
     monkeypatch.setattr(onnx_export, "export", without_the_first)
     folder = deliver(root, tmp_path / "onnx", onnx=True)
-    said = f"not in ONNX: evaluation {first} (no counterpart): "
+    said = f"Not in ONNX: evaluation {first} (no counterpart): "
     assert said in (folder / "card.md").read_text(encoding="utf-8").replace("\\", "")
     model = load_ensemble(folder)
     used = [member["evaluation"] for member in model.manifest["members"]]
@@ -231,14 +235,95 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
     np.testing.assert_array_equal([row[1:] for row in found[1:]], expected.astype(str))
 
 
-def test_a_missing_library_is_named(copied, tmp_path):
+def test_scikit_learn_is_needed_by_nearest_neighbours_only(copied, tmp_path):
+    """These are not in the smaller space; requirements and checks of versions do not ask for it."""
+    needed = (copied / "requirements.txt").read_text(encoding="utf-8")
+    assert "numpy==" in needed
+    assert "scikit" not in needed
     (tmp_path / "sklearn.py").write_text("raise ModuleNotFoundError('no', name='sklearn')")
+    FRAME[:3].to_csv(tmp_path / "new.csv", index=False)
+    arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
+    done = predict(copied, tmp_path, *arguments)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_thresholds_and_intervals_are_for_their_tasks(tmp_path, task):
+    folder, file, output = (tmp_path / name for name in ("m", "new.csv", "out.csv"))
+    delivered_folder.make(folder, task)
+    build.copy_code(folder)
+    pd.DataFrame(delivered_folder.columns(20)).to_csv(file, index=False)
+    arguments = ("--model", folder, "--input", file, "--output", output)
+    said = {
+        "--threshold": "it is for two classes, and this ensemble is of "
+        + ("3 classes" if task == "classification" else "a regression"),
+        "--interval": "it is for predictions of numbers" if task == "classification" else
+        "an interval for a share of 0.9 needs 9 residuals of validation rows, and this ensemble "
+        "has 0; deliver it again",
+    }  # fmt: skip
+    for option, why in said.items():
+        done = predict(folder, tmp_path, *arguments, option, "0.9")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert why in done.stderr
+        done = predict(folder, tmp_path, *arguments, option, "1")
+        assert f"{option}: 1 is not between 0 and 1" in done.stderr
+    assert not output.exists()
+    if task == "regression":
+        manifest = json.loads((folder / MANIFEST).read_text())
+        delivered_folder.write_manifest(
+            folder, {**manifest, "residuals": [0.1 * i for i in range(9)]}
+        )
+        assert predict(folder, tmp_path, *arguments, "--interval", "0.9").returncode == 0
+        found = pd.read_csv(output)
+        # The ninth of nine residuals, 0.8, and a standard deviation of 2.
+        np.testing.assert_allclose(found["upper"] - found["t"], 1.6)
+        np.testing.assert_allclose(found["t"] - found["lower"], 1.6)
+        done = predict(folder, tmp_path, *arguments, "--interval", "0.95")
+        assert (
+            "needs 19 residuals of validation rows, and this ensemble has 9; choose at most 0.9"
+            in (done.stderr)
+        )
+        for odd in ([0.2, 0.1], [-1.0], "x"):
+            delivered_folder.write_manifest(folder, {**manifest, "residuals": odd})
+            with pytest.raises(UserError, match=r"ensemble\.json"):
+                load_ensemble(folder)
+
+
+def test_a_threshold_predicts_the_second_class_from_a_probability_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["predict.py", "--threshold", "0.3", "--model", "m",
+                                      "--input", "in.csv", "--output", "out.csv"])  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").write_text("a,b\n" + "1,2\n" * 4)
+    column = Numbers("a", "numeric", {"a": 1.0})
+    model = SimpleNamespace(
+        classes_=np.array(["no", "yes"]), rows_=100, notes_=[], feature_names_in_=["a"],
+        manifest={"target": "left", "files": {}}, preparation=Preparation([column], ["a"]),
+        predict_both=lambda X: (None, np.array([[0.71, 0.29], [0.7, 0.3], [0.2, 0.8], [1, 0]])),
+    )  # fmt: skip
+    monkeypatch.setattr(ensemble, "load_ensemble", lambda *arguments: model)
+    predict_script.main()
+    assert pd.read_csv(tmp_path / "out.csv")["left"].tolist() == ["no", "yes", "yes", "no"]
+
+
+def test_intervals_hold_as_many_new_values_as_promised():
+    """If the residuals are of rows like the new ones."""
+    rng = np.random.default_rng(0)
+    model = object.__new__(ensemble.DeliveredRegressor)
+    inside = []
+    for _ in range(300):
+        model._residuals = sorted(np.abs(rng.standard_t(3, 50)).tolist())
+        inside.append(np.mean(np.abs(rng.standard_t(3, 200)) <= model.half_width(0.9)))
+    assert np.mean(inside) == pytest.approx(46 / 51, abs=0.01)  # the 46th of 50
+
+
+def test_a_missing_library_is_named(copied, tmp_path):
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('no', name='numpy')")
     (tmp_path / "new.csv").write_text("x")
     arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
     done = predict(copied, tmp_path, *arguments)
     assert done.returncode == 2
     assert re.fullmatch(
-        r"error: this Python \(.*\) has no module 'sklearn': install .*\n", done.stderr
+        r"error: this Python \(.*\) has no module 'numpy': install .*\n", done.stderr
     )
 
 
@@ -302,10 +387,9 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
     short = tmp_path / "short.csv"
     short.write_text(fine.read_text(encoding="utf-8") + "1,2\n", encoding="utf-8")
     FRAME[:3].rename(columns={"hue": "Hue"}).to_csv(tmp_path / "other.csv", index=False)
-    FRAME[:3].to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
     FRAME[:3].drop(columns=["hue", "proline"]).to_csv(tmp_path / "fewer.csv", index=False)
     (tmp_path / "empty.csv").write_bytes(b"")
-    (tmp_path / "latin.csv").write_bytes(fine.read_bytes() + b"\xe4\n")
+    (tmp_path / "latin.csv").write_bytes(fine.read_bytes() + b"\x81\n")
     # In one process: each start takes seconds.
     program = (
         "import sys, predict\n"
@@ -320,9 +404,8 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
         (copied, "missing.csv"): "'missing.csv' cannot be read: No such file or directory",
         (copied, tmp_path / "other.csv"): "has no column 'hue'; did you mean 'Hue'?",
         (copied, tmp_path / "fewer.csv"): "has no columns 'hue', 'proline'; ",
-        (copied, tmp_path / "semicolons.csv"): "fields must be separated by commas",
         (copied, tmp_path / "empty.csv"): "line 1 of",
-        (copied, tmp_path / "latin.csv"): "is not UTF-8 text",
+        (copied, tmp_path / "latin.csv"): "is neither UTF-8 nor Latin-1 text",
         (copied, short): "line 5 of",
         (copied, tmp_path): "Is a directory",
     }
@@ -504,16 +587,16 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     assert "&lt;b&gt;RS-ES&lt;/b&gt;" in page
     text = (delivered / "card.md").read_text(encoding="utf-8")
     assert "\\<b\\>RS-ES" in text
-    for title in ("How good", "Calibration", "Confusion", "Columns", "Members", "Checked"):
+    for title in ("How good", "By class", "Calibration", "Columns", "The search", "Checked"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page
 
 
 def test_the_card_warns_of_a_search_that_mostly_failed(root, tmp_path, monkeypatch, delivered):
-    assert "Warning:" not in (delivered / "card.md").read_text(encoding="utf-8")
+    assert "were ok" not in (delivered / "card.md").read_text(encoding="utf-8")
     monkeypatch.setattr(build, "most_failed", lambda counts: f"{counts['ok']} were ok")
     text = (deliver(root, tmp_path / "out") / "card.md").read_text(encoding="utf-8")
-    assert re.search(r"^Warning: \d+ were ok\.$", text, re.M)
+    assert re.search(r"^Caution: \d+ were ok\.$", text, re.M)
 
 
 def test_the_card_says_what_the_data_lost():
@@ -546,13 +629,27 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert model.manifest["temperature"] != 1
     text = (folder / "card.md").read_text(encoding="utf-8")
     assert "limits (members 1)" in text
-    assert "No test rows are left to test" in text
+    assert "no test rows are left for them" in text
     own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
     assert not np.array_equal(  # fitted on other rows
         model.member_predictions(own.X_test)[0], once.member_predictions(own.X_test)[0]
     )
     with pytest.raises(UserError, match="no member is within them; the cheapest have size_mb"):
         deliver(root, tmp_path / "e", limits={"size_mb": 1e-6})
+
+
+def test_rows_with_weights_are_refitted_and_tested_with_them(tmp_path):
+    column = {"sklearn": "wine", "columns": {"weight": ["hue"]}}
+    finished_study.make(tmp_path, datasets={"wine": column})
+    inputs = load_inputs(tmp_path / finished_study.SPLIT)
+    labels = np.load(tmp_path / finished_study.SPLIT / "test_labels.npy")
+    for on in ("train", "train+validation", "all"):
+        chosen = build.chosen_rows(inputs, labels, on)
+        assert len(chosen.weights) == len(chosen.y_train)
+    assert chosen.weights[-len(labels) :].tolist() == inputs.test_weights.tolist()
+    text = (deliver(tmp_path, tmp_path / "out", rows="all") / "card.md").read_text("utf-8")
+    assert "Rows count by their weights" in text
+    assert "hue" not in text.partition("## Columns")[2].partition("## ")[0]
 
 
 def test_affordable_members_by_hand():

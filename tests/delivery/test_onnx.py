@@ -18,6 +18,8 @@ from ensemble_search.problems.classification import Classification
 from ensemble_search.runtime import plugins
 from support.fitted_pipelines import pipeline, predictions
 
+pytestmark = pytest.mark.slow
+
 
 def export(fitted, folder, width, n_classes):
     """Store a pipeline, and convert what is loaded."""

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble_search.dpp.coverage import star_discrepancy
+from ensemble_search.dpp.coverage import sample_by_variance, star_discrepancy
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import swap_items, swap_points
-from ensemble_search.dpp.posterior_variance import sample_by_variance
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
+
+pytestmark = pytest.mark.slow
 
 LINE = np.linspace(0, 1, 5)[:, None]
 TWINS = np.vstack([LINE, LINE[:1]])  # items 0 and 5 are equal

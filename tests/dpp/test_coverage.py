@@ -12,12 +12,13 @@ from scipy.stats import kstest
 
 import spread
 from ensemble_search.dpp import coverage
-from ensemble_search.dpp.elementary import heads
-from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.coverage import unit_grid
+from ensemble_search.dpp.exact import LEnsemble, heads
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.dpp.posterior_variance import unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble_search.dpp.elementary import Elementary
-from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.coverage import sample_by_variance
+from ensemble_search.dpp.exact import Elementary, LEnsemble
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.dpp.posterior_variance import sample_by_variance
 from ensemble_search.runtime.errors import UserError
 from support import subsets
+
+pytestmark = pytest.mark.slow
 
 N = 6
 DRAWS = 10_000

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ensemble_search.dpp.coverage import sample_by_variance, unit_grid
 from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import rbf
-from ensemble_search.dpp.posterior_variance import sample_by_variance, unit_grid
 from ensemble_search.runtime.errors import UserError
 from support import subsets
+
+pytestmark = pytest.mark.slow
 
 GRID = unit_grid(1, 50)
 KERNEL = partial(rbf, sigma=0.1)

@@ -11,6 +11,8 @@ from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 from support import subsets
 
+pytestmark = pytest.mark.slow
+
 STRATA = np.array([0, 1, 0, 2, 1, 0, 0])
 WEIGHTS = np.array([0.5, 2.0, 1.0])
 FEATURES = np.random.default_rng(4).normal(size=(7, 3))

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ensemble_search.dpp.coverage import sample_by_variance
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import length_scale, rbf
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import Determinant, default_steps, swap_items, swap_points
-from ensemble_search.dpp.posterior_variance import sample_by_variance
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 from support import subsets
+
+pytestmark = pytest.mark.slow
 
 LINE = np.array([[0.0], [0.1], [0.15], [0.5], [0.9], [1.0]])
 KERNEL = partial(rbf, sigma=0.3)

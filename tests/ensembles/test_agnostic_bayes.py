@@ -20,6 +20,8 @@ from ensemble_search.problems.classification import Classification
 from ensemble_search.study import model as studies
 from support.toy_space import ToySpace, history
 
+pytestmark = pytest.mark.slow
+
 
 def make_pool(n: int, rows: int, n_classes: int, seed: int = 0) -> Pool:
     rng = np.random.default_rng([seed, n, rows, n_classes])

@@ -16,6 +16,8 @@ from ensemble_search.metrics.log_loss import LOWEST, LogLoss
 from ensemble_search.metrics.squared_error import SquaredError
 from support.memory import peak
 
+pytestmark = pytest.mark.slow
+
 METRICS = [LogLoss(), Brier(), SquaredError()]
 
 

@@ -18,6 +18,8 @@ from support.hostile_refits import EVALUATOR, LIMITS, Here, enabled, hostile
 from support.hostile_space import HostileSpace
 from support.searches_of_refits import CONFIGURATIONS, ERRORS, make
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", autouse=True)
 def instant_learners():

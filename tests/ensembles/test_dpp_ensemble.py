@@ -18,6 +18,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.sections.base import check_task
 from support.made_pools import mixed_pool
 
+pytestmark = pytest.mark.slow
+
 OF_LABELS = [name for name in SIMILARITIES if name != "residuals"]
 
 

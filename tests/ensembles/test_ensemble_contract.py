@@ -12,6 +12,8 @@ from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.runtime import plugins
 from ensemble_search.scoring import ensemble_scores
 
+pytestmark = pytest.mark.slow
+
 NAMES = plugins.available("ensembles")
 FAILED = [0, 1, 7, 8, 20, 29]
 

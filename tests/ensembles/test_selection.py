@@ -18,6 +18,8 @@ from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.combination import RESOLUTION
 
+pytestmark = pytest.mark.slow
+
 
 def exact_errors(chosen, predictions, labels):
     """Count wrong labels of the mean of ``chosen``, in exact arithmetic on multiples of 2^-32."""

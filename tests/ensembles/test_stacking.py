@@ -25,6 +25,8 @@ from support.hostile_refits import EVALUATOR, LIMITS, Here, enabled, hostile
 from support.hostile_space import HostileSpace
 from support.searches_of_refits import CONFIGURATIONS, make
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"type": "stacking", "size": 2, "folds": 3}
 
 

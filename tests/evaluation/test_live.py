@@ -26,6 +26,8 @@ from ensemble_search.runtime.errors import UserError
 from support import PYTHONPATH, TESTS
 from support.hostile_space import HostileSpace, write_inputs
 
+pytestmark = pytest.mark.slow
+
 SPACE = HostileSpace.__module__
 SECONDS, MEMORY = 0.5, 256
 GOOD = {"algorithm": "power", "sharpness": 0.3, "power": 3}

@@ -17,6 +17,8 @@ from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import locks
 from ensemble_search.runtime.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 VALUES = {"algorithm": "wave", "power": 2, "x": 0.1}
 SHAPES = (4, 1), (3, 1)
 FAILED = Evaluation("timeout", None, None, 9.5, 9.0, None, 80.0, "TimeoutError", "slow: \udc80")

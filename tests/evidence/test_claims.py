@@ -13,6 +13,8 @@ from ensemble_search.papers.claims import Decide
 from ensemble_search.papers.divbo import checks as divbo
 from support import ROOT, STUDIES
 
+pytestmark = pytest.mark.slow
+
 CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
 DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
 RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])

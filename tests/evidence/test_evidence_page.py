@@ -9,6 +9,8 @@ from ensemble_search.evidence import rows as evidence
 from support import ROOT
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 STUDIES = sorted(path.parent for path in (ROOT / "evidence").glob("*/runs.csv"))
 STUDY = made.study(("RS", "DivBO"), ("d", "e"), repeats=2, budget=10)
 

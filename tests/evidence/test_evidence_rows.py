@@ -11,6 +11,8 @@ from ensemble_search.runtime.errors import UserError
 from support import made_results as made
 from support.recorded_numbers import FILE
 
+pytestmark = pytest.mark.slow
+
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 
 

@@ -9,6 +9,8 @@ from ensemble_search.evidence import rows as evidence
 from ensemble_search.papers import claims
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "evidence"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 #: performance.md says why figures of evidence/performance/ miss their goals, since which commit.
 PAGES = [
     page

@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
 from ensemble_search.learners import mlp
-from ensemble_search.learners.dropout_network import DropoutNetwork, gradient
+from ensemble_search.learners.dodge import DropoutNetwork, gradient
 from ensemble_search.runtime import plugins
 
 SHAPES = [(4, 5), (6, 3)]

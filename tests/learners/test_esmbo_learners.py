@@ -10,6 +10,8 @@ from ensemble_search.learners import esmbo
 from ensemble_search.learners.operators import Data
 from ensemble_search.runtime import plugins
 
+pytestmark = pytest.mark.slow
+
 FORMS = [
     (name, task)
     for name in ("svm", "svr", "random-forest", "gradient-boosting", "mlp")

@@ -36,7 +36,10 @@ HYPERPARAMETERS = {
 }
 INERT = classifiers.INERT | preprocessors.INERT
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning"),
+]
 
 
 def wine():

@@ -19,7 +19,10 @@ SMALL = DivboSmall().for_task("regression")
 OPERATORS = [(stage, o.name) for stage in SPACE.stages for o in SPACE.stages[stage]]
 CATEGORICAL = np.arange(11) >= 9
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.ConvergenceWarning"),
+]
 
 
 def friedman():

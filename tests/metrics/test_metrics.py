@@ -27,8 +27,17 @@ CLASSES = (2, 3, 5)
 #: Metrics with numbers of classes that suit them; 0 in regression.
 CASES = [(name, n) for name in ALL for n in (CLASSES if name in METRICS else (0,))]
 #: Those with values of scikit-learn and by hand below; the contract holds for every file.
-KNOWN = ("auc", "balanced-error", "brier", "error", "log-loss")
-KNOWN_OF_NUMBERS = ("absolute-error", "squared-error")
+KNOWN = (
+    "auc",
+    "average-precision",
+    "balanced-error",
+    "brier",
+    "error",
+    "f1",
+    "log-loss",
+    "matthews",
+)
+KNOWN_OF_NUMBERS = ("absolute-error", "pinball-90", "r2", "rmse", "squared-error")
 
 
 def draw(n_classes: int, seed: int, n: int = 60, models: int = 1, shares=None):
@@ -92,6 +101,15 @@ def test_values_of_scikit_learn(n_classes):
                 multi_class="ovr",
                 labels=range(n_classes),
             ),
+            "average-precision": 1
+            - (
+                reference.average_precision_score(labels, full[:, 1])
+                if n_classes == 2
+                else reference.average_precision_score(np.eye(n_classes)[labels], full)
+            ),
+            "f1": 1
+            - reference.f1_score(labels, hard, average="binary" if n_classes == 2 else "macro"),
+            "matthews": 1 - reference.matthews_corrcoef(labels, hard),
         }
         assert set(expected) == set(KNOWN)
         for name, loss in expected.items():
@@ -104,6 +122,9 @@ def test_values_of_scikit_learn_in_regression():
         expected = {
             "absolute-error": reference.mean_absolute_error(labels, stored[:, 0]),
             "squared-error": reference.mean_squared_error(labels, stored[:, 0]),
+            "rmse": reference.root_mean_squared_error(labels, stored[:, 0]),
+            "r2": 1 - reference.r2_score(labels, stored[:, 0]),
+            "pinball-90": reference.mean_pinball_loss(labels, stored[:, 0], alpha=0.9),
         }
         assert set(expected) == set(KNOWN_OF_NUMBERS)
         for name, loss in expected.items():
@@ -127,6 +148,14 @@ def test_classes_that_are_not_there():
     assert METRICS["balanced-error"].loss(labels, stored) == 0.25
     assert METRICS["auc"].loss(labels, stored) == 0
     assert METRICS["auc"].loss(labels[:2], stored[:2]) == 0.5
+    assert METRICS["average-precision"].loss(labels, stored) == 0
+    # Of class 1: predicted, never there; of class 0: one of two; of class 2: its only one.
+    assert METRICS["f1"].loss(labels, stored) == pytest.approx(1 - (2 / 3 + 0 + 1) / 3)
+    none = np.array([[0.1], [0.2]])
+    for name, loss in (("f1", 1), ("average-precision", 1), ("matthews", 1)):
+        assert METRICS[name].loss(np.array([0, 0]), none) == loss, name
+    for prediction, loss in ((3.0, 0), (2.0, 1)):
+        assert ALL["r2"].loss(np.full(2, 3.0), np.full((2, 1), prediction)) == loss
     sure = np.array([[1.0, 0.0, 0.0]])
     assert METRICS["log-loss"].loss(np.array([1]), sure) == METRICS["log-loss"].worst
 
@@ -178,7 +207,7 @@ def test_greedy_ensembles_minimise_the_metric(name, n_classes):
 
 
 def test_the_metrics_differ_in_what_they_choose():
-    labels, predictions = draw(3, 5, models=30, shares=(0.7, 0.2, 0.1))
+    labels, predictions = draw(3, 5, n=300, models=60, shares=(0.7, 0.2, 0.1))
     chosen = {
         tuple(select(predictions, labels, 10, 0, metric=METRICS[name]).indices) for name in KNOWN
     }

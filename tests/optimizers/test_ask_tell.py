@@ -16,6 +16,8 @@ from ensemble_search.spaces._table import TableSpace
 from support.quick_optimizers import plain
 from support.toy_space import LABELS, ToySpace, history, search
 
+pytestmark = pytest.mark.slow
+
 DRIVER = """
 import os
 import random

@@ -21,6 +21,8 @@ from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.surrogates.random_forest import RandomForest
 from support.toy_space import LABELS, Grid, TinySpace, ToySpace, history, observe
 
+pytestmark = pytest.mark.slow
+
 
 def landscape(seed: int):
     """A rugged function of encoded configurations, and what it is for one vector."""

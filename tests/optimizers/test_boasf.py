@@ -20,6 +20,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, from_json, search
 
+pytestmark = pytest.mark.slow
+
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)
 CONFIGURATIONS = {
     a: ToySpace().sample(40, np.random.default_rng(0), {"algorithm": a}) for a in "abc"

@@ -10,6 +10,8 @@ from ensemble_search.optimizers.base import PENDING, History, Observation
 from ensemble_search.optimizers.bohb import ModelBasedHyperband, filled, scaled
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, history
 
+pytestmark = pytest.mark.slow
+
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)
 
 

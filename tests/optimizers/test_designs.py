@@ -26,6 +26,8 @@ from ensemble_search.study import model
 from support import subsets
 from support.toy_space import LABELS, ToySpace, history, observe
 
+pytestmark = pytest.mark.slow
+
 
 class Mixed(ToySpace):
     def define(self):

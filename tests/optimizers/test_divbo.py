@@ -20,6 +20,8 @@ from ensemble_search.runtime import plugins
 from ensemble_search.surrogates.random_forest import RandomForest
 from support.toy_space import ToySpace, history, predict, search
 
+pytestmark = pytest.mark.slow
+
 
 def test_weight_by_hand():
     """Eq. 5: 0 at t = 0, 0.0116 at t = 5, 96 % of its limit beta / 2 at t = 20."""

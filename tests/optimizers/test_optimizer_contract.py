@@ -20,7 +20,7 @@ from support.toy_space import TinySpace, ToySpace, from_json, history, regressio
 
 NAMES = outside.names("optimizers") or runnable()  # make contract, or all
 
-pytestmark = pytest.mark.parametrize("name", NAMES)
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("name", NAMES)]
 
 
 def rng(t: int = 0) -> np.random.Generator:

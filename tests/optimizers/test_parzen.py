@@ -11,6 +11,8 @@ from scipy.stats import chisquare, kstest, norm, truncnorm
 from ensemble_search.optimizers._model_based.parzen import bandwidths, estimate, recency
 from ensemble_search.spaces._encoding import Column
 
+pytestmark = pytest.mark.slow
+
 FLOAT = Column.of(Float("x", (-2.0, 6.0)))
 LOG = Column.of(Float("x", (1e-4, 10.0), log=True))
 INTEGER = Column.of(Integer("k", (2, 9)))

@@ -18,6 +18,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
 from support.toy_space import LABELS, Grid, ToySpace, _Toy, history, observe, search
 
+pytestmark = pytest.mark.slow
+
 
 class Few(_Toy):
     """Fifteen configurations: three of the algorithms a and c, and nine of b."""

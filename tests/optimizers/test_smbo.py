@@ -13,6 +13,8 @@ from ensemble_search.runtime import plugins
 from ensemble_search.surrogates.gaussian_process import GaussianProcess
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy
 
+pytestmark = pytest.mark.slow
+
 
 class Square(_Toy):
     """Two numbers, a logarithmic one, an integer and a category; no conditions."""

@@ -16,6 +16,8 @@ from ensemble_search.spaces._table import TableSpace, distances
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, history, search
 
+pytestmark = pytest.mark.slow
+
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)
 
 

@@ -11,6 +11,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import sha256
 from support import delivered_folder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -1,11 +1,14 @@
 """Rows of a CSV file, read as whole columns of numbers or field by field."""
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.predictor import rows
 from ensemble_search.runtime.errors import UserError
+
+pytestmark = pytest.mark.slow
 
 WORDS = ["a", " a", "2", "", "nan"]
 PREPARATION = Preparation(

@@ -8,6 +8,8 @@ from ensemble_search.problems.diversity import pairwise
 from ensemble_search.problems.regression import REGRESSION
 from support.memory import peak
 
+pytestmark = pytest.mark.slow
+
 
 def test_diversity_by_hand():
     """Eq. 3: distances 0, sqrt(2) and sqrt(0.5) over sqrt(2) have the mean 1/2."""

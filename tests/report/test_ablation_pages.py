@@ -15,6 +15,8 @@ from ensemble_search.runtime import files
 from support import made_results as made
 from support.made_ablations import METHODS, study
 
+pytestmark = pytest.mark.slow
+
 PAGES = ["autogluon", "member_diversity", "same_budget", "sensitivity", "sizes", "statistics",
          "strategies", "weights"]  # fmt: skip
 

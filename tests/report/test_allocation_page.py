@@ -6,13 +6,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from ensemble_search.analysis import allocation
 from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
+from ensemble_search.report.pages import allocation
 from ensemble_search.report.section import Panels
 from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
+
+pytestmark = pytest.mark.slow
 
 STUDY = made.study(methods=["RS", "BOASF", "RB"], datasets=["quake"], budget=6, repeats=2)
 STUDY["searches"]["search-boasf"] = {"optimizer": "boasf"}

@@ -9,6 +9,8 @@ from ensemble_search.report.section import Panels
 from ensemble_search.report.tables import Table
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 ACCURACY = "ensemble_search.report.papers.boasf.balanced_accuracy"
 GRID = "ensemble_search.report.papers.boasf.rounds_and_exploration"
 SETTINGS = {"c2": (2.0, 2), "c3": (3.0, 2), "r3": (2.0, 3)}

@@ -6,12 +6,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from ensemble_search.analysis import designs
 from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
+from ensemble_search.report.pages import designs
 from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
+
+pytestmark = pytest.mark.slow
 
 STUDY = made.study(methods=["RS", "k-DPP", "BO"], datasets=["quake"], budget=4)
 PAGE = "ensemble_search.report.pages.designs"

@@ -11,6 +11,8 @@ from ensemble_search.report import build as pages
 from ensemble_search.runtime import files
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 PAGE = "ensemble_search.report.pages.divisions"
 #: Test errors on three divisions of two data sets.
 LOSSES = {

@@ -9,6 +9,8 @@ from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 EACH, TIMES = (
     f"ensemble_search.report.pages.{name}" for name in ("each_data_set", "inference_time")
 )

@@ -14,6 +14,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 LEVELS = {"RS": 0.6, "RS-ES": 0.4, "DivBO": 0.2}
 
 

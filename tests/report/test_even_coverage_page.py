@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import spread
 from ensemble_search.analysis.load import load
 from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.report import build as pages
+from ensemble_search.report.papers.dodge import even_coverage
 from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
+
+pytestmark = pytest.mark.slow
 
 SIZES = [1, 10, 100]
 STUDY = made.study() | {"spread": {"sizes": SIZES, "samples": 4}}
@@ -22,7 +24,7 @@ PAGE = "ensemble_search.report.papers.dodge.even_coverage"
 def write(results, sampler: str, power: float, **other) -> None:
     """Samples that measure 1, 2, 3 and 6 times k^power / 10."""
     rows = [
-        {"size": k, "sample": i, **dict.fromkeys(spread.MEASURES, factor * k**power / 10)}
+        {"size": k, "sample": i, **dict.fromkeys(even_coverage.MEASURES, factor * k**power / 10)}
         for k in SIZES
         for i, factor in enumerate((1, 2, 3, 6))
     ]
@@ -40,20 +42,20 @@ def results(tmp_path):
 
 
 def test_medians_quartiles_and_slopes(results):
-    designs, missing = spread.load(STUDY, results)
+    designs, missing = even_coverage.load(STUDY, results)
     assert missing == [] and len(designs) == 4 * 3 * 4
-    summary = spread.summary(designs)
+    summary = even_coverage.summary(designs)
     at = summary.set_index(["measure", "sampler", "size"])
     assert at.loc[("origin", "sobol", 10)].tolist() == pytest.approx([0.0175, 0.025, 0.0375])
-    slopes = spread.slopes(summary)
+    slopes = even_coverage.slopes(summary)
     assert [slopes["centre", s] for s in SAMPLERS] == pytest.approx([-0.5, -1, -2, 0], abs=1e-9)
     only = summary[summary["size"] == 100]
-    assert spread.slopes(only).isna().all()
+    assert even_coverage.slopes(only).isna().all()
 
 
 def test_exact_medians_of_uniform_points():
     """By hand for one point, of |x - 1/2| + 1/2, (x - 1/2)^2 and x^2; by simulation for 20."""
-    exact = spread.uniform_medians(np.array([1, 20]))
+    exact = even_coverage.uniform_medians(np.array([1, 20]))
     assert exact.loc[1].tolist() == pytest.approx([0.75, 1 / 16, 1 / 4])
     points = np.sort(np.random.default_rng(0).random((20_000, 20)))
     found = {
@@ -78,7 +80,7 @@ def test_page(results, tmp_path):
         "0.25", "0.0025", "2.5e-05", "−2.00",
     ]  # fmt: skip
     assert rows["squared distance to the centre", "uniform, by formula"][0] == "0.062"
-    for measure in spread.MEASURES:
+    for measure in even_coverage.MEASURES:
         csv = pd.read_csv(tmp_path / f"figures/even-coverage-{measure}.csv")
         at = csv.set_index(["sampler", "size"])
         assert at.loc[("sobol", 10), ["lower", "median", "upper"]].tolist() == pytest.approx(
@@ -90,7 +92,7 @@ def test_page(results, tmp_path):
 def test_files_of_other_settings_and_lost_ones_are_left_out(results):
     write(results, "sobol", 0.0, samples=5, seed=1)
     (results / "spread/k-dpp/spread.parquet").unlink()
-    designs, missing = spread.load(STUDY, results)
+    designs, missing = even_coverage.load(STUDY, results)
     assert set(designs["sampler"]) == {"uniform", "seq-pv"}
     assert missing == [
         "spread/sobol/spread.parquet: made with other settings (samples, seed)",
@@ -101,7 +103,7 @@ def test_files_of_other_settings_and_lost_ones_are_left_out(results):
 def test_a_measure_out_of_range(results):
     write(results, "sobol", 1.0)
     with pytest.raises(Unusable, match="measures from 0 to 1"):
-        spread.load(STUDY, results)
+        even_coverage.load(STUDY, results)
 
 
 def test_page_without_designs(tmp_path):

@@ -9,6 +9,8 @@ from PIL import Image
 
 from ensemble_search.report.plots import figures
 
+pytestmark = pytest.mark.slow
+
 LINES = ["#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#AA4499"]
 
 

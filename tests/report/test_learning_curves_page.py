@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import learning_curves as analysis
 from ensemble_search.analysis import load
 from ensemble_search.report import write
 from ensemble_search.report.pages import learning_curves
 from ensemble_search.runtime.files import read_json, write_json
 from support import made_results as made
 from support.html_page import Page, squeezed
+
+pytestmark = pytest.mark.slow
 
 SHARES = (0.1, 0.5)
 KINDS = {
@@ -81,14 +82,14 @@ def test_points_of_a_single_share_stand_side_by_side(study):
     content, results = study
     names = [name for name in NAMES if "0.1" in name]
     content = {**content, "train_rows": {n: content["train_rows"][n] for n in names}}
-    found = analysis.summary(analysis.curves(load.load(content, results)))
+    found = learning_curves.summary(learning_curves.curves(load.load(content, results)))
     found = found[found["method"] == "RS"]
-    look = {name: {} for name in found["chosen"].unique() if name != analysis.ALL}
+    look = {name: {} for name in found["chosen"].unique() if name != learning_curves.ALL}
     losses = load.load(content, results).losses
     (axes,) = learning_curves._lines(found, look, losses).axes
     points = [container.lines[0].get_xydata()[0] for container in axes.containers]
     assert [y for _, y in points] == pytest.approx([40.5, 34.5])
-    rows = found.loc[found["chosen"] != analysis.ALL, "rows"].unique()
+    rows = found.loc[found["chosen"] != learning_curves.ALL, "rows"].unique()
     assert points[0][0] < rows[0] < points[1][0]
     # Another size in the same panel moves neither.
     other = found.iloc[[1]].assign(chosen="stratified", rows=10 * rows[0], share=0.7)
@@ -105,14 +106,14 @@ def test_the_same_part_twice_is_one_and_differences_are_of_equal_rows(study):
     product = NAMES[1]
     parts[product] = {"share": 0.1001, "by": "k-dpp", "alpha": 0.99, "balanced": True}
     parts[NAMES[3]] = {**parts[product], "kernel": "product"}
-    found = analysis.summary(analysis.curves(load.load(content, results)))
+    found = learning_curves.summary(learning_curves.curves(load.load(content, results)))
     found = found[(found["method"] == "RS") & (found["share"] == 0.1001)]
     # The default kernel is product, so that both are the same; 0.1001 of the rows are as many.
     assert found["chosen"].tolist() == ["k-DPP, product, alpha 0.99, balanced"]
     assert found["repeats"].tolist() == [2]
     assert found["mean"].tolist() == pytest.approx([0.345])
     assert found["difference"].tolist() == pytest.approx([-0.06])
-    assert analysis.described(parts[product], "regression").startswith("k-DPP, features, ")
+    assert learning_curves.described(parts[product], "regression").startswith("k-DPP, features, ")
 
 
 def test_studies_without_parts_have_no_such_page(study):

@@ -18,6 +18,8 @@ from support import made_results as made
 from support.html_page import Page, squeezed
 from support.made_ablations import METHODS, study
 
+pytestmark = pytest.mark.slow
+
 nan = np.nan
 TITLES = {
     "log-loss": "log loss",

@@ -10,6 +10,8 @@ from ensemble_search.runtime.errors import UserError
 from support import made_results as made
 from support.html_page import Page, squeezed
 
+pytestmark = pytest.mark.slow
+
 DATASETS = [f"d{i}" for i in range(8)]
 TITLE = "Do the differences hold over data sets?"
 LEVELS = {"RS": 0.6, "RS-ES": 0.4, "DivBO": 0.35}

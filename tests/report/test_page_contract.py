@@ -6,6 +6,8 @@ from ensemble_search.analysis.load import load
 from ensemble_search.report import build, pages
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 MODULES = {m.rsplit(".", 1)[1].replace("_", "-"): m for m in pages.modules()}
 
 

@@ -32,6 +32,8 @@ from support import SCRIPTS
 from support import made_results as made
 from support.html_page import Page, squeezed
 
+pytestmark = pytest.mark.slow
+
 nan = np.nan
 
 

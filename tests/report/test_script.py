@@ -9,6 +9,8 @@ import pytest
 
 from support import SCRIPTS
 
+pytestmark = pytest.mark.slow
+
 ROWS = [
     ("b", "0.5", "2 min"),
     ("a10", "< 0.0001", "90 s"),

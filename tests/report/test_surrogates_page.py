@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import surrogates
 from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
+from ensemble_search.report.pages import surrogates
 from ensemble_search.runtime import files
 from support import made_results as made
+
+pytestmark = pytest.mark.slow
 
 SECTION = {
     "names": ["lightgbm-pairs", "random-forest"],

@@ -10,6 +10,8 @@ from ensemble_search.report.pages import wall_clock as page
 from support import made_results as made
 from support.html_page import Page, squeezed
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("settings", "sizes"),

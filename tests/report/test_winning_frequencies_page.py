@@ -9,6 +9,8 @@ from ensemble_search.report import build as pages
 from ensemble_search.report.papers.esmbo import winning_frequencies
 from support import made_results as made
 
+pytestmark = pytest.mark.slow
+
 PAGE = winning_frequencies.__name__
 METHODS = ("RS", "SMBO", "ERS", "ESMBO")
 DATASETS = [f"d{i}" for i in range(20)]

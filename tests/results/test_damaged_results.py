@@ -17,10 +17,13 @@ import pytest
 
 import search as search_script
 import status
-from ensemble_search.analysis import autogluon, load, spread, surrogates
+from ensemble_search.analysis import load
 from ensemble_search.data import changes, fetched, normalise, prepare, sources, split
 from ensemble_search.jobs import Jobs, notes
 from ensemble_search.report import write
+from ensemble_search.report.pages import surrogates
+from ensemble_search.report.papers.divbo import autogluon
+from ensemble_search.report.papers.dodge import even_coverage
 from ensemble_search.results import manifest, readers, states, verification
 from ensemble_search.runtime import files, plugins, provenance, slurm
 from ensemble_search.runtime.errors import UserError
@@ -30,6 +33,8 @@ from ensemble_search.search.journal import Journal
 from ensemble_search.study import model as studies
 from support.finished_study import ENSEMBLE, SEARCH, SPLIT
 from support.made_journal import FINGERPRINT, SHAPES, record
+
+pytestmark = pytest.mark.slow
 
 DATA = Path("results/data/sklearn-wine")
 CHECKPOINTS = Path("results/tiny/checkpoints/wine/random/0")
@@ -348,7 +353,7 @@ def test_spread_of_designs(study):
     path = Path("results/tiny/spread/sobol/spread.parquet")
     whole = {name: [1] for name in readers.SPREAD}
     study = {"spread": {"sizes": [1], "samples": 1}, "seed": 0}
-    COMMANDS["spread"] = lambda: spread.load(study, Path("results/tiny"))
+    COMMANDS["spread"] = lambda: even_coverage.load(study, Path("results/tiny"))
     for table, job in (
         (whole, None), (whole, "[]"), (whole, NESTED.decode()), ({"size": [1]}, "{}"),
         ({**whole, "size": [0]}, "{}"), ({**whole, "centre": [None]}, "{}"),

@@ -18,8 +18,7 @@ from ensemble_search.results import tables
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, write_json, write_npy, write_parquet
-from ensemble_search.runtime.names import PREDICTIONS
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK, PREDICTIONS
 from ensemble_search.search.run import run_job
 from support import hostile_space, instant_search
 from support.instant_search import InstantEvaluator, make_job

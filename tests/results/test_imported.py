@@ -20,6 +20,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import PARTS
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"validation": 40, "test": 60}
 
 

@@ -19,6 +19,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.model import Study
 from support import ROOT, STUDIES
 
+pytestmark = pytest.mark.slow
+
 
 def test_shared_searches_are_looked_for_where_they_lie():
     record = {

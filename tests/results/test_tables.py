@@ -29,6 +29,8 @@ from ensemble_search.study import model
 from support import hostile_space, instant_search
 from support.instant_search import InstantEvaluator, make_job
 
+pytestmark = pytest.mark.slow
+
 PARTS = ("validation", "test")
 TIMES = {"suggest_seconds"}
 OPTIMIZERS = instant_search.OPTIMIZERS | {

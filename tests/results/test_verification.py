@@ -24,6 +24,8 @@ from ensemble_search.study import model
 from support import SCRIPTS
 from support.finished_study import ENSEMBLE, SEARCH, SPLIT, STUDY
 
+pytestmark = pytest.mark.slow
+
 
 def problems(sample: int = 0) -> list[str]:
     found = verification.verify(Jobs.load("study.yaml"), Path("results"), sample, 0).problems

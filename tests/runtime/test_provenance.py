@@ -6,7 +6,11 @@ import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+import pytest
+
 from ensemble_search.runtime import provenance
+
+pytestmark = pytest.mark.slow
 
 
 def test_commit_is_that_of_the_own_repository_and_new_files_are_dirty(tmp_path, monkeypatch):

@@ -16,6 +16,8 @@ import pytest
 from ensemble_search.data.split import load_inputs
 from support import ROOT, SCRIPTS, hostile_space
 
+pytestmark = pytest.mark.slow
+
 GUARD = 300  # seconds, only so that a failure ends
 HEAD = """
 import atexit, ctypes, os, sys

@@ -1,6 +1,7 @@
 """What SLURM says: why jobs ended, and whether they can be submitted, with stand-ins for it."""
 
 import asyncio
+import subprocess
 import threading
 from types import SimpleNamespace
 
@@ -113,6 +114,16 @@ def test_a_slurm_that_does_not_respond_is_waited_for_and_none_is_not(sinfo, monk
     assert slurm.closed("main") == "SLURM responds (sinfo: no node)"
     monkeypatch.setenv("PATH", "")
     assert slurm.closed("main") == ""
+
+
+def test_a_slurm_that_hangs_may_have_said_why(monkeypatch):
+    """What a command wrote before its time limit is bytes, though text was asked for."""
+
+    def hang(*command):
+        raise subprocess.TimeoutExpired(command, 60, stderr=b"no\nnode")
+
+    monkeypatch.setattr(slurm, "_ask", hang)
+    assert slurm.closed("main") == "SLURM responds (sinfo: no node)"
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from ensemble_search.scoring import divisions
 from support import SCRIPTS, finished_study
 from support.made_pools import mixed_pool
 
+pytestmark = pytest.mark.slow
+
 RULES = {"best": Best(), "es": Selection(size=5)}
 
 

@@ -23,6 +23,8 @@ from ensemble_search.runtime.files import atomic, write_json, write_npy, write_p
 from ensemble_search.scoring import ensemble_scores
 from support import SCRIPTS, made_results
 
+pytestmark = pytest.mark.slow
+
 BEST, SELECTION = {"type": "best"}, {"type": "selection", "size": 25}
 
 

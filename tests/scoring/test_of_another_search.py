@@ -12,6 +12,8 @@ from ensemble_search.runtime.files import read_json, write_json
 from ensemble_search.scoring import ensemble_scores, surrogate_quality
 from support import finished_study
 
+pytestmark = pytest.mark.slow
+
 OF = {"dataset": "wine", "search": "random", "repeat": 0}
 SETTINGS = {"type": "selection", "size": 5}
 

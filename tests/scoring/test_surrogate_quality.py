@@ -17,6 +17,8 @@ from ensemble_search.search.journal import Record
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 from support.made_results import search_manifest
 
+pytestmark = pytest.mark.slow
+
 
 def tau_b(x, y) -> float:
     """Kendall's tau-b by its definition: a loop over all pairs of entries."""

@@ -10,6 +10,8 @@ from ensemble_search.data.split import load_inputs
 from ensemble_search.runtime import plugins
 from support import finished_study
 
+pytestmark = pytest.mark.slow
+
 WEIGHTED = {"wine": {"sklearn": "wine", "columns": {"weight": ["proline"]}}}
 
 

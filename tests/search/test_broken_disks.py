@@ -19,6 +19,8 @@ from ensemble_search.search.loop import run
 from support import PYTHONPATH, hostile_space, instant_search
 from support.hostile_search import content
 
+pytestmark = pytest.mark.slow
+
 CODES = [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EROFS]
 CALLS = ("write", "fsync", "ftruncate")
 

@@ -17,6 +17,8 @@ from ensemble_search.search import journal as journals
 from ensemble_search.search.journal import Journal, Record, differences
 from support.made_journal import FINGERPRINT, SHAPES, equal, record
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path):

@@ -29,6 +29,8 @@ from ensemble_search.search.results import write_manifest
 from support import PYTHONPATH, TESTS, hostile_space, instant_search
 from support.hostile_search import content, search
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):

@@ -16,9 +16,11 @@ from ensemble_search.evaluation.table import Table
 from ensemble_search.results import tables
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.status import ORIGINS
+from ensemble_search.runtime.names import ORIGINS
 from ensemble_search.search.run import run_job
 from support import instant_search
+
+pytestmark = pytest.mark.slow
 
 NAMES = ("random", "bo", "divbo")
 BUDGET = 12

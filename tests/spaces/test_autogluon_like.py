@@ -13,6 +13,8 @@ from ensemble_search.learners.operators import Data
 from ensemble_search.runtime import provenance
 from ensemble_search.spaces.autogluon_like import AutogluonLike
 
+pytestmark = pytest.mark.slow
+
 SPACE = AutogluonLike()
 REGRESSION = SPACE.for_task("regression")
 LEARNERS = {o.name: o for o in autogluon.LEARNERS}

@@ -17,6 +17,8 @@ from ensemble_search.learners.operators import Data
 from ensemble_search.runtime import plugins
 from support.paper_domains import DOMAINS, RESCALERS, described, domains
 
+pytestmark = pytest.mark.slow
+
 # auto-sklearn's spaces, written down a second time where they differ from the DivBO paper's.
 ALGORITHMS = {
     "random_forest": "as in the DivBO paper",

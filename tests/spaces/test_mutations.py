@@ -8,6 +8,8 @@ import pytest
 from ensemble_search.runtime import plugins
 from support.toy_space import TinySpace, ToySpace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_mutation_changes_one_hyperparameter_and_what_hangs_on_it(task):

@@ -30,6 +30,8 @@ from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support.paper_domains import DOMAINS, RESCALERS, described, domains
 
+pytestmark = pytest.mark.slow
+
 # Tables 6 and 7 of the paper: hyperparameters of every operator.
 TABLE_6 = {
     "adaboost": 4,

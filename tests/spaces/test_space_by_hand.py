@@ -47,6 +47,8 @@ from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
 from support import ROOT, forks
 
+pytestmark = pytest.mark.slow
+
 SPACES = {
     "divbo": Divbo(),
     "divbo for regression": Divbo().for_task("regression"),

@@ -10,6 +10,8 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._table import TableSpace, distances
 from ensemble_search.spaces.divbo_small import DivboSmall
 
+pytestmark = pytest.mark.slow
+
 WHOLE = DivboSmall()
 
 

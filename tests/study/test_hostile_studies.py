@@ -17,6 +17,8 @@ from ensemble_search.runtime.errors import LONGEST, UserError
 from ensemble_search.study import model, yaml_file
 from support.checkout import Checkout
 
+pytestmark = pytest.mark.slow
+
 GOOD = {
     "study": "s",
     "datasets": "{wine: {sklearn: wine}}",

@@ -113,7 +113,13 @@ def test_an_evaluation_may_take_a_part_of_the_time():
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("/a/my table.csv", "my-table"), ("x.csv", "x"), ("_a.b_.csv", "a.b"), ("é-1.csv", "1")],
+    [
+        ("/a/my table.csv", "my-table"),
+        ("x.csv", "x"),
+        ("x.csv.gz", "x"),
+        ("_a.b_.csv", "a.b"),
+        ("é-1.csv", "1"),
+    ],
 )
 def test_the_name_is_the_stem_of_the_file(file, name):
     assert short.name_of(file, None) == name
@@ -144,7 +150,7 @@ def test_words_for_missing_values_are_no_amounts(tmp_path):
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in ["NA", *range(200), "n/a"]))
     found = short.look_at(str(file), "y", None)
     assert (found.rows, found.metric) == (200, "squared-error")
-    assert "2 rows without a value of the target 'y' left out" in found.notes
+    assert "2 rows without a value of the target 'y' left out" in found.described["notes"]
 
 
 def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
@@ -157,7 +163,7 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
         "'y': 2 classes of 3 rows or more, as each part of a split needs one, minimising"
     )
     said = "rows left out, 3, of classes that the study leaves out: 'z' (2), '1' (1)"
-    assert [note for note in found.notes if "left out" in note] == [said]
+    assert [note for note in found.described["notes"] if "left out" in note] == [said]
     study = short.content("a", str(file), "y", **ARGUMENTS, classes=found.classes)
     assert model.check(study)
     assert study["datasets"]["a"]["classes"] == ["down", "up"]
@@ -171,7 +177,7 @@ def test_what_is_converted_or_treated_as_missing_is_said_before_the_search(tmp_p
     cells = [f"{i / 8}" for i in range(99)] + ["n/a"]
     file.write_text("x,y\n" + "".join(f"{v},{'ab'[i % 2]}\n" for i, v in enumerate(cells)))
     found = short.look_at(str(file), "y", None)
-    assert "column 'x' has 1 value treated as missing: 'n/a' (1)" in found.notes
+    assert "column 'x' has 1 value treated as missing: 'n/a' (1)" in found.described["notes"]
 
 
 def divided(tmp_path, frame, **by):
@@ -182,8 +188,8 @@ def divided(tmp_path, frame, **by):
     table = short.look_at(str(file), "y", None, columns)
     study = model.check(
         short.content(
-            *("t", str(file), "y"), rows=table.rows, columns=table.columns, metric=table.metric,
-            minutes=1, cores=1, by=columns, groups=table.groups,
+            *("t", str(file), "y"), rows=table.rows, columns=len(table.described["columns"]),
+            metric=table.metric, minutes=1, cores=1, roles_of=columns, groups=table.groups,
         )
     )  # fmt: skip
     source = study.datasets["t"].source

@@ -23,6 +23,8 @@ from ensemble_search.search.run import JOB
 from ensemble_search.study import model, schema
 from support import ROOT, STUDIES
 
+pytestmark = pytest.mark.slow
+
 GOOD = {
     "study": "s",
     "datasets": {"wine": {"sklearn": "wine"}},

@@ -9,6 +9,8 @@ from ensemble_search.study import model
 from ensemble_search.surrogates import gaussian_process
 from ensemble_search.surrogates.gaussian_process import GaussianProcess
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = np.zeros(2, dtype=int)
 BOUNDS = {"variance": (1e-3, 1e3), "scale": (1e-2, 2), "noise": (1e-6, 1)}
 

@@ -11,6 +11,8 @@ from ensemble_search.surrogates._categories import Categories
 from ensemble_search.surrogates.one_hot_forest import OneHotForest
 from ensemble_search.surrogates.random_forest import RandomForest, _Tree
 
+pytestmark = pytest.mark.slow
+
 
 def rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)

@@ -18,6 +18,8 @@ from ensemble_search.surrogates.base import DiversitySurrogate, one_hot
 from ensemble_search.surrogates.forest_kernel import ForestKernel
 from ensemble_search.surrogates.xgboost_pairs import XGBoostPairs
 
+pytestmark = pytest.mark.slow
+
 CATEGORIES = np.array([4, 0, 0, 0, 0, 0, 0])  # of made()
 DIVERSITY = [
     name

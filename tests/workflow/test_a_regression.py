@@ -11,6 +11,8 @@ from ensemble_search.predictor.ensemble import load_ensemble
 from ensemble_search.results import readers
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 REGRESSION = STUDY | {
     "metric": "squared-error",
     "datasets": {"diabetes": {"sklearn": "diabetes"}},

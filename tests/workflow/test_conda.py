@@ -18,6 +18,8 @@ from snakemake.deployment.conda import MIN_CONDA_VER
 from support import ROOT
 from support.checkout import install
 
+pytestmark = pytest.mark.slow
+
 STUDY = {
     "study": "tiny",
     "datasets": {"wine": {"sklearn": "wine"}},

@@ -25,6 +25,8 @@ from ensemble_search.study import schema, yaml_file
 from support import ROOT, STUDIES
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 COMMAND = re.compile(
     r"(?:[A-Z_]+=\S+ )*(?:make|snakemake|(?:\S+/)?python|pytest|pip|git|sbatch|scancel) [^`]+"
 )

@@ -12,6 +12,8 @@ import pytest
 
 from support.recorded_numbers import FILE, numbers, versions
 
+pytestmark = pytest.mark.slow
+
 LINES = 30
 #: Keys down to this depth are names: of sections, of optimizers or surrogates, of ensembles.
 DEPTH = 3

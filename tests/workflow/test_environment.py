@@ -3,16 +3,21 @@
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterable
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.markers import Marker
+from packaging.requirements import Requirement
 
 from ensemble_search.runtime import code_version
 from support import ROOT
+
+pytestmark = pytest.mark.slow
 
 #: conda environment -> requirements and lock for pip with the same versions
 ENVIRONMENTS = {"ensemble-search": "requirements", "autogluon": "autogluon"}
@@ -148,3 +153,18 @@ def test_the_environment_is_the_locked_one():
 
     for name, pinned in requirements().items():
         assert version(name) == pinned
+
+
+def test_the_package_installs_in_the_versions_that_are_tested():
+    """The ranges of pyproject.toml hold the pinned versions, and name every import."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = chain(*project["optional-dependencies"].values())
+    ranges = [Requirement(text) for text in (*project["dependencies"], *extras)]
+    required = requirements()
+    for part in ranges:
+        assert required[part.name.lower()] in part.specifier, part
+    named = {part.name.lower() for part in ranges}
+    distributions = packages_distributions()
+    files = (ROOT / "workflow_scripts/ensemble_search").rglob("*.py")
+    for package in set().union(*(imported(ast.walk(tree(f))) for f in files)) - ELSEWHERE:
+        assert distributions[package][0].lower() in named, f"{package} is imported"

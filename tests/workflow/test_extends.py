@@ -16,6 +16,8 @@ from ensemble_search.study import model, schema
 from support import ROOT, STUDIES
 from support.checkout import Checkout
 
+pytestmark = pytest.mark.slow
+
 MAIN = {
     "study": "main",
     "datasets": {"wine": {"sklearn": "wine"}, "iris": {"sklearn": "iris"}},

@@ -11,7 +11,10 @@ import pytest
 
 from support import SCRIPTS, TESTS, forks
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are asked for on Linux")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="forks are asked for on Linux"),
+]
 #: What a program can see of how it was started.
 SEEN = """
 import json, os, sys

@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from ensemble_search.evidence import rows as evidence
 from support import ROOT
 from support.finished_study import STUDY
+
+pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, *arguments: str) -> list[str]:

@@ -9,6 +9,8 @@ import yaml
 
 from support import ROOT
 
+pytestmark = pytest.mark.slow
+
 SNAKEFILE = """
 rule mine:
     input: "results/tiny/ensembles/wine/random/best/0/scores.parquet"

@@ -12,6 +12,8 @@ import yaml
 from support import ROOT
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = ROOT / "examples/my_optimizer"
 SEARCHES = {"random": {"optimizer": "random"}, "mine": {"optimizer": "aging-evolution"}}
 HELPER = "\nfrom ensemble_search.optimizers._shared import VALUE\n"

@@ -13,6 +13,8 @@ from numpy._core._multiarray_umath import __cpu_dispatch__
 from support import PYTHONPATH, ROOT
 from support.recorded_numbers import FILE
 
+pytestmark = pytest.mark.slow
+
 #: Kinds of processors by what numpy and OpenBLAS choose on them; the last has no AVX at all.
 OPENBLAS = {
     "AVX-512": {"OPENBLAS_CORETYPE": "SkylakeX"},

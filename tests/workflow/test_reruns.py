@@ -23,6 +23,8 @@ from ensemble_search.study.model import check
 from support import ROOT, forks
 from support.checkout import PARTS, install
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs/reruns.md"
 START, END = "<!-- reruns: start -->", "<!-- reruns: end -->"
 DATASETS = ("flowers", "wine")

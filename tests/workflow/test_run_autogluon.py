@@ -15,6 +15,8 @@ from ensemble_search.data import split
 from support import ROOT
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 # A stand-in for AutoGluon: predicts class 1 wherever the first feature is positive.
 FAKE = """
 class TabularPredictor:

@@ -61,7 +61,7 @@ DIARIES |= {"fetch.log", "fetch.tsv", "index.html", "manifest.json"}
 REPORTED = {"time", "time-to-suggest", "origins", "settings", "inference-time"}
 REPORTED |= {"each-data-set-wine", "each-data-set-seconds-wine"}
 #: Two whole runs, which take long where little of a processor is left.
-pytestmark = pytest.mark.timeout(3000)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 ELSEWHERE = {"USER": "someone", "LOGNAME": "someone", "TZ": "Asia/Kathmandu"}
 
 

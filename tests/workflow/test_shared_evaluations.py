@@ -13,6 +13,8 @@ import pytest
 from support import forks
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 ALONE = STUDY | {
     "tables": {"random": 10},
     "surrogates": {

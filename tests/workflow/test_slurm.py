@@ -9,6 +9,8 @@ import pytest
 from support.checkout import STUDY, Checkout
 from support.slurm_cluster import Cluster, NoClusterError, OnCluster, tell, until
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     **STUDY,
     "budget": {"evaluations": 6},

@@ -14,6 +14,8 @@ from ensemble_search.results import readers
 from support import ROOT
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 TABLES = STUDY | {
     "study": "tables",
     "methods": {"RS": {"search": "random", "ensemble": "best"}},

@@ -8,7 +8,11 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from support import PYTHONPATH, TESTS
+
+pytestmark = pytest.mark.slow
 
 
 def run(*arguments: str) -> str:

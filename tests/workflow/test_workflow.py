@@ -18,6 +18,8 @@ import pytest
 from support import SCRIPTS, forks
 from support.checkout import STUDY, Checkout
 
+pytestmark = pytest.mark.slow
+
 SURROGATES = {
     "names": ["forest-kernel"], "repeats": 1, "sizes": [4], "held_out": 3, "configurations": 7
 }  # fmt: skip

@@ -28,7 +28,12 @@ from ensemble_search.study.sections import ensembles, searches
 #: Random configurations of a table that one job evaluates.
 SHARD = 100
 #: Keys of a study that change no result.
-NEUTRAL = {"openml": True, "plugins": True, "workers": True, "evaluation": {"share", "tables"}}
+NEUTRAL: dict[str, Any] = {
+    "openml": True,
+    "plugins": True,
+    "workers": True,
+    "evaluation": {"share", "tables"},
+}
 
 
 class Jobs:
@@ -55,7 +60,9 @@ class Jobs:
             (dataset, search)
             for dataset in study.datasets
             for search in study.used("search")
-            if extended and not study.evaluation.replay and self._alike(dataset, search)
+            if self.extended
+            and not study.evaluation.replay
+            and self._alike(self.extended, dataset, search)
         }
 
     @classmethod
@@ -64,9 +71,8 @@ class Jobs:
         study, extended = studies.load_extending(file, overrides)
         return cls(study, file, extended)
 
-    def _alike(self, dataset: str, search: str) -> bool:
+    def _alike(self, other: "Jobs", dataset: str, search: str) -> bool:
         """Return whether the extended study does the same search, under the same names."""
-        other = self.extended
         if dataset not in other.study.datasets or search not in other.study.used("search"):
             return False
         return (
@@ -77,9 +83,9 @@ class Jobs:
 
     def home(self, dataset: str, search: str, repeat: int) -> "Jobs":
         """Return the jobs of the study that a search belongs to: this one, or the extended one."""
-        if (dataset, search) in self.shared and int(repeat) < self.extended.study.repeats:
-            return self.extended
-        return self
+        other = self.extended
+        shared = other and (dataset, search) in self.shared and int(repeat) < other.study.repeats
+        return other if other and shared else self
 
     def source_key(self, dataset: str) -> str:
         """Folder below ``results/data`` of a data set."""
@@ -185,6 +191,7 @@ class Jobs:
     def deliver(self, dataset: str) -> str:
         """Describe what is delivered for a data set."""
         study, settings = self.study, self.study.deliver
+        assert settings is not None
         method = study.methods[settings.method]
         about = {
             "study": study.study,
@@ -206,6 +213,7 @@ class Jobs:
 
     def deliver_code(self) -> str:
         """Version of the code of a delivery."""
+        assert self.study.deliver is not None
         method = self.study.methods[self.study.deliver.method]
         parts = ("spaces", self.study.space), ("metrics", self.study.metric)
         made = ensembles.make(self.study, method.ensemble)
@@ -214,6 +222,7 @@ class Jobs:
 
     def configurations(self, dataset: str) -> str:
         """Return which random configurations the surrogates are evaluated on: a search's job."""
+        assert self.study.surrogates is not None
         wanted = self.study.surrogates.configurations
         budget = {"evaluations": 4 * wanted, "successes": wanted}
         return self._random(dataset, "configurations", 0, budget)
@@ -221,6 +230,7 @@ class Jobs:
     def shard(self, dataset: str, shard: int) -> str:
         """Return which random configurations are part of a table: a search's job."""
         section = self.study.tables
+        assert section is not None
         size = min(SHARD, section.random - SHARD * int(shard))
         budget = {"evaluations": size * len(section.fidelities)}
         # Left out where it is the default, so that the job stays the same.
@@ -230,6 +240,7 @@ class Jobs:
     @property
     def shards(self) -> range:
         """Numbers of the parts of a table."""
+        assert self.study.tables is not None
         return range(math.ceil(self.study.tables.random / SHARD))
 
     def _random(
@@ -256,6 +267,7 @@ class Jobs:
 
     def surrogate(self, surrogate: str, repeat: int) -> str:
         """Describe how a surrogate is evaluated."""
+        assert self.study.surrogates is not None
         section = self.study.surrogates.model_dump(include={"configurations", "sizes", "held_out"})
         own = {"surrogate": surrogate, "repeat": int(repeat)}
         study = self.study
@@ -270,14 +282,15 @@ class Jobs:
 
     def spread(self, sampler: str) -> str:
         """Return which designs of a sampler are measured."""
+        assert self.study.spread is not None
         section = self.study.spread.model_dump()
         return _json({"sampler": sampler, **section, "seed": self.study.seed})
 
     def report(self) -> str:
         """Describe what the report shows: the study, without what changes no result."""
         content = self.study.model_dump(mode="json", exclude=NEUTRAL | {"extends": True})
-        for section, kind in (("searches", "search"), ("ensembles", "ensemble")):
-            used = self.study.used(kind)
+        every = {"searches": self.study.used("search"), "ensembles": self.study.used("ensemble")}
+        for section, used in every.items():
             content[section] = {n: s for n, s in content[section].items() if n in used}
         content["datasets"] = list(self.study.datasets)
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
@@ -316,6 +329,7 @@ class Jobs:
 
     def _homes(self) -> dict[str, Any]:
         """Return where shared searches lie: search -> data set -> study and its repeats."""
+        assert self.extended is not None
         other = self.extended.study
         home = {"study": other.study, "repeats": other.repeats}
         homes: dict[str, Any] = {}

@@ -7,6 +7,8 @@ tau² + s²/S + r²/(S·R): more seeds on one split leave the first two as they 
 the data sets' means (``effects.intervals``) covers all parts, whatever they are.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -36,7 +38,7 @@ def components(values: pd.Series) -> pd.Series:
     """
     names = list(values.index.names)
     centred = values - values.mean()
-    codes = {(): np.zeros(len(values), dtype=int)}
+    codes: dict[tuple[str, ...], np.ndarray] = {(): np.zeros(len(values), dtype=int)}
     for depth in range(1, len(names) + 1):
         own = values.groupby(level=names[:depth], sort=False).ngroup().to_numpy()
         if own.max(initial=-1) > [*codes.values()][-1].max(initial=-1):
@@ -53,7 +55,9 @@ def components(values: pd.Series) -> pd.Series:
          for finer in range(1, len(levels))]
         for place in range(len(levels))
     ]  # fmt: skip
-    found = np.linalg.solve(np.diff(factors, axis=0), np.diff(squares)) if len(levels) > 1 else []
+    found: Any = []
+    if len(levels) > 1:
+        found = np.linalg.solve(np.diff(factors, axis=0), np.diff(squares))
     seen = {groups[-1]: variance for groups, variance in zip([*codes][1:], found, strict=True)}
     return pd.Series({name: seen.get(name, np.nan) for name in names})
 

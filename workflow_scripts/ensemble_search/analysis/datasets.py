@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ensemble_search.data import fetched
+from ensemble_search.data import fetched, prepare
 from ensemble_search.data.sources import source_key
 from ensemble_search.results import layout, readers
 
@@ -75,11 +75,23 @@ def gone(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
 
 
 def notes(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
-    """List what the fetch noted: ``dataset``, ``note``."""
+    """List what the fetch and the first split noted: ``dataset``, ``note``."""
     rows = [
-        (name, note) for name, found, _ in _described(study, results) for note in found["notes"]
+        (name, note)
+        for name, found, split in _described(study, results)
+        for note in split.get("notes", found["notes"])
     ]
     return pd.DataFrame(rows, columns=["dataset", "note"])
+
+
+def reading(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
+    """Describe how columns are read, and what becomes of them: ``dataset``, ``prepare.READING``."""
+    rows = [
+        (name, *row)
+        for name, _, split in _described(study, results)
+        for row in split.get("columns", [])[: prepare.SHOWN]
+    ]
+    return pd.DataFrame(rows, columns=["dataset", *prepare.READING])
 
 
 def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, str]:

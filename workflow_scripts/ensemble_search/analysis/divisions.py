@@ -1,5 +1,7 @@
 """Rules on many divisions of the same held-out rows: means, and how much a division matters."""
 
+from typing import Any
+
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
@@ -22,7 +24,7 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
     Unusable
         If a file is damaged.
     """
-    study, tables, missing = results.study, [], []
+    study, tables, missing = results.study, list[Any](), list[str]()
     wanted = study.get("divisions")
     searches = dict.fromkeys(m["search"] for m in study["methods"].values()) if wanted else {}
     for dataset in study["datasets"]:

@@ -7,7 +7,7 @@ import pandas as pd
 from ensemble_search.analysis.load import Results
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime.files import Missing
-from ensemble_search.runtime.status import OK, STATUSES
+from ensemble_search.runtime.names import OK, STATUSES
 
 FAILED = tuple(s for s in STATUSES if s != OK)
 #: Addresses and numbers, with their unit of memory; not digits that end a name, as in float64.

@@ -87,10 +87,15 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
     """
     runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
     rows = []
+    values: tuple[float, float, float]
     for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
         try:
             final = read(results, run.method, run.dataset, run.repeat)
-            values = len(final.members), final.disagreement, mean_of_pairs(final.diversities)
+            values = (
+                len(final.members),
+                final.disagreement,
+                mean_of_pairs(final.diversities),
+            )
         except Missing:
             values = np.nan, np.nan, np.nan
         rows.append((run.dataset, run.method, run.repeat, *values))

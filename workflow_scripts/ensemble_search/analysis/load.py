@@ -180,7 +180,7 @@ class Results:
         Unusable
             If it is damaged.
         """
-        run = {"dataset": dataset, "search": search, "repeat": repeat}
+        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
         folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
         return self.once(_members, folder)
 
@@ -201,7 +201,7 @@ class Results:
         Unusable
             If it is damaged.
         """
-        run = {"dataset": dataset, "search": search, "repeat": repeat}
+        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
         return readers.losses(layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble))
 
     def diversities(
@@ -229,8 +229,8 @@ class Results:
             If they are damaged.
         """
         predictions = self.predictions(dataset, search, repeat, "validation")
-        rows, columns = (np.asarray(places, int) - 1 for places in (rows, columns))
-        return diversities(predictions, rows, columns, self.losses.task)
+        i, j = (np.asarray(places, int) - 1 for places in (rows, columns))
+        return diversities(predictions, i, j, self.losses.task)
 
     def once(self, read: Callable, *what: Any) -> Any:
         """Read a file at its first use: ``read(*what)``."""
@@ -419,9 +419,9 @@ def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFra
                     where = dict(zip(("dataset", "search", "ensemble", "repeat"), key, strict=True))
                     folder = layout.path(results, layout.ENSEMBLE, **where)
                     evaluations = usable.get((dataset, search, repeat))
-                    reader = partial(read, ensemble, whole or evaluations)
-                    if evaluations is None:
-                        reader = _of_no_search
+                    reader: Callable = _of_no_search
+                    if evaluations is not None:
+                        reader = partial(read, ensemble, whole or evaluations)
                     cache[key] = attempt(
                         reader, folder / "scores.parquet", stage="ensemble", **where
                     )

@@ -98,7 +98,7 @@ class Losses:
     @property
     def unit(self) -> str:
         """Sentence that says in what losses are measured, where that is not a share; else empty."""
-        if self.task == CLASSIFICATION:
+        if self.task == CLASSIFICATION or self.metric == "r2":
             return ""
         end = "the unit is their standard deviation."
         if self.metric == "squared-error":

@@ -1,5 +1,7 @@
 """How different a suggestion is from the ensemble that it is to join (DivBO paper, Figure 5)."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -110,7 +112,7 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
         try:
             members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
             found = of_run(
-                lambda rows, columns, run=run: results.diversities(*run, rows, columns),
+                partial(results.diversities, *run),
                 own,
                 members,
                 first,

@@ -90,8 +90,8 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
     """
     done: dict[tuple, np.ndarray] = {}
     for key, run in _runs(results.observations):
-        seconds = (run[name].fillna(0).to_numpy() for name in ("suggest_seconds", "fit_seconds"))
-        done[key] = ends(*seconds, sizes[key[1]])
+        suggest, fit = (run[f"{part}_seconds"].fillna(0).to_numpy() for part in ("suggest", "fit"))
+        done[key] = ends(suggest, fit, sizes[key[1]])
     workers = {m: max(sizes[p["search"]]) for m, p in results.study["methods"].items()}
     found = over_time(results, done)
     return found.assign(workers=found["method"].map(workers))

@@ -178,9 +178,9 @@ def over_datasets(errors: pd.DataFrame, method: str) -> pd.DataFrame:
 
 def holm(p: list[float]) -> np.ndarray:
     """Adjust p-values for multiple comparisons by Holm's step-down method."""
-    p = np.asarray(p, dtype=float)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    values = np.asarray(p, dtype=float)
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted

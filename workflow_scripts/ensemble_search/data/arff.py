@@ -95,7 +95,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
 
     kinds = attributes(lines)
     converters = [_converter(kind) for kind in kinds.values()]
-    rows = []
+    rows: list[list[Any]] = []
     for number, line in _content(lines):
         values = _sparse(number, line, kinds) if line[0] == "{" else _values(number, line)
         file_limits.check_cells(len(rows) + 1, len(kinds))
@@ -116,14 +116,14 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
             raise Unreadable(f"line {number}: {_misfit(kinds, values)}") from None
     columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
     series = []
-    for (name, kind), values in zip(kinds.items(), columns, strict=True):
+    for (name, kind), own in zip(kinds.items(), columns, strict=True):
         if isinstance(kind, list):
-            series.append(pd.Series(pd.Categorical(values), name=name))
+            series.append(pd.Series(pd.Categorical(own), name=name))
         else:
             dtype = {"numeric": "float64", "string": "str"}.get(kind, "datetime64[us]")
-            if any(type(value) is int for value in values):
+            if any(type(value) is int for value in own):
                 dtype = "object"
-            series.append(pd.Series(values, name=name, dtype=dtype))
+            series.append(pd.Series(own, name=name, dtype=dtype))
     return pd.concat(series, axis=1)
 
 
@@ -262,7 +262,7 @@ def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> lis
 
     Zero is the beginning of 1970 for dates.
     """
-    values = [
+    values: list[str | None] = [
         kind[0]
         if isinstance(kind, list)
         else datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC).strftime(kind.removeprefix(DATE))

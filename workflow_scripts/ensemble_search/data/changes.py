@@ -64,7 +64,7 @@ def content(paths: Sequence[Path], folder: Path) -> str:
         with suppress(OSError, files.Unusable):
             newest = max(path.stat().st_mtime_ns for path in paths)
             if newest <= (folder / "dataset.json").stat().st_mtime_ns:
-                return _fetched(folder)
+                return _fetched(folder) or ""
         return files.joined_md5([files.md5(path) for path in paths])
     except (OSError, ValueError):
         return ""

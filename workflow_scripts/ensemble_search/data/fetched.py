@@ -30,6 +30,7 @@ class Description(Stored):
     of_rows: dict[str, dict[str, str]] = Field(default_factory=dict)
     read: dict[str, str] = Field(default_factory=dict)
     left_out: dict[str, str] = Field(default_factory=dict)
+    gaps: dict[str, list[Count]] = Field(default_factory=dict)
     prepared: Count = 0
     notes: list[str] = Field(default_factory=list)
 

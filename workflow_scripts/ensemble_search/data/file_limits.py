@@ -46,13 +46,15 @@ def lines(stream: IO[str]) -> Iterator[str]:
     ------
     Unreadable
         If one holds a null character or is longer than :data:`LONGEST_LINE`, before all of it is
-        read.
+        read, or if all have more than :data:`LARGEST_MB`.
     """
-    number = 0
+    number = size = 0
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
+        size += len(line)
         if "\0" in line:
             raise Unreadable(f"line {number} holds a null character (UTF-16?); save it as UTF-8")
         if len(line) > LONGEST_LINE:
             raise Unreadable(f"line {number} has more than {LONGEST_LINE:,} characters")
+        check_bytes(size, " unpacked")
         yield line

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # A column of text with this share of numbers, dates or booleans is read as such, the rest missing;
 # one that the study calls so must have the other.
-NEARLY, LEAST = 0.9, 0.5
+NEARLY, LEAST = prepare.NEARLY, 0.5
 # With at most so many distinct numbers, dates or booleans, other words may be categories beside
 # them (0, 1, 2, 3+), which are kept.
 FEW = 10
@@ -60,7 +60,7 @@ class Column:
     values
         The column as in its source.
     role
-        ``numeric``, ``categorical`` or ``date``, if the study assigns a role.
+        ``numeric``, ``categorical``, ``date`` or ``text``, if the study assigns a role.
     what
         Data set and column, for errors.
     notes
@@ -87,7 +87,9 @@ class Column:
         missing: Mapping[str, int] | None = None,
         rounded: tuple[int, str] | None = None,
     ):
-        self.name, self.values, self.role, self.what, self.notes = name, values, role, what, notes
+        self.name, self.values, self.what, self.notes = name, values, what, notes
+        # Of texts, the split makes features from the categories.
+        self.asked, self.role = role, "categorical" if role == "text" else role
         self.missing, self.rounded = Counter(missing), rounded
         self.read: str | None = None
 
@@ -190,13 +192,16 @@ class Column:
         elif not prepare.is_code(present) and (odd := _beside_two(present)):
             self._note(f"has {odd}, which makes a column of its own; correct or empty mistakes")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
-        if prepare.too_distinct(distinct, len(present)):
+        use = prepare.use_of(present, self.asked)
+        if use is None:
             like = "UUIDs" if present.str.fullmatch(UUID).all() else "as names and identifiers have"
             self._note(
                 f"is dropped by the base preparation: {among} ({like}){self._unread(present)}"
             )
+        elif use == "text":
+            self._note(f"has {among}: text, whose words become columns{self._unread(present)}")
         elif distinct > prepare.MAX_CODES:
-            code = self.role is None and prepare.is_code(present)
+            code = use == "numeric"
             becomes = "codes, taken as one number" if code else "each makes a column"
             self._note(f"has {among}: {becomes}{'' if code else self._unread(present)}")
         elif unread := self._unread(present):
@@ -342,11 +347,12 @@ class Column:
         if len(found) > 1 and (kind == "date" or self.role is None):
             styles = " or ".join(r.style for r in found)
             unclear = f"values such as {example} may be read as {styles}"
-            if kind != "date":
+            if kind != "date" and sum("," in word for word in fitting) <= FEW:
                 remedy = f"{self._remedy(kind)} takes them as the first"
                 self._note(f"stays categories: {unclear}; {remedy}")
                 return None
-            unclear = f"; {unclear}: if that is wrong, write them as 2020-12-31"
+            form = "2020-12-31" if kind == "date" else "1234.5"
+            unclear = f"; {unclear}: if that is wrong, write them as {form}"
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {_as_missing(missing)}" if missing else ""

@@ -15,7 +15,7 @@ from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
-from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
+from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def normalise(
     columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
     asked = roles.by_name(columns)
-    notes: list[str] = []
+    notes = [*raw.notes]
     frame = raw.frame
     absent = frame[raw.target].isna()
     if task == REGRESSION:
@@ -103,7 +103,7 @@ def normalise(
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
-    kinds, left_out, read, of_rows = {}, {}, {}, {}
+    kinds, left_out, read, of_rows, gaps = {}, {}, {}, {}, {}
     for name in frame.columns.drop(raw.target):
         role, about = asked.get(str(name)), f"{what}: column '{name}'"
         if role == "drop":
@@ -123,12 +123,9 @@ def normalise(
             else:
                 kinds[str(name)], taken[str(name)] = made
                 column.look_at(*made)
-                if task == CLASSIFICATION and _copies(made[1], labels):
-                    notes.append(
-                        f"column '{name}' has one value for each class of the target "
-                        f"'{raw.target}': it is kept, but new rows may not have it before the "
-                        "target is known"
-                    )
+                if absent := int(made[1].isna().sum()):
+                    empty = min(absent, _empty(frame[name], words or {}))
+                    gaps[str(name)] = [empty, absent - empty]
                 if _absence_tells(made[1], labels):
                     notes.append(
                         f"column '{name}' has no value in {int(made[1].isna().sum())} rows, which "
@@ -158,6 +155,7 @@ def normalise(
         "of_rows": of_rows,
         "read": read,
         "left_out": left_out,
+        "gaps": gaps,
         "prepared": prepare.width(result, kinds, asked),
         "classes": counts,
         "notes": notes,
@@ -304,14 +302,11 @@ def _twins(labels) -> list[str]:
     return []
 
 
-def _copies(values, labels) -> bool:
-    """Whether values and labels say the same in all rows."""
-    import pandas as pd
-
-    alike = len(labels) >= ROW_IDS and values.nunique() == labels.nunique()
-    if not alike or values.isna().any():
-        return False
-    return bool((pd.factorize(values)[0] == pd.factorize(labels)[0]).all())
+def _empty(values, words: Mapping[str, int]) -> int:
+    """Count the values that are missing in the source, and no words for missing ones there."""
+    kept = NONE in words and values.isin([NONE]).any()
+    read = sum(count for word, count in words.items() if not (kept and word == NONE))
+    return max(0, int(values.isna().sum()) - read)
 
 
 def _absence_tells(values, labels) -> bool:

@@ -430,7 +430,7 @@ class _Transfer(threading.Thread):
         url = _web_address(self._url)
         with requests.Session() as session:
             # It would read the whole body of a redirect.
-            session.get_redirect_target = lambda response: None
+            session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
             for _ in range(MAX_REDIRECTS + 1):
                 # No other server named by a study, description or redirect gets the key.
                 own = self._own.key and _origin(url) == _origin(self._own.key_for)
@@ -591,7 +591,7 @@ def _target(dataset, frame, what: str) -> str:
 
 def _ignored(dataset, frame) -> dict[str, str]:
     """Columns that OpenML marks as row ids or as to be ignored; names may be joined by commas."""
-    found = {}
+    found: dict[str, str] = {}
     for names, reason in (
         (dataset.row_id_attribute, "OpenML marks it as a row id"),
         (dataset.ignore_attribute, "OpenML marks it as to be ignored"),

@@ -7,6 +7,8 @@ of a frame. This module needs numpy only: it is copied into delivered ensembles.
 import datetime
 import math
 import numbers
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +27,10 @@ READ = {
     "numeric": (DAYS, FROM_BOOLEANS),
     "date": (*readings.DATES, EIGHT_DIGITS),
     "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
+    "text": (FROM_NUMBERS, FROM_BOOLEANS),
 }
+#: A word of a text, as scikit-learn's ``TfidfVectorizer`` finds them.
+WORD = re.compile(r"\b\w\w+\b")
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Examples of a kind in a note.
@@ -193,25 +198,74 @@ class Categories:
 
     def typed(self, value: Any) -> str | None:
         """Turn a value, which is not missing, into a word; None if it is too large a number."""
-        number = _number(value, None) if self.read == FROM_NUMBERS else None
-        if number is not None:
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            return word(value if whole else number) if abs(number) <= LARGEST else None
-        truth = _truth(value) if self.read == FROM_BOOLEANS else None
-        if truth is not None:
-            return str(bool(truth))
-        if isinstance(value, (np.datetime64, datetime.date)):
-            date = _date(value, None)
-            return str(value) if date is None else str(date.astype("M8[s]"))
-        try:
-            return word(value)
-        except ValueError:  # an integer of so many digits that Python does not write it
-            return None
+        return _written(value, self.read)
 
     def to_json(self) -> dict[str, Any]:
         """Describe it for :meth:`Preparation.to_json`."""
         own = {"words": list(self.words), "rare": list(self.rare), "fill": self.fill}
         return {"name": self.name, "kind": self.kind, **own, "read": self.read}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The words of a column of texts: TF-IDF, as scikit-learn's ``TfidfVectorizer`` computes it.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    words
+        Those that have a feature, in lower case.
+    idf
+        Inverse document frequency of each.
+    read
+        How its values are read, if they are not text.
+    """
+
+    kind: ClassVar[str] = "text"
+    categorical: ClassVar[bool] = False
+    missing: ClassVar[Any] = None
+
+    name: str
+    words: Sequence[str]
+    idf: Sequence[float]
+    read: str | None = None
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [f"{self.name}:{word}" for word in self.words]
+
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the features of texts, objects of shape (n,) with None for missing ones: all 0.
+
+        Rows have the Euclidean norm 1, of exact sums, which are the same on all processors.
+        """
+        known = {word: place for place, word in enumerate(self.words)}
+        out[:] = 0
+        for row, text in enumerate(values.tolist()):
+            counts = Counter(known[word] for word in split_words(text) if word in known)
+            own = {place: count * self.idf[place] for place, count in counts.items()}
+            norm = math.sqrt(math.fsum(value * value for value in own.values()))
+            for place, value in own.items():
+                out[row, place] = value / norm
+
+    def typed(self, value: Any) -> str | None:
+        """Turn a value, which is not missing, into text; None if it is too large a number."""
+        return _written(value, self.read)
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe it for :meth:`Preparation.to_json`."""
+        own = {"words": list(self.words), "idf": list(self.idf)}
+        return {"name": self.name, "kind": self.kind, **own, "read": self.read}
+
+
+Column = Numbers | Categories | Texts
+
+
+def split_words(text: str | None) -> list[str]:
+    """Return the words of a text, in lower case."""
+    return WORD.findall(text.lower()) if text else []
 
 
 @dataclass(frozen=True)
@@ -226,7 +280,7 @@ class Preparation:
         Names of the columns, in the order of the user's data.
     """
 
-    columns: Sequence[Numbers | Categories]
+    columns: Sequence[Column]
     names: Sequence[str]
 
     @property
@@ -339,7 +393,25 @@ def word(value: Any) -> str:
     return str(int(value)) if whole else str(value)
 
 
-def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
+def _written(value: Any, read: str | None) -> str | None:
+    """Write a value, which is not missing, as text; None if it is too large a number."""
+    number = _number(value, None) if read == FROM_NUMBERS else None
+    if number is not None:
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return word(value if whole else number) if abs(number) <= LARGEST else None
+    truth = _truth(value) if read == FROM_BOOLEANS else None
+    if truth is not None:
+        return str(bool(truth))
+    if isinstance(value, (np.datetime64, datetime.date)):
+        date = _date(value, None)
+        return str(value) if date is None else str(date.astype("M8[s]"))
+    try:
+        return word(value)
+    except ValueError:  # an integer of so many digits that Python does not write it
+        return None
+
+
+def _restored(described: Mapping[str, Any]) -> Column:
     name, kind, read = _text(described["name"]), described["kind"], described["read"]
     styled = kind == "numeric" and isinstance(read, str) and readings.is_style(read)
     if read is not None and not styled and read not in READ.get(kind, ()):
@@ -353,6 +425,13 @@ def _restored(described: Mapping[str, Any]) -> Numbers | Categories:
         if described["fill"] not in (*words, *rare):
             raise ValueError(f"the imputed value of '{name}' is none of its categories")
         return Categories(name, words, rare, described["fill"], read)
+    if kind == "text":
+        words, idf = [_text(w) for w in described["words"]], list(described["idf"])
+        if not words or len(set(words)) < len(words) or len(words) != len(idf):
+            raise ValueError(f"the words of '{name}' are none, or one is there twice")
+        if not all(type(value) is float and 0 < value <= LARGEST for value in idf):
+            raise ValueError(f"the frequencies of the words of '{name}' are not positive numbers")
+        return Texts(name, words, idf, read)
     if kind not in ("numeric", "boolean", "date"):
         raise ValueError(f"'{name}' is of kind {kind!r}")
     fills = {_text(feature): fill for feature, fill in described["fills"].items()}
@@ -371,10 +450,10 @@ def _text(value: Any) -> str:
     return value
 
 
-def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.ndarray:
+def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
     """Turn the values of a column into typed ones; append notes on odd ones."""
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
+        values = np.ma.filled(values.astype(object), None)
     array = values if isinstance(values, np.ndarray) else None
     if array is not None and array.dtype.kind == "m":
         array = array / np.timedelta64(1, "s")
@@ -391,8 +470,10 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
         if len(odd):
             notes.append(_unreadable(column.name, len(odd), list(map(str, np.unique(array[odd])))))
         return dates
-    plain = array is not None and array.dtype.kind in "OUT"
-    cells = array.tolist() if plain else list(values if array is None else array)
+    if array is not None and array.dtype.kind in "OUT":
+        cells = array.tolist()
+    else:
+        cells = list(values if array is None else array)
     if column.kind == "numeric" and column.read in (None, readings.PLAIN):
         own, read = readings.plain(cells)
         read &= ~(np.abs(own) > LARGEST)
@@ -403,7 +484,7 @@ def _typed(column: Numbers | Categories, values: Any, notes: list[str]) -> np.nd
     return _each(column, cells, notes)
 
 
-def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> np.ndarray:
+def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
     """Turn values into typed ones, each for itself; append notes on odd ones."""
     # Each distinct value once; by type, too, as 1 == True.
     places: dict[Any, int] = {}
@@ -425,7 +506,7 @@ def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> n
             cell = cell.lstrip(" ")  # as in a CSV file; pandas keeps the spaces
             itself = known is not None and cell in known
         missing = not itself and is_missing(cell)
-        value = cell if itself else None if missing else column.typed(cell)
+        value: Any = cell if itself else None if missing else column.typed(cell)
         if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
             value = None
         number = isinstance(cell, numbers.Real) and not isinstance(cell, bool)
@@ -445,7 +526,7 @@ def _each(column: Numbers | Categories, cells: list[Any], notes: list[str]) -> n
             f"column '{column.name}': {_values(sum(row in unknown for row in rows))} that the "
             f"training rows do not have, treated as none of theirs: {_some(list(unknown.values()))}"
         )
-    if known is not None:
+    if column.missing is None:
         made = np.empty(len(found), dtype=object)
         made[:] = found
     else:
@@ -540,7 +621,7 @@ def _date(value: Any, style: str | None) -> np.datetime64 | None:
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     try:
-        made = microseconds(np.array(np.datetime64(value)))[()]
+        made: Any = microseconds(np.array(np.datetime64(value)))[()]
     except (TypeError, ValueError):
         return None
     return None if np.isnat(made) else made

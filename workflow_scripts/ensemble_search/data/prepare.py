@@ -4,16 +4,22 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensemble_search.data import checks, readings
 from ensemble_search.data.preparation import (
     DATE_PARTS,
+    WORD,
     Categories,
+    Column,
     Numbers,
     Preparation,
+    Texts,
     is_missing,
+    split_words,
 )
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
 from ensemble_search.data.split import WEIGHTS, Inputs
@@ -27,6 +33,8 @@ if TYPE_CHECKING:
 
 # The DivBO paper does not specify the base preparation.
 MAX_UNIQUE_SHARE = 0.8
+# So many values of a column are as its kind says.
+NEARLY = 0.9
 MIN_VARIANCE = 1e-7
 # A nominal column of more integers than this is a code and stays one number: one-hot encoding would
 # turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
@@ -41,7 +49,16 @@ DIVIDED = {
     "fold": "test rows are those of one fold of '{column}'",
 }
 #: Kinds of columns in the order of their features.
-KINDS = "numeric", "date", "boolean", "categorical"
+KINDS = "numeric", "date", "boolean", "categorical", "text"
+#: Features of a column of texts, at most.
+MOST_WORDS = 200
+#: Many values of so many words on the average are texts; if all are distinct and of fewer than
+#: these, they are names.
+WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
+#: Why a column of texts is dropped.
+WORDLESS = "text, of which no word is in two training rows, but not in all"
+#: An identifier: one word with a digit.
+IDENTIFIER = r"(?=\S*\d)\S+"
 
 
 def make_split(
@@ -73,29 +90,11 @@ def make_split(
     UserError
         As ``rows.split_rows``, :func:`prepare` and :func:`standardised`.
     """
-    target = frame[description["target"]]
-    of_rows = {
-        role: _of_rows(frame[column["column"]], role)
-        for role, column in description.get("of_rows", {}).items()
-    }
-    by = [of_rows.get(role) for role in DIVIDED]
-    by_column = {
-        role: column["column"]
-        for role, column in description.get("of_rows", {}).items()
-        if role in DIVIDED
-    }
-    if description["classes"]:
-        classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
-        labels = codes.astype(np.int64)
-        rows = split_rows(labels, classes, settings, *by)
-    else:
-        classes, labels = np.empty(0, dtype=str), target.to_numpy("float64")
-        rows = split_rows(strata(labels), None, settings, *by)
-        labels, scale = standardised(labels, rows["train"])
+    rows, labels, classes, of_rows, scale = divide(frame, description, settings)
+    own = [description["columns"], description.get("asked"), description.get("read")]
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
-    X, preparation, dropped = prepare(
-        parts, description["columns"], description.get("asked"), description.get("read")
-    )
+    X, preparation, dropped = prepare(parts, *own)
+    notes = [*checks.notes(frame, description, rows), *description.get("notes", [])]
     if "train_rows" in settings:
         own = labels[rows["train"]]
         chosen = choose(
@@ -109,12 +108,12 @@ def make_split(
         rows["train"], X["train"] = rows["train"][chosen], X["train"][chosen]
     folds = np.empty(0, dtype=np.int64)
     if "folds" in settings:
-        groups = None if by[0] is None else by[0][rows["train"]]
+        groups = of_rows["group"][rows["train"]] if "group" in of_rows else None
         folds = fold_numbers(labels[rows["train"]], settings["folds"], groups)
         rows["validation"], X["validation"] = rows["train"], X["train"]
     weights = {}
-    if (own := of_rows.get("weight")) is not None:
-        weights = {WEIGHTS[part]: own[rows[part]] for part in PARTS}
+    if "weight" in of_rows:
+        weights = {WEIGHTS[part]: of_rows["weight"][rows[part]] for part in PARTS}
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=labels[rows["train"]],
@@ -137,8 +136,9 @@ def make_split(
         "features": len(preparation.features),
         "classes": counts,
         "dropped": dropped,
-        "notes": description.get("notes", []),
-        **({"by": by_column} if by_column else {}),
+        "notes": notes,
+        "columns": reading(description, preparation, dropped),
+        "by": {role: c["column"] for role, c in description.get("of_rows", {}).items()},
         "preparation": {"target": description["target"], **preparation.to_json()},
     }
     if not len(classes):
@@ -147,10 +147,114 @@ def make_split(
     return inputs, labels[rows["test"]], made
 
 
+def divide(
+    frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, float]]:
+    """Draw the rows of the parts.
+
+    Parameters
+    ----------
+    frame, description, settings
+        As :func:`make_split` takes them.
+
+    Returns
+    -------
+    rows
+        As ``rows.split_rows`` returns them.
+    labels
+        Class codes, or standardised numbers, of all rows.
+    classes
+        Labels by code; none in regression.
+    of_rows
+        Columns of ``roles.OF_ROWS`` by role: groups from 0, places of parts, numbers.
+    scale
+        See :func:`standardised`; empty with classes.
+
+    Raises
+    ------
+    UserError
+        As ``rows.split_rows`` and :func:`standardised`.
+    """
+    target = frame[description["target"]]
+    of_rows = {
+        role: _of_rows(frame[column["column"]], role)
+        for role, column in description.get("of_rows", {}).items()
+    }
+    by = [of_rows.get(role) for role in DIVIDED]
+    if description["classes"]:
+        classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
+        labels = codes.astype(np.int64)
+        return split_rows(labels, classes, settings, *by), labels, classes, of_rows, {}
+    numbers = target.to_numpy("float64")
+    rows = split_rows(strata(numbers), None, settings, *by)
+    labels, scale = standardised(numbers, rows["train"])
+    return rows, labels, np.empty(0, dtype=str), of_rows, scale
+
+
+#: What :func:`reading` tells of a column.
+READING = ("column", "read as", "values missing", "becomes")
+#: So many columns are shown on a page or card.
+SHOWN = 200
+#: Kinds of columns as people call them.
+CALLED = {
+    "numeric": "number",
+    "date": "date",
+    "boolean": "yes or no",
+    "categorical": "category",
+    "text": "text",
+}
+
+
+def reading(
+    description: Mapping[str, Any], preparation: Preparation, dropped: Mapping[str, str]
+) -> list[list[str]]:
+    """Describe how each column is read, and what becomes of it.
+
+    Parameters
+    ----------
+    description
+        Content of ``dataset.json``.
+    preparation, dropped
+        As :func:`prepare` returns them.
+
+    Returns
+    -------
+    rows
+        Of :data:`READING`, one for each column, in the order of the data.
+    """
+    made = {column.name: column for column in preparation.columns}
+    rows = []
+    for name, kind in description["columns"].items():
+        column, (empty, lost) = made.get(name), description.get("gaps", {}).get(name, (0, 0))
+        read = description.get("read", {}).get(name)
+        missing = f"{empty} empty, {lost} others" if lost else f"{empty}" if empty else ""
+        n = len(column.features) if column else 0
+        rows.append(
+            [
+                name,
+                CALLED[column.kind if column else kind]
+                + (f": {read}" if read and read != readings.PLAIN else ""),
+                missing,
+                f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}",
+            ]
+        )
+    for role, column in description.get("of_rows", {}).items():
+        rows.append([column["column"], CALLED[column["kind"]], "", f"no feature: {role} of rows"])
+    left = description.get("left_out", {})
+    return [*rows, *([name, "", "", f"dropped: {why}"] for name, why in left.items())]
+
+
+def _why(name: str, dropped: Mapping[str, str]) -> str:
+    """Return why nothing of a column is left: it, or all that is made of it, was dropped."""
+    made = (why for part, why in dropped.items() if part.startswith((f"{name}=", f"{name}.")))
+    return dropped.get(name) or next(made)
+
+
 def divided(by: Mapping[str, str]) -> str:
     """Describe how the rows of a split are divided; ``by`` is its ``by``: a column by its role."""
-    for role, column in by.items():
-        return DIVIDED[role].format(column=column)
+    for role, text in DIVIDED.items():
+        if role in by:
+            return text.format(column=by[role])
     return "rows are divided at random"
 
 
@@ -224,11 +328,11 @@ def prepare(
 ) -> tuple[dict[str, np.ndarray], Preparation, dict[str, str]]:
     """Fit the base preparation on ``parts["train"]`` and apply it to all parts.
 
-    Columns without a value are dropped, and categorical ones of which 80 % or more of the values
-    are distinct; dates become numbers (``DATE_PARTS``); numbers are imputed by the median, the
-    others by the most frequent value (see :func:`categories`); categories are one-hot encoded (all
-    0 for a category not in the training part), except codes (see ``MAX_CODES``), which become
-    numbers; columns with a variance of 1e-7 or less are dropped.
+    Columns without a value are dropped, and identifiers; the words of texts become numbers (see
+    :func:`use_of` and :func:`texts`), and so do dates (``DATE_PARTS``); numbers are imputed by the
+    median, the others by the most frequent value (see :func:`categories`); categories are one-hot
+    encoded (all 0 for a category not in the training part), except codes (see ``MAX_CODES``), which
+    become numbers; columns with a variance of 1e-7 or less are dropped.
 
     Parameters
     ----------
@@ -244,7 +348,8 @@ def prepare(
     Returns
     -------
     X
-        By part: float64, of shape (n, p): numbers first, then dates, booleans, one-hot columns.
+        By part: float64, of shape (n, p): numbers first, then dates, booleans, one-hot columns,
+        words.
     preparation
         What was fitted.
     dropped
@@ -255,33 +360,87 @@ def prepare(
     UserError
         If no column is left.
     """
-    train, read = parts["train"], read or {}
+    preparation, dropped = fit(parts["train"], kinds, asked, read)
+    taken = {column.name: column.kind for column in preparation.columns}
+
+    def values(rows: "pd.DataFrame | _Rows", name: str) -> np.ndarray:
+        return typed(rows[name], taken[name])
+
+    X = {part: preparation.write(partial(values, rows), len(rows)) for part, rows in parts.items()}
+    return X, preparation, dropped
+
+
+def fit(
+    train: "pd.DataFrame | _Rows",
+    kinds: Mapping[str, str],
+    asked: Mapping[str, str] | None = None,
+    read: Mapping[str, str] | None = None,
+) -> tuple[Preparation, dict[str, str]]:
+    """Fit the base preparation on training rows; see :func:`prepare`."""
+    read = read or {}
     use, dropped = _columns(train, kinds, asked or {})
-    fitted: dict[str, Numbers | Categories] = {}
-    taken = {name: kind for kind, names in use.items() for name in names}
-    for name, kind in taken.items():
-        own = typed(train[name], kind), read.get(name)
-        column, constant = (
-            categories(name, *own) if kind == "categorical" else numbers(name, kind, *own)
-        )
-        dropped |= dict.fromkeys(constant, f"variance is {MIN_VARIANCE:g} or less")
-        if column.features:
-            fitted[name] = column
+    fitted: dict[str, Column] = {}
+    for kind, names in use.items():
+        for name in names:
+            own = typed(train[name], kind), read.get(name)
+            column: Column
+            constant: list[str] = []
+            if kind == "text":
+                column = texts(name, *own)
+                dropped |= {} if column.features else {name: WORDLESS}
+            elif kind == "categorical":
+                column, constant = categories(name, *own)
+            else:
+                column, constant = numbers(name, kind, *own)
+            dropped |= dict.fromkeys(constant, f"variance is {MIN_VARIANCE:g} or less")
+            if column.features:
+                fitted[name] = column
     if not fitted:
         raise UserError(_nothing_left(dropped))
-    preparation = Preparation(list(fitted.values()), [name for name in kinds if name in fitted])
-    X = {
-        part: preparation.write(lambda name, rows=rows: typed(rows[name], taken[name]), len(rows))
-        for part, rows in parts.items()
-    }
-    return X, preparation, dropped
+    names = [name for name in kinds if name in fitted]
+    return Preparation(list(fitted.values()), names), dropped
 
 
 def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, str]) -> int:
     """Count the columns of the base preparation on all rows, including constant ones."""
     use, _ = _columns(frame, kinds, asked)
     one_hot = sum(frame[name].nunique() for name in use["categorical"])
-    return len(use["numeric"]) + len(DATE_PARTS) * len(use["date"]) + len(use["boolean"]) + one_hot
+    words = MOST_WORDS * len(use["text"])
+    numbers = len(use["numeric"]) + len(use["boolean"])
+    return numbers + len(DATE_PARTS) * len(use["date"]) + one_hot + words
+
+
+def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
+    """Decide what a categorical column is used as.
+
+    Parameters
+    ----------
+    present
+        Its values, without missing ones, of which there is one at least.
+    asked
+        The role that the study assigns.
+
+    Returns
+    -------
+    kind
+        ``text`` if the study says so, if 80 % or more of the values are distinct, or if there are
+        more than ``MAX_CODES`` of ``WORDS_OF_TEXT`` words on the average; but None if 80 % are
+        distinct and nearly all are identifiers, or all are distinct and names (of fewer than
+        ``WORDS_OF_NAME`` words on the average). ``numeric`` for more than ``MAX_CODES`` codes, and
+        else ``categorical``.
+    """
+    if asked == "text":
+        return "text"
+    distinct, words = present.nunique(), present.str.count(WORD.pattern).mean()
+    if too_distinct(distinct, len(present)):
+        names = distinct == len(present) and words < WORDS_OF_NAME
+        return None if names or present.str.fullmatch(IDENTIFIER).mean() >= NEARLY else "text"
+    if distinct > MAX_CODES and asked is None:
+        if is_code(present):
+            return "numeric"
+        if words >= WORDS_OF_TEXT:
+            return "text"
+    return "categorical"
 
 
 def too_distinct(distinct: int, values: int) -> bool:
@@ -345,11 +504,27 @@ def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categori
     for word in absent:
         del counts[word]
     counts[fill] += len(train) - counts.total()
-    kept, rare = [], []
+    kept, rare = list[str](), list[str]()
     for word in sorted(counts):
         share = counts[word] / len(train)
         (kept if share * (1 - share) > MIN_VARIANCE else rare).append(word)
     return Categories(name, kept, rare, fill, read), [f"{name}={word}" for word in rare]
+
+
+def texts(name: str, train: np.ndarray, read: str | None) -> Texts:
+    """Fit the words of a column of texts; see :func:`numbers`.
+
+    These are the ``MOST_WORDS`` words in nearest to half of the rows, in two at least. The inverse
+    document frequency is that of ``TfidfVectorizer``: ln((1 + n) / (1 + rows with the word)) + 1,
+    to six digits, because logarithms differ in their last ones.
+    """
+    rows = Counter(word for text in train.tolist() for word in set(split_words(text)))
+    n = len(train)
+    used = [word for word, count in rows.items() if 2 <= count < n]
+    used.sort(key=lambda word: (-rows[word] * (n - rows[word]), word))
+    words = sorted(used[:MOST_WORDS])
+    idf = [round(math.log((1 + n) / (1 + rows[word])) + 1, 6) for word in words]
+    return Texts(name, words, idf, read)
 
 
 def typed(column: "pd.Series", kind: str) -> np.ndarray:
@@ -357,7 +532,7 @@ def typed(column: "pd.Series", kind: str) -> np.ndarray:
     import pandas as pd
 
     match kind:
-        case "categorical":
+        case "categorical" | "text":
             return column.astype(object).where(column.notna(), None).to_numpy()
         case "date":
             return column.to_numpy("datetime64[us]")
@@ -377,18 +552,14 @@ def _columns(
     dropped = {}
     for name, kind in kinds.items():
         values = train[name].dropna()
-        taken = kind
         if values.empty:
             dropped[name] = "no value in the training part"
             continue
-        if kind == "categorical":
-            distinct = values.nunique()
-            if too_distinct(distinct, len(values)):
-                dropped[name] = f"{distinct} of {len(values)} values are distinct"
-                continue
-            if distinct > MAX_CODES and asked.get(name) != kind and is_code(values):
-                taken = "numeric"
-        use[taken].append(name)
+        taken = use_of(values, asked.get(name)) if kind == "categorical" else kind
+        if taken is None:
+            dropped[name] = f"{values.nunique()} of {len(values)} values are distinct names"
+        else:
+            use[taken].append(name)
     return use, dropped
 
 

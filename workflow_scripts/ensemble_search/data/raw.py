@@ -29,6 +29,8 @@ class Raw:
         Words that the reader of the source treated as missing, with counts, by column.
     rounded
         Of fractions that lost digits when they were read, the number and the first, by column.
+    notes
+        For people, on how it was read.
     roles
         Roles of columns (``data.roles``) that the source gives, such as the folds of a task.
     """
@@ -42,4 +44,5 @@ class Raw:
     ignored: dict[str, str] = field(default_factory=dict)
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     rounded: dict[str, tuple[int, str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)

@@ -191,7 +191,9 @@ def date(text: str, style: str) -> np.datetime64:
     year, month, day = (match[group].zfill(2) for group in order)
     if len(year) == 2:
         year = f"{19 if int(year) >= CENTURY else 20}{year}"
-    time, zone = _ZONE.fullmatch(match[5]).groups()
+    after = _ZONE.fullmatch(match[5])
+    assert after is not None  # the pattern of the date has checked it
+    time, zone = after.groups()
     # Further digits of a fraction are cut.
     time = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"^[T ](\d:)", r"T0\1", time).replace(" ", "T"))
     try:

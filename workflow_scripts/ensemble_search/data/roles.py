@@ -16,7 +16,7 @@ from ensemble_search.runtime.plugins import nearest
 #: their part says whether they are for training, validation or testing, their fold in which split
 #: they are for testing.
 OF_ROWS = ("group", "time", "weight", "part", "fold")
-ROLES = ("drop", "numeric", "categorical", "date", *OF_ROWS)
+ROLES = ("drop", "numeric", "categorical", "date", "text", *OF_ROWS)
 
 
 def check(columns: Any, where: str) -> None:
@@ -29,7 +29,8 @@ def check(columns: Any, where: str) -> None:
     """
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is not a mapping, such as {{drop: [id]}}")
-    problems, seen = [], {}
+    problems: list[str] = []
+    seen: dict[str, str] = {}
     for role, names in columns.items():
         if role not in ROLES:
             problems.append(f"{where}: unknown key '{role}'; {nearest(role, ROLES)}")

@@ -119,10 +119,11 @@ def split_rows(
         if groups is not None:
             part_of = deal(codes, groups, shares, rng)
         else:
+            assert times is not None
             part_of = _in_order(times, shares)
-        rows = {part: np.flatnonzero(part_of == place) for place, part in enumerate(names)}
-        _check_parts(rows, codes, classes, "group" if groups is not None else "time")
-        return {part: rng.permutation(chosen) for part, chosen in rows.items()}
+        found = {part: np.flatnonzero(part_of == place) for place, part in enumerate(names)}
+        _check_parts(found, codes, classes, "group" if groups is not None else "time")
+        return {part: rng.permutation(chosen) for part, chosen in found.items()}
     by_folds, by_numbers = "folds" in settings, "test" not in settings
     if folds is not None:
         return _by_fold(codes, classes, settings, folds, rng)
@@ -158,7 +159,7 @@ def _by_fold(
     rows = {"train": rest, "test": np.flatnonzero(test)}
     if "folds" not in settings:
         share = settings["validation"] / (settings["train"] + settings["validation"])
-        drawn = {"validation": [], "train": []}
+        drawn: dict[str, list[np.ndarray]] = {"validation": [], "train": []}
         for code in range(int(codes.max()) + 1):
             members = rng.permutation(rest[codes[rest] == code])
             size = max(1, round(share * len(members)))

@@ -17,7 +17,9 @@ from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import FORMATS, INDEX, ROUNDED, WORDS, readable
+from ensemble_search.data.table_files import FORMATS, INDEX, NOTES, ROUNDED, WORDS, readable
+from ensemble_search.data.text_files import kind as extension
+from ensemble_search.data.text_files import stem
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -31,7 +33,7 @@ KEYS = {
 LARGEST_ID = 10**9
 MOST_NAME = 80  # characters of the name of a data set at OpenML
 #: The data sets that scikit-learn ships, and the tasks that their targets suit.
-BUNDLED = {
+BUNDLED: dict[str, tuple[str, ...]] = {
     "breast_cancer": (CLASSIFICATION,),
     "diabetes": (REGRESSION,),
     "digits": (CLASSIFICATION, REGRESSION),
@@ -218,10 +220,11 @@ def local_files(source: Mapping[str, Any]) -> list[Path]:
 def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
 
-    CSV is UTF-8, separated by commas, with a header; empty fields and the words in
-    ``names.MISSING`` are missing values, but for None in columns of text. The target of a CSV is
-    read as text, in which only empty fields are missing, and so are columns with values such as
-    ``01``, which would lose their zeros, and ``as_text``.
+    CSV is UTF-8, else Latin-1, perhaps packed by gzip; its header shows what separates fields
+    (``text_files.SEPARATORS``). Empty fields and the words in ``names.MISSING`` are missing values,
+    but for None in columns of text. The target of a CSV is read as text, in which only empty fields
+    are missing, and so are columns with values such as ``01``, which would lose their zeros, and
+    ``as_text``.
 
     Raises
     ------
@@ -232,7 +235,7 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     from ensemble_search.runtime import files
 
     path = _existing(name)
-    _, reader = FORMATS[path.suffix.lower()]
+    _, reader = FORMATS[extension(path)]
     with readable(path):
         before = _state(path)
         md5 = files.md5(path)
@@ -245,8 +248,8 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
     source = {"file": shown, "target": target}
     words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
-    read = {"missing": words, "rounded": rounded}
-    return Raw(frame, target, path.stem, source, md5=md5, ignored=index, **read)
+    read = {"missing": words, "rounded": rounded, "notes": frame.attrs.pop(NOTES, [])}
+    return Raw(frame, target, stem(path), source, md5=md5, ignored=index, **read)
 
 
 def _with_test_file(source: Mapping[str, Any]) -> Raw:
@@ -257,7 +260,7 @@ def _with_test_file(source: Mapping[str, Any]) -> Raw:
     check_test_file(file, test, target)
     parts = from_file(file, target), _of_test(from_file, test, target)
     if differing := test_rows.differing(*parts):
-        if Path(file).suffix.lower() != ".csv":
+        if extension(file) not in (".csv", ".tsv"):
             name, (first, second) = next(iter(differing.items()))
             raise UserError(
                 f"test: column '{name}' of '{test}' holds {second}, that of '{file}' {first}; "
@@ -288,7 +291,7 @@ def check_test_file(file: str, test: str, target: str) -> None:
     """
     names = check_file(file, target)
     others = _of_test(check_file, test, target)
-    if FORMATS[Path(file).suffix.lower()] != FORMATS[Path(test).suffix.lower()]:
+    if FORMATS[extension(file)] != FORMATS[extension(test)]:
         raise UserError(f"test: '{test}' must be of the format of '{file}'")
     for one, two, here, there in ((test, file, others, names), (file, test, names, others)):
         if lacking := [name for name in there if name not in here]:
@@ -317,14 +320,14 @@ def check_file(name: str, target: str) -> list[str]:
         As :func:`from_file`, without reading the rows.
     """
     path = _existing(name)
-    header, _ = FORMATS[path.suffix.lower()]
+    header, _ = FORMATS[extension(path)]
     return header(path, target)
 
 
 def _existing(name: str) -> Path:
     path = Path(name)
-    if path.suffix.lower() not in FORMATS:
-        raise UserError(f"file: '{name}' must end in .csv, .parquet or .arff")
+    if extension(path) not in FORMATS:
+        raise UserError(f"file: '{name}' must end in .csv, .tsv, .parquet, .arff or .xlsx")
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character

@@ -80,7 +80,7 @@ class Inputs:
                 continue
             array = np.ascontiguousarray(getattr(self, name))
             digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-            digest.update(array.reshape(-1).view(np.uint8))  # without a copy
+            digest.update(array.reshape(-1).view(np.uint8).data)  # without a copy
         return digest.hexdigest()
 
 

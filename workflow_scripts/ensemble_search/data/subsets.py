@@ -175,7 +175,7 @@ def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np
     if balanced and not len(classes):
         raise UserError("train_rows.balanced: a regression has no classes to balance")
     sizes = np.bincount(labels) if len(classes) else None
-    weights = 1 / np.sqrt(sizes) if balanced else None
+    weights = 1 / np.sqrt(sizes) if balanced and sizes is not None else None
     if kernel == "cells":
         return sample_strata(_cells(labels, classes, k, balanced, rng), k, alpha, rng)
     if kernel == "labels":

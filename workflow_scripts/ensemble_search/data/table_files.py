@@ -4,14 +4,18 @@ import csv
 import json
 import os
 import re
+import zipfile
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from decimal import Decimal
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from ensemble_search.data import arff, file_limits
+from ensemble_search.data import arff, file_limits, text_files
 from ensemble_search.data.file_limits import Unreadable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
@@ -23,23 +27,24 @@ if TYPE_CHECKING:
 
 #: Follows messages of other packages about a file.
 HINTS = {
-    "CSV": "it must be UTF-8 text, separated by commas",
+    "CSV": "it must be text, separated by commas, semicolons, tabs or |",
     "Parquet": "it must be a whole Parquet file",
     "ARFF": "it must be UTF-8 text",
+    "Excel": "it must be an Excel file, its first sheet a table",
 }
 #: First bytes of files that often have the wrong extension.
 MAGIC = {
-    b"\x1f\x8b": "it is compressed (gzip); unpack it",
     b"BZh": "it is compressed (bzip2); unpack it",
     b"\xfd7zXZ\0": "it is compressed (xz); unpack it",
     b"\x28\xb5\x2f\xfd": "it is compressed (zstd); unpack it",
-    b"PK\3\4": "it is a zip archive or a spreadsheet; unpack it, or save it as CSV",
+    b"PK\3\4": "it is a zip archive or a spreadsheet; unpack it, or call a spreadsheet .xlsx",
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
 #: Attributes of a frame: the columns that pandas stored as its index; the words that were treated
 #: as missing, with counts, by column; and the fractions that lost digits, as in ``raw.Raw``.
-INDEX, WORDS, ROUNDED = "index", "words", "rounded"
+#: And notes for people.
+INDEX, WORDS, ROUNDED, NOTES = "index", "words", "rounded", "notes"
 #: Integers of at least so many characters may lose digits in double precision.
 LONG = 16
 #: A code that looks like an integer, perhaps with an exponent.
@@ -48,19 +53,34 @@ CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
 def csv_header(path: Path, target: str) -> list[str]:
     """Read and check the names of the columns of a CSV file; see ``sources.from_file``."""
-    with readable(path, "CSV"), _text(path) as stream:
-        _, names = next(_rows(stream), (0, None))
+    with readable(path, "CSV"):
+        _check_start(path)
+        for encoding in text_files.ENCODINGS:
+            with suppress(UnicodeDecodeError), text_files.text(path, encoding) as stream:
+                _, names = next(_rows(*_separated(stream, target)), (0, None))
+                break
+        else:
+            raise Unreadable("line 1 is neither UTF-8 nor Latin-1 text; save it as UTF-8")
     if not names:
         found = "is empty" if names is None else "begins with an empty line"
         raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
+    if not names[0]:
+        names[0] = text_files.INDEX
     _check_names(path, names)
     _check_target(path, target, names)
     return names
 
 
-def _rows(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+def _separated(stream: IO[str], target: str) -> tuple[Iterator[str], str]:
+    """Return the lines of a file, and what separates their fields."""
+    lines = file_limits.lines(stream)
+    first = next(lines, "")
+    return chain([first] if first else [], lines), text_files.separator(first, [target])
+
+
+def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
     """Split a CSV file into fields, as pandas does; yield them and their last line."""
-    rows = csv.reader(file_limits.lines(stream), skipinitialspace=True, strict=True)
+    rows = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     while True:
         first = rows.line_num + 1
         try:
@@ -81,9 +101,11 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
     header = csv_header(path, target)
     with readable(path, "CSV"):
         seen = _Words(header)
-        with _text(path) as stream:
+        encoding = text_files.encoding(path)
+        with _text(path, encoding) as stream:
+            lines, separator = _separated(stream, target)
             # pandas would silently truncate or pad rows that do not fit
-            for rows, (number, row) in enumerate(_rows(stream), 1):
+            for rows, (number, row) in enumerate(_rows(lines, separator), 1):
                 if row and len(row) != len(header):
                     raise UserError(
                         f"file: line {number} of '{path}' has {len(row)} fields, "
@@ -96,10 +118,12 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
             listed = {name: sorted(missing) for name in header}
-            with path.open("rb") as stream:  # not by its name, which may look like a URL
+            # Not by its name, which may look like a URL.
+            with text_files.opened(path) as stream:
                 return pd.read_csv(
                     stream,
-                    encoding="utf-8-sig",
+                    sep=separator,
+                    encoding=encoding,
                     index_col=False,
                     keep_default_na=False,
                     low_memory=False,
@@ -121,6 +145,9 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
             frame[header[i]] = _exact(frame[header[i]])
     words.pop(target, None)
     frame.attrs[WORDS] = words
+    frame.attrs[INDEX] = [text_files.INDEX] if header[0] == text_files.INDEX != target else []
+    if encoding == text_files.LATIN_1:
+        frame.attrs[NOTES] = ["the file is not UTF-8 text: read as Latin-1 (Windows-1252)"]
     frame.attrs[ROUNDED] = {header[i]: tuple(found) for i, found in seen.rounded.items()}
     return frame
 
@@ -322,20 +349,25 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
 
 
 @contextmanager
-def _text(path: Path) -> Iterator[Any]:
-    """Open a text file, with a plain error if it is not text or too large."""
+def _text(path: Path, encoding: str = text_files.UTF_8) -> Iterator[Any]:
+    """Open a text file, with a plain error if it is too large or not text."""
+    _check_start(path)
+    with text_files.text(path, encoding) as stream:
+        try:
+            yield stream
+        except UnicodeDecodeError:
+            with text_files.opened(path) as lines:
+                raise Unreadable(_no_utf8(lines)) from None
+
+
+def _check_start(path: Path) -> None:
+    """Raise Unreadable if a file is too large, or begins as one of another format."""
     file_limits.check_file(path)
     with path.open("rb") as stream:
         start = stream.read(8)
     for magic, what in MAGIC.items():
         if start.startswith(magic):
             raise Unreadable(what)
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        try:
-            yield stream
-        except UnicodeDecodeError:
-            with path.open("rb") as lines:
-                raise Unreadable(_no_utf8(lines)) from None
 
 
 def _no_utf8(lines: Iterable[bytes]) -> str:
@@ -370,7 +402,7 @@ def _rejections() -> tuple[type[Exception], ...]:
     """List the exceptions of readers; called only after one was raised: importing Arrow is slow."""
     from pyarrow.lib import ArrowException
 
-    return OSError, ValueError, ArithmeticError, ArrowException
+    return OSError, EOFError, zlib.error, ValueError, ArithmeticError, ArrowException
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
@@ -378,9 +410,7 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     seen = set()
     for i, name in enumerate(names):
         if not name.strip():
-            raise UserError(
-                f"file: column {i + 1} of '{path}' has no name (row numbers?); name or remove it"
-            )
+            raise UserError(f"file: column {i + 1} of '{path}' has no name; name or remove it")
         if name in seen:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
         seen.add(name)
@@ -389,15 +419,48 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
 def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
     if target in names:
         return
-    line = ",".join(names)
-    separated = any(line.count(s) >= len(names) for s in ";\t|")
-    hint = "; fields must be separated by commas" if separated else ""
-    raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}{hint}")
+    raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}")
+
+
+def excel_header(path: Path, target: str) -> list[str]:
+    """Read and check the names of the columns of the first sheet of an Excel file."""
+    names = list(_sheet(path, nrows=0))
+    _check_names(path, names)
+    _check_target(path, target, names)
+    return names
+
+
+def read_excel(path: Path, target: str) -> "pd.DataFrame":
+    """Read the first sheet of an Excel file; its cells keep their types."""
+    excel_header(path, target)
+    frame = _sheet(path)
+    file_limits.check_cells(*frame.shape)
+    frame.attrs[INDEX] = [name for name in [*frame][:1] if name == text_files.INDEX != target]
+    return frame
+
+
+def _sheet(path: Path, **options: Any) -> "pd.DataFrame":
+    import pandas as pd
+
+    if find_spec("openpyxl") is None:
+        raise UserError(
+            f"file: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
+        )
+    with readable(path, "Excel"), path.open("rb") as stream:
+        file_limits.check_file(path)
+        own = {"keep_default_na": False, "na_values": [""], "dtype": object}
+        try:
+            frame = pd.read_excel(stream, engine="openpyxl", **own, **options)
+        except (KeyError, zipfile.BadZipFile) as error:
+            raise Unreadable(f"it is no Excel file: {error}") from None
+    return frame.rename(columns=str)
 
 
 #: By extension: readers of the column names, and of the whole file.
-FORMATS = {
+FORMATS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     ".csv": (csv_header, read_csv),
+    ".tsv": (csv_header, read_csv),
+    ".xlsx": (excel_header, read_excel),
     ".parquet": (parquet_header, read_parquet),
     ".pq": (parquet_header, read_parquet),
     ".arff": (arff_header, read_arff),

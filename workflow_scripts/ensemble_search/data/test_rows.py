@@ -86,7 +86,7 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
         train,
         frame=joined,
         source={**train.source, "test": there},
-        md5=files.joined_md5([train.md5, test.md5]),
+        md5=files.joined_md5([md5 for md5 in (train.md5, test.md5) if md5]),
         missing=words,
         rounded=rounded,
         roles={"fold": [fold]},

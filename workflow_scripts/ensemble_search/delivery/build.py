@@ -22,7 +22,13 @@ from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
+from ensemble_search.predictor.ensemble import (
+    MANIFEST,
+    MOST_RESIDUALS,
+    PREPARATION,
+    load_ensemble,
+)
+from ensemble_search.predictor.learners import Neighbours
 from ensemble_search.problems import combination
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
@@ -30,15 +36,14 @@ from ensemble_search.runtime.code_version import files as code_files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, read_json, sha256, temporary_folder, write_json
 from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
-from ensemble_search.runtime.status import OK
 from ensemble_search.scoring import ensemble_scores
 from ensemble_search.search.progress import most_failed
 
 #: A refit may take this many times the study's limit of seconds, for each row that the search had:
 #: it also writes the pipeline.
 PATIENCE = 2
-#: Libraries that every ensemble needs.
-LIBRARIES = ("numpy", "scipy", "scikit-learn")
+#: Libraries that every ensemble needs, and those with a member of nearest neighbours.
+LIBRARIES, MORE_LIBRARIES = ("numpy", "scipy"), ("scikit-learn",)
 #: A stored member may differ so much from the fitted one: sums of single precision, as XGBoost's,
 #: have these last digits.
 TOLERANCE = 1e-6
@@ -159,6 +164,7 @@ class Delivery:
         """Keep what the limits of members and of time allow."""
         self.found = self.members = made
         rows = len(self.pool.labels) + len(self.test_labels)
+        assert self.pool.predict_seconds is not None
         seconds = np.nan_to_num(self.pool.predict_seconds[made.indices])
         costs = {
             "members": np.ones(len(made.indices)),
@@ -179,9 +185,7 @@ class Delivery:
         if not len(kept):
             cheapest = {name: min(costs[name]) for name in given}
             said = ", ".join(f"{name} {value:.3g}" for name, value in cheapest.items())
-            raise UserError(
-                f"deliver.limits: no member is within them; the cheapest have {said}: raise them"
-            )
+            raise UserError(f"{limits.NONE_WITHIN}; the cheapest have {said}: raise them")
         if len(kept) < len(self.members.indices):
             said = ", ".join(f"{name} {value:g}" for name, value in given.items())
             self._reselect(self.members.indices[kept], f"limits ({said})")
@@ -221,7 +225,7 @@ class Delivery:
                     said = f"member {number} of {len(self.members.indices)}, evaluation {index + 1}"
                     print(f"{said}: {found.status}, {found.fit_seconds:.1f} s", file=sys.stderr)
                     why = f"{found.status}: {found.message}"
-                    if found.status == OK:
+                    if found.test is not None:
                         why = self._differs(index, self.pool.problem.compress(found.test))
                     if why:
                         failed.append(f"evaluation {index + 1} ({why})")
@@ -282,7 +286,10 @@ class Delivery:
         temperature = 1.0
         if self.settings["calibrate"]:
             validation = self.members.predict(self.pool.predictions)
-            temperature = calibration.temperature(problem.expand(validation), self.pool.labels)
+            weights = self.inputs.validation_weights
+            temperature = calibration.temperature(
+                problem.expand(validation), self.pool.labels, weights
+            )
         manifest = {
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
@@ -296,7 +303,7 @@ class Delivery:
                 {"evaluation": int(i) + 1, "weight": float(w), "folder": f"members/{i + 1}"}
                 for i, w in zip(self.members.indices, self.members.weights, strict=True)
             ],
-            "versions": {name: importlib.metadata.version(name) for name in LIBRARIES},
+            "versions": {name: importlib.metadata.version(name) for name in self._libraries()},
             "data": described["source_checksum"],
         }
         copy_code(folder)
@@ -305,8 +312,7 @@ class Delivery:
         ensemble = load_ensemble(folder)
         parity = self._parity(ensemble)
         write_json(folder / "parity.json", parity)
-        parts = list(card.parts(self, ensemble, manifest, described, parity, about))
-        card.write(parts, f"{about['dataset']}: {about['method']}", folder)
+        card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         if self.settings["joblib"]:
             joblib.dump(ensemble, folder / "ensemble.joblib", compress=3)
         self._write(manifest)
@@ -315,7 +321,16 @@ class Delivery:
     def _outputs(self, described: Mapping[str, Any]) -> dict[str, Any]:
         if self.pool.problem.task == CLASSIFICATION:
             return {"classes": self.inputs.classes.tolist()}
-        return {key: described["target"][key] for key in ("mean", "std")}
+        found = {key: described["target"][key] for key in ("mean", "std")}
+        gaps = self.pool.labels - self.members.predict(self.pool.predictions)[:, 0]
+        # A random part of the rows is as good for an interval, and does not fill the file.
+        some = np.random.default_rng(0).permutation(len(gaps))[:MOST_RESIDUALS]
+        return {**found, "residuals": np.sort(np.abs(gaps[some])).tolist()}
+
+    def _libraries(self) -> tuple[str, ...]:
+        used = [self.loaded[index].learner for index in self.members.indices.tolist()]
+        more = any(isinstance(learner, Neighbours) for learner in used)
+        return LIBRARIES + MORE_LIBRARIES * more
 
     def _requirements(self, versions: Mapping[str, str]) -> None:
         lines = [f"# Python {platform.python_version()}"]
@@ -341,7 +356,10 @@ class Delivery:
                     f"evaluation {index + 1} predicts otherwise in the folder, by up to {gap:.3g}"
                 )
         gaps = [self.gaps[index] for index in self.members.indices.tolist()]
-        parity = {"test_rows": rows, "largest_difference_from_the_refitted": max(gaps)}
+        parity: dict[str, Any] = {
+            "test_rows": rows,
+            "largest_difference_from_the_refitted": max(gaps),
+        }
         if self.settings["rows"] == "train" and not self.inputs.folds.size:
             own = [combination.rounded(self.test_predictions[i]) for i in self.members.indices]
             then = [combination.rounded(self.refitted[int(i)]) for i in self.members.indices]
@@ -370,20 +388,25 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
         ``train``, ``train+validation`` or ``all``. With validation by folds, the validation rows
         are training rows anyway.
     """
-    X, y = [inputs.X_train], [inputs.y_train]
+    X, y, weights = [inputs.X_train], [inputs.y_train], [inputs.weights]
     if on != "train" and not inputs.folds.size:
         X.append(inputs.X_validation)
         y.append(inputs.y_validation)
+        weights.append(inputs.validation_weights)
     if on == "all":
         X.append(inputs.X_test)
         y.append(test_labels)
+        weights.append(inputs.test_weights)
     return replace(
         inputs,
         X_train=np.concatenate(X),
         y_train=np.concatenate(y),
+        weights=np.concatenate(weights),
         X_validation=inputs.X_test[:1],
         y_validation=inputs.y_validation[:0],
         folds=inputs.folds[:0],
+        validation_weights=np.empty(0),
+        test_weights=np.empty(0),
     )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ensemble_search.metrics.base import UNWEIGHTED
 from ensemble_search.metrics.log_loss import LOWEST
 from ensemble_search.predictor.ensemble import TEMPERATURES, calibrated
 
@@ -9,7 +10,9 @@ from ensemble_search.predictor.ensemble import TEMPERATURES, calibrated
 BINS = 10
 
 
-def temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
+def temperature(
+    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray = UNWEIGHTED
+) -> float:
     """Return the temperature with the smallest log loss.
 
     Parameters
@@ -18,39 +21,49 @@ def temperature(probabilities: np.ndarray, labels: np.ndarray) -> float:
         Of rows that no member was fitted on, of shape (n_samples, n_classes).
     labels
         Their codes, of shape (n_samples,).
+    weights
+        How much each row counts, of shape (n_samples,). Default: all alike.
     """
     from scipy.optimize import minimize_scalar
 
     def loss(log: float) -> float:
-        return log_loss(calibrated(probabilities, float(np.exp(log))), labels)
+        return log_loss(calibrated(probabilities, float(np.exp(log))), labels, weights)
 
     found = minimize_scalar(loss, bounds=np.log(TEMPERATURES), method="bounded")
     return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
 
 
-def log_loss(probabilities: np.ndarray, labels: np.ndarray) -> float:
+def log_loss(
+    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray = UNWEIGHTED
+) -> float:
     """Return the mean negative log probability of the labels, as the metric ``log-loss``."""
     own = np.maximum(probabilities[np.arange(len(labels)), labels], LOWEST)
-    return max(0.0, float(-np.log(own).mean()))  # not -0.0
+    losses = -np.log(own)
+    mean = np.average(losses, weights=weights) if weights.size else losses.mean()
+    return max(0.0, float(mean))  # not -0.0
 
 
-def curve(probabilities: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return how often the most probable class is right, by its probability.
+def curve(
+    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray = UNWEIGHTED
+) -> dict[str, np.ndarray]:
+    """Return how often the most probable class, or the second of two, is right, by its probability.
 
     Returns
     -------
     curve
-        ``probability`` (mean), ``right`` (share) and ``rows`` of each bin of equal width that has
-        rows.
+        ``probability`` (mean), ``right`` (share) and ``rows`` (their number, or the sum of
+        their weights) of each bin of equal width that has rows.
     """
-    top = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == labels
+    top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    if probabilities.shape[1] == 2:
+        top, right = probabilities[:, 1], labels == 1
     bins = np.minimum((top * BINS).astype(int), BINS - 1)
-    rows = np.bincount(bins, minlength=BINS)
+    own = weights if weights.size else np.ones(len(labels))
+    rows = np.bincount(bins, own, BINS)
     some = rows > 0
     return {
-        "probability": np.bincount(bins, top, BINS)[some] / rows[some],
-        "right": np.bincount(bins, right, BINS)[some] / rows[some],
+        "probability": np.bincount(bins, own * top, BINS)[some] / rows[some],
+        "right": np.bincount(bins, own * right, BINS)[some] / rows[some],
         "rows": rows[some],
     }
 

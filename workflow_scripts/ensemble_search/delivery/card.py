@@ -1,26 +1,50 @@
-"""The card of a delivered ensemble: what it is, how good, what it costs; Markdown and HTML."""
+"""The page of a delivered ensemble: how good, how to use, what it costs; HTML and Markdown."""
 
-import json
+import math
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ensemble_search.data import prepare
-from ensemble_search.delivery import calibration, measures
+from ensemble_search.delivery import calibration, figures, measures
+from ensemble_search.delivery.figures import Chart, Series
+from ensemble_search.delivery.measures import Measure
 from ensemble_search.metrics.base import predicted_labels
-from ensemble_search.runtime import files
-from ensemble_search.runtime.names import CLASSIFICATION
+from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime.errors import UserError
 
 HERE = Path(__file__).parent
+#: The page's first lines, which `make ensemble` prints, and the folder of the figures' numbers.
+SUMMARY, FIGURES = "card.json", "figures"
 #: A confusion matrix of more classes is left out, and so are further columns.
 MOST_CLASSES, MOST_COLUMNS = 20, 30
+#: Columns with a figure of the mean prediction by their value, and classes in it.
+SHOWN, LINES = 6, 4
+#: Points of the figure of residuals.
+POINTS = 1000
+#: Fewer test rows, in all or of a class, get a caution.
+FEW_ROWS, FEW_OF_CLASS = 50, 10
+#: A loss below this share of the baseline's is suspicious.
+TOO_GOOD = 0.02
+#: What a missed positive may cost, in false alarms.
+COSTS = (0.2, 0.5, 1, 2, 5, 10, 20)
+#: Of the figure of costs, as a share of those without the ensemble.
+MOST_COST = 1.5
+#: Shares of the true values that intervals are to hold.
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
 #: In a note on a column which says that it is dropped.
 BY_PREPARATION = "the base preparation"
+#: What the weights of rows are used for, and what not.
+WEIGHTED = (
+    "Rows count by their weights, the column {}: in the fits of learners that take weights, in the "
+    "losses and scores of search, selection and test, with their intervals, in the calibration and "
+    "in the importance of columns. Imputed values, preprocessing, learners without weights, "
+    "thresholds and numbers of rows count all rows alike."
+)
 ROWS_OF = {
     "train": "the training rows",
     "train+validation": "the training and validation rows",
@@ -28,26 +52,142 @@ ROWS_OF = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    head, rows
+        Its cells, as text.
+    bars
+        Shares of the width of a bar at the end of each row, if any.
+    shades
+        How dark each cell of a row but the first is, from 0 to 1, if any is.
+    wide
+        Whether the last column has long text.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    bars: Sequence[float] = ()
+    shades: Sequence[Sequence[float]] = ()
+    wide: bool = False
+
+
+@dataclass(frozen=True)
 class Part:
-    """A part of the card: paragraphs, then a table, then a curve."""
+    """A part of the page: paragraphs, then tables, then figures, then commands."""
 
     title: str
-    paragraphs: list[str]
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    curve: Sequence[tuple[float, float]] = field(default_factory=list)
+    paragraphs: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    charts: Sequence[Chart] = ()
     code: str = ""
 
 
-def parts(
+@dataclass
+class Card:
+    """The page.
+
+    Attributes
+    ----------
+    title
+        What is predicted.
+    headline
+        How good it is, in a sentence or two.
+    cautions
+        Reasons not to trust it, a sentence each.
+    parts
+        In order.
+    """
+
+    title: str
+    headline: str = ""
+    cautions: list[str] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+
+
+class _Tested:
+    """The ensemble and its test rows.
+
+    Attributes
+    ----------
+    labels, weights
+        Of the test rows; weights are empty if all count alike.
+    name, metric
+        Of the loss that is shown: the study's, or the RMSE for its square.
+    found, given
+        Predictions of the test rows as stored: of the members as tested, and what a user would
+        get of them, which differs by the calibration.
+    baseline
+        Predictions, as stored, of the shares of the classes in the training rows, or their mean.
+    """
+
+    def __init__(self, delivery: Any, ensemble: Any, manifest: Mapping[str, Any]):
+        self.delivery, self.ensemble, self.manifest = delivery, ensemble, manifest
+        self.labels, self.X = delivery.test_labels, delivery.inputs.X_test
+        self.weights = delivery.inputs.test_weights
+        own = manifest["metric"]
+        self.squared = own == "squared-error"
+        self.name = "rmse" if self.squared else own
+        self.metric = plugins.load("metrics", self.name)().with_weights(self.weights)
+        self.unseen = manifest["rows"] != "all"
+        self.as_found = delivery.members.predict(delivery.test_predictions)
+        self.as_delivered = ensemble.combine(ensemble.member_predictions(self.X))
+        self.found = self.as_delivered if self.unseen else self.as_found
+        self.classes = manifest.get("classes", [])
+        self.std = manifest.get("std", 1.0)
+        self.scale = self.std**self.metric.power
+        problem, n = delivery.pool.problem, len(self.labels)
+        if self.classes:
+            counts = np.bincount(delivery.inputs.y_train, minlength=len(self.classes))
+            shares = np.tile(counts / counts.sum(), (n, 1))
+            self.commonest = self.classes[int(counts.argmax())]
+            self.baseline = problem.compress(shares)
+            self.probabilities = ensemble.probabilities(problem.expand(self.found))
+            self.given = problem.compress(self.probabilities)
+        else:
+            self.baseline, self.given = np.zeros((n, 1)), self.found
+
+    def loss(self, losses: Any) -> Any:
+        """Return losses of the study's metric as shown: in the unit of the target, not squared."""
+        return self.scale * (np.sqrt(losses) if self.squared else losses)
+
+    def outputs(self, combined: np.ndarray) -> np.ndarray:
+        """Return probabilities, or numbers in the unit of the target, (n, n_outputs)."""
+        if self.classes:
+            return self.ensemble.probabilities(combined)
+        return self.manifest["mean"] + self.std * combined
+
+    def measured(self) -> dict[str, Measure]:
+        """Measure by the study's metric, and by those that most readers know."""
+        names = ["error", "log-loss", "auc", "average-precision", "f1"]
+        if len(self.classes) > MOST_CLASSES:
+            names = ["error", "log-loss", "f1"]
+        if not self.classes:
+            names = ["rmse", "absolute-error", "r2"]
+        return {
+            name: measures.measured(
+                name, self.labels, self.given if name in OF_PROBABILITIES else self.found,
+                self.baseline, weights=self.weights, std=self.std,
+            )
+            for name in dict.fromkeys([*names, self.name])
+        }  # fmt: skip
+
+
+#: Metrics that the calibration changes.
+OF_PROBABILITIES = ("log-loss", "brier", "auc", "average-precision")
+
+
+def make(
     delivery: Any,
     ensemble: Any,
     manifest: Mapping[str, Any],
     described: Mapping[str, Any],
     parity: Mapping[str, Any],
     about: Mapping[str, Any],
-) -> Iterator[Part]:
+) -> Card:
     """Measure, and describe an ensemble.
 
     Parameters
@@ -63,112 +203,484 @@ def parts(
     about
         See ``build.deliver``.
     """
-    problem, labels = delivery.pool.problem, delivery.test_labels
-    X, members, metric = delivery.inputs.X_test, delivery.members, delivery.pool.problem.metric
-    start = time.perf_counter()
-    own = ensemble.combine(ensemble.member_predictions(X))
-    seconds = time.perf_counter() - start
-    then = members.predict(delivery.test_predictions)
-    unseen = manifest["rows"] != "all"
-    test = own if unseen else then
-    sizes, folds = described["sizes"], described["settings"].get("folds")
-    part = described["settings"].get("train_rows")
-    scale = manifest["std"] ** metric.power if metric.power else 1.0
+    tested = _Tested(delivery, ensemble, manifest)
+    card = Card(f"{about['dataset']}: an ensemble that predicts {manifest['target']}")
+    found = tested.measured()
+    card.headline = _headline(tested, found)
+    card.cautions += _cautions(tested, found)
+    card.parts.append(_quality(tested, found, described))
+    if tested.classes:
+        card.parts += _by_class(tested)
+        if len(tested.classes) == 2:
+            card.parts.append(_threshold(tested))
+        card.parts.append(_calibration(tested))
+    else:
+        card.parts += [_residuals(tested), _intervals(tested)]
+    card.parts.append(_columns(tested))
+    card.parts.append(_use(tested))
+    card.parts.append(_cost(tested))
+    card.parts.append(_search(tested, about))
+    card.parts.append(_data(tested, described, about))
+    reading = _reading(described, ensemble.preparation)
+    columns = Table(prepare.READING, described.get("columns", [])[: prepare.SHOWN])
+    card.parts.append(Part("What was read, changed and left out", reading, [columns]))
+    card.parts.append(Part("Checked", [*_parity(parity)]))
+    return card
 
+
+def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
+    name = "error" if tested.classes else "absolute-error"
+    one = found[name]
+    if tested.classes:
+        said = (
+            f"Wrong for {100 * one.value:.3g} % of the test rows (95 % interval "
+            f"{100 * one.low:.3g} to {100 * one.high:.3g} %); always predicting "
+            f"'{tested.commonest}' would be wrong for {100 * one.baseline:.3g} %."
+        )
+    else:
+        said = (
+            f"Off by {amount(one.value)} on average on the test rows (95 % interval "
+            f"{amount(one.low)} to {amount(one.high)}); always predicting the mean would be off by "
+            f"{amount(one.baseline)}. "
+            f"R² is {found['r2'].value:.3g}."
+        )
+    if tested.name not in (name, "r2", "rmse"):
+        own = found[tested.name]
+        said += (
+            f" {own.title[0].upper()}{own.title[1:]}: {amount(own.value)} (95 % interval "
+            f"{amount(own.low)} to {amount(own.high)}; {amount(own.baseline)} without any column)."
+        )
+    return said
+
+
+def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
+    """List what speaks against relying on it, a sentence each."""
+    labels, own = tested.labels, found[tested.name]
+    if tested.delivery.warning:
+        yield f"{tested.delivery.warning}."
+    if not own.beats:
+        yield (
+            f"By its {own.title}, it is not clearly better than a prediction that knows no column: "
+            f"the interval, {amount(own.low)} to {amount(own.high)}, reaches "
+            f"{amount(own.baseline)}. "
+            "Do not rely on it."
+        )
+    elif tested.metric.loss(labels, tested.found) < TOO_GOOD * tested.metric.loss(
+        labels, tested.baseline
+    ):
+        yield (
+            "It is almost perfect. Look whether a column is known only after the target is, or "
+            "says the same."
+        )
+    if len(labels) < FEW_ROWS:
+        yield f"There are only {len(labels)} test rows, so all these numbers are uncertain."
+    if tested.classes:
+        predicted = set(predicted_labels(tested.found).tolist())
+        rows = np.bincount(labels, minlength=len(tested.classes)).tolist()
+        never = [c for code, c in enumerate(tested.classes) if code not in predicted]
+        few = [c for c, n in zip(tested.classes, rows, strict=True) if n < FEW_OF_CLASS]
+        if never:
+            yield f"It never predicts {_listed(never)} on the test rows."
+        if few and len(labels) >= FEW_ROWS:
+            yield f"Fewer than {FEW_OF_CLASS} test rows are of {_listed(few)}."
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f"'{name}'" for name in names[:most]) + more
+
+
+def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[str, Any]) -> Part:
+    delivery, labels = tested.delivery, tested.labels
+    baseline = f"always '{tested.commonest}'" if tested.classes else "always the mean"
+    part = described["settings"].get("train_rows")
+    validation = delivery.pool.problem.metric.loss(
+        delivery.pool.labels, delivery.members.predict(delivery.pool.predictions)
+    )
+    table = Table(
+        ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
+        [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
+    )
+    said = [
+        f"{len(labels)} test rows, which neither search nor selection has seen. From and to are "
+        "the ends of a 95 % interval, which comes from the choice of the test rows.",
+        *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
+          if len(tested.classes) == 2 else
+          ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
+        f"On the validation rows, its {tested.metric.title} is "
+        f"{amount(tested.loss(validation))}: lower than to be expected, as these rows chose it.",
+    ]  # fmt: skip
+    tables = [table]
+    if tested.weights.size:
+        said.append("Rows count by their weights here; in what follows, each counts once.")
+    rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
+    if tested.unseen:
+        said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
+        then = tested.scale * tested.metric.loss(labels, tested.as_found)
+        said.append(f"As the search found them, their {tested.metric.title} was {amount(then)}.")
+    else:
+        said.append(
+            "The members that were tested were fitted on the training rows. The delivered ones are "
+            f"refitted on {rows}, so no test rows are left for them; with more rows, they are "
+            "usually a little better."
+        )
+    return Part("How good", [*said, *(f"Note: {note}." for note in delivery.notes)], tables)
+
+
+def _by_class(tested: _Tested) -> Iterator[Part]:
+    classes, predicted = tested.classes, predicted_labels(tested.found)
+    n = len(classes)
+    if n > MOST_CLASSES:
+        return
+
+    def share(found: tuple[float, float, float] | None) -> tuple[str, str]:
+        if found is None:
+            return "–", ""
+        return f"{found[0]:.3f}", f"{found[1]:.3f} to {found[2]:.3f}"
+
+    rows = list(measures.by_class(tested.labels, predicted, n))
+    counts = np.bincount(tested.labels * n + predicted, minlength=n * n).reshape(n, n)
+    shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     yield Part(
+        "By class",
+        [
+            "Recall: of the rows of a class, the share that is predicted so. Precision: of the "
+            "rows that are predicted to be of a class, the share that is.",
+            "Below, true classes down and predicted ones across; darker is a larger share of the "
+            "row's class.",
+        ],
+        [
+            Table(
+                ("class", "test rows", "recall", "95 % interval", "predicted", "precision",
+                 "95 % interval"),
+                [
+                    (c, str(r["rows"]), *share(r["recall"]), str(r["predicted"]),
+                     *share(r["precision"]))
+                    for c, r in zip(classes, rows, strict=True)
+                ],
+            ),
+            Table(
+                ("", *classes),
+                [(c, *map(str, row)) for c, row in zip(classes, counts.tolist(), strict=True)],
+                shades=shares.tolist(),
+            ),
+        ],
+    )  # fmt: skip
+
+
+def _threshold(tested: _Tested) -> Part:
+    name, positive = tested.classes[1], tested.labels == 1
+    p = tested.probabilities[:, 1]
+    grid = [k / 50 for k in range(1, 50)]
+    found = measures.thresholds(positive, p, grid)
+    shares = [
+        Series(title, grid, [row[key] for row in found])
+        for title, key in (("precision", "precision"), ("recall", "recall"),
+                           ("rows predicted positive", "alarms"))
+    ]  # fmt: skip
+    share = float(positive.mean())
+    costs = [
+        Series(
+            f"a miss costs {k:g}",
+            grid,
+            [_cost_of(row, k, share) for row in found],
+        )
+        for k in (1, 5, 20)
+    ]
+    at = [1 / (1 + k) for k in COSTS]
+    rows = measures.thresholds(positive, p, at)
+    table = Table(
+        ("a miss costs, in false alarms", "threshold", "precision", "recall",
+         "predicted positive", "cost per 100 rows", "without the ensemble"),
+        [
+            (f"{k:g}", f"{row['threshold']:.2f}",
+             f"{row['precision']:.3f}" if row["alarms"] else "–", f"{row['recall']:.3f}",
+             f"{100 * row['alarms']:.1f} %",
+             f"{100 * (row['false'] + k * row['missed']):.1f}",
+             f"{100 * min(k * share, 1 - share):.1f}")
+            for k, row in zip(COSTS, rows, strict=True)
+        ],
+    )  # fmt: skip
+    return Part(
+        "Choosing a threshold",
+        [
+            "By default, the more probable class is predicted. If missing a "
+            f"'{name}' costs as much as k false alarms, it is cheapest to predict '{name}' from a "
+            "probability of 1 / (1 + k) on, as far as the probabilities are right (see "
+            "Calibration). Costs are in false alarms; without the ensemble, they are those of "
+            "predicting the same for all rows, whatever is cheaper."
+        ],
+        [table],
+        [
+            Chart("threshold", "Precision and recall by threshold", "threshold", "share", shares,
+                  x_limits=(0, 1), y_limits=(0, 1)),
+            Chart("cost", "Cost by threshold, as a share of that without the ensemble", "threshold",
+                  "cost", costs, x_limits=(0, 1), y_limits=(0, MOST_COST)),
+        ],
+        code=f"python predict.py --model . --input new.csv --output predictions.csv --threshold "
+        f"{at[4]:.2f}   # '{name}' from a probability of {at[4]:.2f} on",
+    )  # fmt: skip
+
+
+def _cost_of(row: Mapping[str, float], k: float, share: float) -> float:
+    """Return the cost as a share of that without the ensemble; NaN if the figure leaves it out."""
+    cost, least = row["false"] + k * row["missed"], min(k * share, 1 - share)
+    return cost / least if cost <= MOST_COST * least else np.nan
+
+
+def _calibration(tested: _Tested) -> Part:
+    temperature, labels = tested.manifest["temperature"], tested.labels
+    raw, rows = tested.delivery.pool.problem.expand(tested.found), []
+    for name, p in (("before", raw), ("after", tested.probabilities)):
+        error = calibration.expected_error(calibration.curve(p, labels, tested.weights))
+        loss = calibration.log_loss(p, labels, tested.weights)
+        rows.append((name, f"{loss:.4f}", f"{error:.4f}"))
+    changed = temperature != 1
+    curve = calibration.curve(tested.probabilities, labels, tested.weights)
+    two = len(tested.classes) == 2
+    what = f"that it is '{tested.classes[1]}'" if two else "of the most probable class"
+    return Part(
+        "Calibration",
+        [
+            f"Probabilities are scaled by the temperature {temperature:.3f}, fitted on the "
+            "validation rows."
+            if changed
+            else "Probabilities are as the members give them (temperature 1).",
+            f"Test rows in bins of the probability {what}: if it is right, the points lie on the "
+            "dashed line.",
+        ],
+        [
+            Table(
+                ("scaling", "log loss", "expected calibration error"),
+                rows if changed else rows[:1],
+            )
+        ],
+        [
+            Chart(
+                "calibration", "How often it is so, by its probability", f"probability {what}",
+                "share of the rows",
+                [
+                    Series("test rows", curve["probability"].tolist(), curve["right"].tolist(),
+                           "both"),
+                    Series("right probabilities", [0, 1], [0, 1], "dashed"),
+                ],
+                x_limits=(0, 1), y_limits=(0, 1),
+            )
+        ],
+    )  # fmt: skip
+
+
+def _residuals(tested: _Tested) -> Part:
+    rows = np.random.default_rng(0).permutation(len(tested.labels))[:POINTS]
+    predicted = tested.outputs(tested.found)[rows, 0]
+    gaps = tested.std * (tested.labels - tested.found[:, 0])[rows]
+    ends = [float(predicted.min()), float(predicted.max())]
+    return Part(
+        "Residuals",
+        [
+            "True minus predicted value of test rows, by the predicted value. A slope or a bend "
+            "means that some values are predicted too high or too low on the whole; a funnel, that "
+            "some are harder."
+        ],
+        charts=[
+            Chart(
+                "residuals", "Residuals", f"predicted {tested.manifest['target']}",
+                "true - predicted",
+                [
+                    Series("test rows", predicted.tolist(), gaps.tolist(), "points"),
+                    Series("right predictions", ends, [0.0, 0.0], "dashed"),
+                ],
+            )
+        ],
+    )  # fmt: skip
+
+
+def _intervals(tested: _Tested) -> Part:
+    gaps, rows = np.abs(tested.labels - tested.found[:, 0]), []
+    for coverage in COVERAGES:
+        try:
+            half = tested.ensemble.half_width(coverage)
+        except UserError:
+            continue  # too few validation rows
+        inside = int(np.count_nonzero(gaps <= half))
+        low, high = (f"{100 * end:.1f}" for end in measures.wilson(inside, len(gaps)))
+        share = f"{100 * inside / len(gaps):.1f} %"
+        wide = amount(tested.std * half)
+        rows.append((f"{100 * coverage:g} %", f"± {wide}", share, f"{low} to {high} %"))
+    return Part(
+        "Prediction intervals",
+        [
+            "The residuals of the validation rows give each prediction an interval, equally wide "
+            "for all rows (split conformal prediction). The ensemble was chosen by these rows, so "
+            "the intervals may be too narrow: the table has the share of the test rows whose true "
+            "value lies within."
+        ],
+        [Table(("wanted", "half width", "of the test rows", "95 % interval"), rows)] * bool(rows),
+        code="python predict.py --model . --input new.csv --output predictions.csv --interval 0.9",
+    )
+
+
+def _columns(tested: _Tested) -> Part:
+    ensemble, seed = tested.ensemble, tested.delivery.source.seed
+    found = measures.importance(ensemble, tested.X, tested.labels, tested.metric, seed)
+    shown = found[:MOST_COLUMNS]
+    top = max(shown[0]["rise"], 1e-12)
+    table = Table(
+        ("column", f"rise of the {tested.metric.title}", "±", ""),
+        [
+            (row["column"], *(amount(tested.scale * _near(row[k])) for k in ("rise", "spread")))
+            for row in shown
+        ],
+        bars=[max(0.0, row["rise"]) / top for row in shown],
+    )
+    seen = "" if tested.unseen else " The members were fitted on these rows, too."
+    charts: list[Chart] = []
+    for row in found:
+        if len(charts) == SHOWN or row["rise"] <= 0:
+            break
+        made = measures.dependence(ensemble, tested.outputs, tested.X, row["column"], seed)
+        if made is not None:
+            charts.append(_dependence(tested, row["column"], len(charts) + 1, *made))
+    if charts:  # the same axis for all, so that they can be compared
+        ends = [y for chart in charts for one in chart.series for y in one.y]
+        room = 0.05 * (max(ends) - min(ends)) or 1.0
+        limits = (min(ends) - room, max(ends) + room)
+        charts = [replace(chart, y_limits=limits) for chart in charts]
+    return Part(
+        "Columns",
+        [
+            f"How much it gets worse when the values of a column are shuffled, on up to "
+            f"{measures.ROWS} test rows: mean and standard deviation of {measures.REPEATS} "
+            f"shuffles. Columns that say the same share their importance.{seen}",
+            *(
+                ["The figures show the mean prediction if all rows had this value, and otherwise "
+                 "their own: what the ensemble has learned, which need not be a cause."]
+                if charts else []
+            ),
+        ],
+        [table],
+        charts,
+    )  # fmt: skip
+
+
+def _dependence(
+    tested: _Tested, column: str, number: int, values: list[Any], means: np.ndarray
+) -> Chart:
+    words = [str(v) for v in values] if isinstance(values[0], str) else []
+    x = list(range(len(words))) if words else values
+    y = f"mean {tested.manifest['target']}"
+    if len(tested.classes) == 2:
+        series = [Series(tested.classes[1], x, means[:, 1].tolist(), "both")]
+        y = f"probability of {tested.classes[1]}"
+    elif tested.classes:
+        some = np.argsort(-np.bincount(tested.labels, minlength=len(tested.classes)))[:LINES]
+        series = [Series(tested.classes[k], x, means[:, k].tolist(), "both") for k in sorted(some)]
+        y = "probability"
+    else:
+        series = [Series(y, x, means[:, 0].tolist(), "both")]
+    return Chart(f"column-{number}", column, column, y, series, words)
+
+
+def _use(tested: _Tested) -> Part:
+    *others, last = tested.manifest["versions"]
+    with_ = f"{', '.join(others)} and {last}"
+    return Part(
+        "Use",
+        [
+            f"The folder of this page predicts new rows, with Python, {with_}. Columns are "
+            "found by name. Unknown categories count as none, missing values are imputed, and a "
+            "note says so.",
+            "It knows only what its training rows showed: other populations, times or units need "
+            "new data.",
+        ],
+        code="pip install -r requirements.txt\n"
+        "python predict.py --model . --input new.csv --output predictions.csv",
+    )
+
+
+def _cost(tested: _Tested) -> Part:
+    delivery, ensemble = tested.delivery, tested.ensemble
+    speed = measures.speed(ensemble, tested.X)
+    megabytes = sum(p.stat().st_size for p in delivery.folder.rglob("*") if p.is_file()) / 1e6
+    combined = "vote" if tested.manifest["combination"] == "votes" else "weighted mean"
+    return Part(
+        "Members, size and time",
+        [
+            f"{_number(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
+            f"{megabytes:.1f} MB. On one core of the machine that made it, it predicts "
+            f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at once), and a "
+            f"single row in {speed['one_row_ms']:.3g} ms of processor time.",
+            f"Limits asked for: {_limits(delivery.settings['limits'])}.",
+        ],
+        [
+            Table(
+                ("evaluation", "weight", "validation loss", "MB", "pipeline"),
+                list(_members(tested)),
+                wide=True,
+            )
+        ],
+    )
+
+
+def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
+    delivery, pool = tested.delivery, tested.delivery.pool
+    best = tested.loss(np.fmin.accumulate(pool.errors))
+    numbers = list(range(1, len(best) + 1))
+    whole = tested.loss(
+        pool.problem.metric.loss(pool.labels, delivery.members.predict(pool.predictions))
+    )
+    return Part(
+        "The search",
+        [
+            f"{_number(len(best), 'pipeline')} of the space {delivery.source.space} were tried by "
+            f"{about['method']} (study {about['study']}, repeat {delivery.settings['repeat']}). If "
+            "the line still falls at its end, more time helps. The same again, from the same data:"
+        ],
+        charts=[
+            Chart(
+                "search", "Best pipeline so far, on the validation rows", "pipelines",
+                tested.metric.title,
+                [
+                    Series("best pipeline so far", numbers, best.tolist()),
+                    Series("ensemble", [1, len(best)], [whole, whole], "dashed"),
+                ],
+            )
+        ],
+        code=about["command"],
+    )  # fmt: skip
+
+
+def _data(tested: _Tested, described: Mapping[str, Any], about: Mapping[str, Any]) -> Part:
+    manifest, sizes, by = tested.manifest, described["sizes"], described.get("by", {})
+    folds, part = described["settings"].get("folds"), described["settings"].get("train_rows")
+    parts = ("train", "validation", "test")
+    rows = [(c, *(str(described["classes"][p].get(c, 0)) for p in parts)) for c in tested.classes]
+    return Part(
         "Data",
         [
             f"{about['dataset']}: the column {manifest['target']} ({manifest['task']}) from "
-            f"{len(ensemble.preparation.names)} columns.",
+            f"{len(tested.ensemble.preparation.names)} columns.",
             f"{sizes['train']} training and {sizes['test']} test rows"
             + (f", validation by {folds} folds." if folds else
                f", {sizes['validation']} validation rows.")
             + (" The study trains on a part of the training rows (train_rows); those left out are "
                f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
-            _sentence(prepare.divided(described.get("by", {}))),
+            _sentence(prepare.divided(by)),
+            *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
         ],
-        ("class", "training", "validation", "test"),
-        [(c, *(str(described["classes"][p].get(c, 0)) for p in ("train", "validation", "test")))
-         for c in manifest.get("classes", [])],
+        [Table(("class", "training", "validation", "test"), rows)] if rows else [],
     )  # fmt: skip
-    yield Part("What was read, changed and left out", _reading(described, ensemble.preparation))
 
-    def line(name: str, predictions: np.ndarray) -> tuple[str, ...]:
-        low, high = measures.interval(metric, labels, predictions)
-        numbers = (metric.loss(labels, predictions), low, high)
-        return (name, *(f"{scale * number:.4g}" for number in numbers))
 
-    validation = metric.loss(delivery.pool.labels, members.predict(delivery.pool.predictions))
-    rows = [("validation, as found", f"{scale * validation:.4g}", "", "")]
-    rows.append(line("test, as found", then))
-    if unseen:
-        rows.append(line("test, as delivered", own))
-    yield Part(
-        "How good",
-        [
-            f"Loss: {metric.title}, lower is better. As found: members fitted on the training rows "
-            f"by the search; as delivered: refitted on {ROWS_OF[manifest['rows']]}"
-            + (" but those that train_rows left out." if part else "."),
-            "The search and the ensemble chose by the validation loss, so it is too low. The "
-            "interval (95 %) is that of the choice of the test rows."
-            + ("" if unseen else " No test rows are left to test the delivered members, which have "
-               "seen more rows than those that were tested."),
-            *([f"Warning: {delivery.warning}."] if delivery.warning else []),
-            *delivery.notes,
-        ],
-        ("rows", metric.title, "from", "to"),
-        rows,
-    )  # fmt: skip
-    if manifest["task"] == CLASSIFICATION:
-        yield from _classification(ensemble, problem.expand(test), test, labels, manifest)
-    found = measures.importance(ensemble, X, labels, metric, delivery.source.seed)
-    seen = "" if unseen else " The members were fitted on these rows, too."
-    yield Part(
-        "Columns",
-        [
-            f"How much the loss rises when the values of a column are shuffled, on up to "
-            f"{measures.ROWS} test rows: mean and standard deviation of {measures.REPEATS} "
-            f"shuffles. Columns that say the same share their importance.{seen}"
-        ],
-        ("column", "rise", "±"),
-        [
-            (row["column"], *(f"{scale * _near(row[name]):.4g}" for name in ("rise", "spread")))
-            for row in found[:MOST_COLUMNS]
-        ],
-    )
-    yield Part(
-        "Members",
-        [f"Combined by {'vote' if manifest['combination'] == 'votes' else 'weighted mean'}."],
-        ("evaluation", "weight", "validation loss", "pipeline"),
-        list(_members(delivery, scale)),
-    )
-    megabytes = sum(p.stat().st_size for p in delivery.folder.rglob("*") if p.is_file()) / 1e6
-    yield Part(
-        "Cost and limits",
-        [
-            f"{1000 * seconds / len(labels):.3g} ms per row for {len(labels)} rows at once on one "
-            f"core of the machine that made it; {megabytes:.1f} MB.",
-            f"Limits asked for: {_limits(delivery.settings['limits'])}.",
-            "It knows only what its training rows showed: other populations, times or units need "
-            "new data. Categories that it has not seen count as none; missing values are imputed.",
-        ],
-    )
-    yield Part("Checked", [*_parity(parity)])
-    yield Part(
-        "Use",
-        ["With Python, numpy, scipy and scikit-learn:"],
-        code="pip install -r requirements.txt\n"
-        "python predict.py --model . --input new.csv --output predictions.csv",
-    )
-    yield Part(
-        "How it was found",
-        [
-            f"Method {about['method']} of the study {about['study']}, repeat "
-            f"{delivery.settings['repeat']}, after {len(delivery.pool.errors)} evaluations in the "
-            f"space {delivery.source.space}. Again, from the same data:"
-        ],
-        code=about["command"],
-    )
+def amount(number: float) -> str:
+    """Write a number with four significant digits, large ones with all before the point."""
+    if not 1e4 <= abs(number) < 1e12:
+        return f"{number:.4g}"
+    return f"{round(number, 3 - math.floor(math.log10(abs(number)))):,.0f}"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _sentence(text: str) -> str:
@@ -194,45 +706,21 @@ def _near(number: float) -> float:
     return round(number, 12) + 0.0
 
 
-def _classification(ensemble, raw, combined, labels, manifest) -> Iterator[Part]:
-    probabilities, classes = ensemble.probabilities(combined), manifest["classes"]
-    rows = []
-    for name, p in (("before", raw), ("after", probabilities)):
-        error = calibration.expected_error(calibration.curve(p, labels))
-        rows.append((name, f"{calibration.log_loss(p, labels):.4f}", f"{error:.4f}"))
-    changed = manifest["temperature"] != 1
-    curve = calibration.curve(probabilities, labels)
-    yield Part(
-        "Calibration",
-        [
-            f"Probabilities are scaled by the temperature {manifest['temperature']:.3f}, fitted on "
-            "the validation rows."
-            if changed
-            else "Probabilities are as the members give them (temperature 1).",
-            "On the test rows: how often the most probable class is right (vertical), by its "
-            "probability (horizontal).",
-        ],
-        ("scaling", "log loss", "expected calibration error"),
-        rows if changed else rows[:1],
-        curve=list(zip(curve["probability"].tolist(), curve["right"].tolist(), strict=True)),
-    )
-    n = len(classes)
-    if n <= MOST_CLASSES:
-        codes = labels * n + predicted_labels(combined)
-        counts = np.bincount(codes, minlength=n * n).reshape(n, n)
-        yield Part(
-            "Confusion",
-            ["Test rows: true classes down, predicted ones across."],
-            ("", *classes),
-            [(c, *map(str, row)) for c, row in zip(classes, counts.tolist(), strict=True)],
-        )
-
-
-def _members(delivery: Any, scale: float) -> Iterator[tuple[str, ...]]:
+def _members(tested: _Tested) -> Iterator[tuple[str, ...]]:
+    delivery = tested.delivery
     for index, weight in zip(delivery.members.indices, delivery.members.weights, strict=True):
-        values = delivery.configurations[index]
-        loss = f"{scale * delivery.pool.errors[index]:.4g}"
-        yield str(index + 1), f"{weight:.2f}", loss, json.dumps(values, sort_keys=True)
+        values = dict(delivery.configurations[index])
+        learner = values.pop("algorithm", "")
+        own = ", ".join(
+            f"{k.removeprefix(f'{learner}:')} {v:.4g}" if isinstance(v, float) else
+            f"{k.removeprefix(f'{learner}:')} {v}"
+            for k, v in sorted(values.items()) if v != "none"
+        )  # fmt: skip
+        folder = delivery.folder / "members" / str(index + 1)
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+        loss = amount(tested.loss(delivery.pool.errors[index]))
+        said = f"{learner}: {own}" if learner else own
+        yield str(index + 1), f"{weight:.2f}", loss, f"{size:.1f}", said
 
 
 def _limits(limits: Mapping[str, Any]) -> str:
@@ -253,8 +741,11 @@ def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
         yield f"The files pipeline.onnx predict them within {max(differences.values()):.1g}."
 
 
-def write(found: Sequence[Part], title: str, folder: Path) -> None:
-    """Write ``card.md`` and ``card.html``; text from data is escaped in both."""
+def write(card: Card, folder: Path) -> None:
+    """Write the page, as ``card.html`` and ``card.md``, its summary, and the figures' numbers.
+
+    Text from data is escaped in both.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -264,22 +755,31 @@ def write(found: Sequence[Part], title: str, folder: Path) -> None:
     )  # fmt: skip
     style = (HERE.parent / "report/style.css").read_text(encoding="utf-8")
     page = environment.get_template("card.html").render(
-        title=title, parts=found, style=Markup(style)
+        card=card, style=Markup(style), width=figures.WIDTH, height=figures.HEIGHT
     )
-    for name, text in (("card.html", page), ("card.md", markdown(found, title))):
+    texts = {"card.html": page, "card.md": markdown(card)}
+    (folder / FIGURES).mkdir()
+    for part in card.parts:
+        texts |= {f"{FIGURES}/{chart.name}.csv": chart.csv() for chart in part.charts}
+    for name, text in texts.items():
         with files.atomic(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
+    files.write_json(folder / SUMMARY, {"headline": card.headline, "cautions": card.cautions})
 
 
-def markdown(found: Sequence[Part], title: str) -> str:
-    """Render the card as Markdown."""
-    lines = [f"# {_escaped(title)}", ""]
-    for part in found:
+def markdown(card: Card) -> str:
+    """Render the page as Markdown, without its figures."""
+    lines = [f"# {_escaped(card.title)}", "", f"**{_escaped(card.headline)}**", ""]
+    for caution in card.cautions:
+        lines += [f"Caution: {_escaped(caution)}", ""]
+    for part in card.parts:
         lines += [f"## {part.title}", ""]
         for paragraph in part.paragraphs:
             lines += [_escaped(paragraph), ""]
-        if part.rows:
-            lines += [_row(part.head), _row(["---"] * len(part.head)), *map(_row, part.rows), ""]
+        for table in part.tables:
+            head = table.head[: len(table.rows[0])]
+            lines += [_row(head), _row(["---"] * len(head)), *map(_row, table.rows), ""]
+        lines += [f"[{_escaped(c.title)}]({FIGURES}/{c.name}.csv)\n" for c in part.charts]
         if part.code:
             lines += ["```sh", part.code, "```", ""]
     return "\n".join(lines)

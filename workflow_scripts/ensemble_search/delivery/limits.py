@@ -8,6 +8,9 @@ import numpy as np
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.selection import Selection
 
+#: What a delivery says, and ends with, if no member is within the limits.
+NONE_WITHIN = "deliver.limits: no member is within them"
+
 
 def affordable(
     members: Members,
@@ -58,4 +61,6 @@ def reselected(pool: Pool, candidates: np.ndarray) -> Members:
     """
     errors = np.full(len(pool.errors), np.nan)
     errors[candidates] = pool.errors[candidates]
-    return Selection(size=25).build(replace(pool, errors=errors))
+    members = Selection(size=25).build(replace(pool, errors=errors))
+    assert members is not None, "some candidate has succeeded"
+    return members

@@ -1,15 +1,24 @@
-"""What the card measures on the test rows: intervals of losses, importance of columns."""
+"""What the card measures: losses with intervals, by class and threshold, columns, and time."""
 
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ensemble_search.data.preparation import Categories, Preparation
 from ensemble_search.metrics.base import Metric
+from ensemble_search.runtime import plugins
 
-#: Resamples of the rows for an interval.
-RESAMPLES = 1000
+#: Resamples of the rows for an interval; fewer of losses that are no mean over rows.
+RESAMPLES, FEWER = 1000, 300
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
+#: Rows and values for the mean prediction by the value of a column.
+SOME, VALUES = 200, 12
+#: Rows predicted at once, and one at a time, to measure the time.
+BULK, SINGLES = 2000, 20
 
 
 def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tuple[float, float]:
@@ -17,23 +26,133 @@ def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tup
 
     Wilson's (1927) if the loss is a share of rows, else percentiles of seeded bootstraps.
     """
-    from scipy.stats import binomtest
-
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
-        found = binomtest(round(float(np.sum(single))), len(labels))
-        wilson = found.proportion_ci(0.95, method="wilson")
-        return float(wilson.low), float(wilson.high)
+        return wilson(round(float(np.sum(single))), len(labels))
     losses = []
-    for _ in range(RESAMPLES):
+    for _ in range(RESAMPLES if single is not None else FEWER):
         rows = rng.integers(len(labels), size=len(labels))
-        if single is not None:
+        if single is not None and not metric.weights.size:
             losses.append(np.mean(np.asarray(single)[rows]))
         else:
             with np.errstate(all="ignore"):
-                losses.append(metric.loss(labels[rows], predictions[rows]))
+                losses.append(metric.on(rows).loss(labels[rows], predictions[rows]))
     return tuple(np.nanquantile(losses, [0.025, 0.975]).tolist())
+
+
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval (1927) of a share, of ``count`` of ``n`` rows."""
+    from scipy.stats import binomtest
+
+    found = binomtest(count, n).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A loss, or the score that it is 1 minus of (AUC, F1, R² and others), in its own unit.
+
+    Attributes
+    ----------
+    title
+        Its name.
+    value, low, high
+        Of the ensemble on the test rows, with the ends of its 95 % interval.
+    baseline
+        Of predictions that know no column.
+    beats
+        Whether the whole interval is better than the baseline.
+    """
+
+    title: str
+    value: float
+    low: float
+    high: float
+    baseline: float
+    beats: bool
+
+
+def measured(
+    name: str,
+    labels: np.ndarray,
+    predictions: np.ndarray,
+    baseline: np.ndarray,
+    *,
+    weights: np.ndarray,
+    std: float = 1.0,
+) -> Measure:
+    """Measure predictions of test rows by a metric.
+
+    Parameters
+    ----------
+    name
+        Of a metric.
+    labels, predictions, baseline
+        Of the test rows; predictions as stored, see ``Metric``.
+    weights
+        How much each row counts; empty if all count alike.
+    std
+        Standard deviation of the target.
+    """
+    metric = plugins.load("metrics", name)().with_weights(weights)
+    low, high = interval(metric, labels, predictions)
+    of_baseline = metric.loss(labels, baseline)
+    scale = std**metric.power
+    found = [scale * n for n in (metric.loss(labels, predictions), low, high, of_baseline)]
+    title = metric.title.removeprefix("1 - ")
+    if title != metric.title:
+        value, high, low, base = (1 - loss for loss in found)
+    else:
+        value, low, high, base = found
+    return Measure(title, value, low, high, base, bool(found[2] < found[3]))
+
+
+def by_class(labels: np.ndarray, predicted: np.ndarray, n: int) -> Iterator[dict[str, Any]]:
+    """Return rows, recall and precision of every class, the latter two with 95 % intervals.
+
+    ``recall`` and ``precision`` are (value, low, high), or None where there are no rows to count.
+    """
+    for code in range(n):
+        own, said = labels == code, predicted == code
+        hits = int(np.count_nonzero(own & said))
+        counts = {"recall": int(own.sum()), "precision": int(said.sum())}
+        shares = {k: (hits / n, *wilson(hits, n)) if n else None for k, n in counts.items()}
+        yield {"rows": counts["recall"], "predicted": counts["precision"], **shares}
+
+
+def thresholds(
+    positive: np.ndarray, probabilities: np.ndarray, at: Sequence[float]
+) -> list[dict[str, float]]:
+    """Count what happens if rows are predicted positive from a probability on.
+
+    Parameters
+    ----------
+    positive
+        Whether rows are, bool, of shape (n,).
+    probabilities
+        That they are, of shape (n,).
+    at
+        Thresholds.
+
+    Returns
+    -------
+    rows
+        For every threshold: ``threshold``, ``precision`` (NaN if no row is predicted positive),
+        ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (of these,
+        the wrong ones) and ``missed`` (positive, but not predicted so).
+    """
+    found = []
+    for threshold in at:
+        said = probabilities >= threshold
+        hits, n = np.count_nonzero(said & positive), np.count_nonzero(said)
+        whole = np.count_nonzero(positive)
+        found.append({
+            "threshold": threshold, "precision": hits / n if n else np.nan,
+            "recall": hits / whole if whole else np.nan, "alarms": n / len(positive),
+            "false": (n - hits) / len(positive), "missed": (whole - hits) / len(positive),
+        })  # fmt: skip
+    return found
 
 
 def importance(
@@ -51,7 +170,7 @@ def importance(
     """
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(X))[:ROWS]
-    X, labels = X[rows], labels[rows]
+    X, labels, metric = X[rows], labels[rows], metric.on(rows)
 
     def loss(features: np.ndarray) -> float:
         return metric.loss(labels, ensemble.combine(ensemble.member_predictions(features)))
@@ -67,3 +186,105 @@ def importance(
             {"column": name, "rise": float(np.mean(rises)), "spread": float(np.std(rises))}
         )
     return sorted(found, key=lambda row: -row["rise"])
+
+
+def dependence(
+    ensemble: Any, outputs: Callable, X: np.ndarray, column: str, seed: int
+) -> tuple[list[Any], np.ndarray] | None:
+    """Return mean predictions with a column set to each of its values in turn.
+
+    That is partial dependence (Friedman, Annals of Statistics 2001), on at most ``SOME`` rows.
+
+    Parameters
+    ----------
+    ensemble
+        Delivered.
+    outputs
+        Makes probabilities of all classes, or numbers, of the members' combined predictions.
+    X
+        Features of rows, of shape (n, p).
+    column
+        Its name.
+    seed
+        Of the choice of rows.
+
+    Returns
+    -------
+    values, predictions
+        Values: quantiles of numbers, the commonest categories, or ``false`` and ``true``. Mean
+        predictions: of shape (len(values), n_outputs). None for a date or text, or a column with
+        fewer than two values.
+    """
+    own = next(c for c in ensemble.preparation.columns if c.name == column)
+    places = ensemble.preparation.places()[column]
+    if isinstance(own, Categories):
+        common = np.argsort(-X[:, places].sum(axis=0), kind="stable")[:VALUES]
+        values: list[Any] = [own.words[i] for i in common]
+        settings = np.eye(len(places))[common]
+    elif own.kind in ("date", "text"):
+        return None
+    else:
+        quantiles = np.quantile(X[:, places[0]], np.linspace(0.02, 0.98, VALUES), method="lower")
+        settings = np.unique(quantiles)[:, None]
+        values = settings[:, 0].tolist()
+        if own.kind == "boolean":
+            settings, values = np.array([[0.0], [1.0]]), ["false", "true"]
+    if len(values) < 2:
+        return None
+    rows = X[np.random.default_rng(seed).permutation(len(X))[:SOME]]
+    each = np.repeat(rows[None], len(settings), axis=0)
+    each[:, :, places] = settings[:, None]
+    combined = ensemble.combine(ensemble.member_predictions(each.reshape(-1, X.shape[1])))
+    found = outputs(combined).reshape(len(settings), len(rows), -1)
+    return values, found.mean(axis=1)
+
+
+def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
+    """Return rows as a user may have them that have these features: the inverse of a preparation.
+
+    Dates and texts, of which features are only parts, are missing.
+    """
+    columns, places = {}, preparation.places()
+    for column in preparation.columns:
+        own = X[:, places[column.name]]
+        if isinstance(column, Categories):
+            known = own.max(axis=1, initial=0) > 0
+            chosen = own.argmax(axis=1).tolist()
+            columns[column.name] = [
+                column.words[i] if ok else None for i, ok in zip(chosen, known, strict=True)
+            ]
+        elif column.kind in ("date", "text"):
+            columns[column.name] = [None] * len(X)
+        else:
+            columns[column.name] = own[:, 0].tolist()
+    return columns
+
+
+def speed(ensemble: Any, X: np.ndarray) -> Mapping[str, float]:
+    """Measure processor time on this machine, which other programs hardly change.
+
+    Parameters
+    ----------
+    ensemble
+        Loaded.
+    X
+        Features of rows, of shape (n, p); the rows themselves are made from them.
+
+    Returns
+    -------
+    speed
+        ``rows_per_second`` of many rows at once, with what reading their values takes, and
+        ``one_row_ms``, the median of single ones.
+    """
+    rows = np.resize(np.arange(len(X)), BULK)
+    many = as_given(ensemble.preparation, X[rows])
+    start = time.process_time()
+    ensemble.predict(many)
+    bulk = time.process_time() - start
+    singles = []
+    for i in range(SINGLES):
+        one = {name: values[i : i + 1] for name, values in many.items()}
+        start = time.process_time()
+        ensemble.predict(one)
+        singles.append(time.process_time() - start)
+    return {"rows_per_second": BULK / bulk, "one_row_ms": 1000 * float(np.median(singles))}

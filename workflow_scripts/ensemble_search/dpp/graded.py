@@ -57,7 +57,7 @@ def _orthogonalised(
     left = features.copy()
     errors = np.full(len(left), error**2)
     known = np.empty((0, features.shape[1]))
-    columns, logs = [], []
+    columns, logs = list[np.ndarray](), list[float]()
     while True:
         squares = np.square(left).sum(axis=1)
         rounding = squares <= NOISE**2 * errors

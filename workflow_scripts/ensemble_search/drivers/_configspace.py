@@ -8,6 +8,7 @@ def config_space(space: dict[str, Any]):
     import ConfigSpace as cs
 
     made = cs.ConfigurationSpace(seed=0)
+    part: Any
     for h in space["hyperparameters"]:
         kind, name, default = h["kind"], h["name"], {"default_value": h["default"]}
         if kind == "categorical":

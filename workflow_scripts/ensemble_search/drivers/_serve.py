@@ -9,6 +9,7 @@ import inspect
 import json
 import sys
 from contextlib import redirect_stdout
+from typing import Any
 
 from ensemble_search.drivers.base import Driver, plain
 
@@ -31,6 +32,7 @@ def main() -> None:
         space = json.loads(sys.stdin.readline())
         for line in sys.stdin:
             evaluations, seed = json.loads(line)
+            answer: dict[str, Any]
             try:
                 values = driver.suggest(space, evaluations, seed)
                 answer = {"values": {name: plain(value) for name, value in values.items()}}

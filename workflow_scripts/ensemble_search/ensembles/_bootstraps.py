@@ -1,5 +1,7 @@
 """Bootstraps of the validation rows, and the losses of models on them (ESMBO paper, Section 3)."""
 
+from typing import Any
+
 import numpy as np
 
 from ensemble_search.metrics.base import Metric
@@ -57,9 +59,11 @@ def losses(
     if predictions.shape[2] == 2:
         predictions = predictions[:, :, 1:]
     each = [metric.losses(labels, model) for model in predictions]
-    if any(found is None for found in each):
+    found: Any
+    known = [own for own in each if own is not None]
+    if len(known) < len(each):
         rows = [np.repeat(np.arange(len(labels)), n) for n in counts]
         found = [[metric.on(r).loss(labels[r], model[r]) for r in rows] for model in predictions]
     else:
-        found = np.stack(each) @ counts.T / counts[0].sum()
+        found = np.stack(known) @ counts.T / counts[0].sum()
     return np.array(found, dtype=np.float32).astype(float)

@@ -132,6 +132,7 @@ class Members:
         combined
             float64, of shape (n_samples, n_columns).
         """
+        assert self.combination is not None, "it is not by weights: override this"
         combine = combination.COMBINATIONS[self.combination]
         return combine((predictions[i] for i in self.indices), self.weights)
 
@@ -225,7 +226,7 @@ class Ensemble(BaseModel, ABC):
         for n, error in enumerate(pool.errors, start=1):
             if not np.isnan(error):
                 built = self.build(pool.first(n))
-                members = members if built.same(members) else built
+                members = members if built and built.same(members) else built
             result.append(members)
         return result
 

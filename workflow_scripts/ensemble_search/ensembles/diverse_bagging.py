@@ -69,13 +69,17 @@ class DiverseBagging(Ensemble):
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
         """See :meth:`Ensemble.build_prefixes`; refits what is ever the best."""
         best: list[int | None] = []
+        last = None
         for i, error in enumerate(pool.errors):
-            first = not best or best[-1] is None
-            better = not np.isnan(error) and (first or error < pool.errors[best[-1]])
-            best.append(i if better else best[-1] if best else None)
+            if not np.isnan(error) and (last is None or error < pool.errors[last]):
+                last = i
+            best.append(last)
         needed = sorted({i for i in best if i is not None})
         if not needed:
-            return best
+            return [None] * len(best)
+        assert pool.refit is not None
+        assert pool.train_inputs is not None
+        assert pool.train_labels is not None
         rows = diverse_bags(
             pool.train_inputs, pool.train_labels, self.bags, self.share, self.by, self.alpha,
             pool.seed,

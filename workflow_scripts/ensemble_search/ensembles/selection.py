@@ -76,7 +76,7 @@ class Selection(GreedyEnsemble):
             self.minimised(pool.problem),
         )
         result: list[Members | None] = []
-        members, counts = None, {}
+        members, counts = None, dict[int, int]()
         for succeeded in ok:
             if succeeded:
                 path, errors = next(chosen)
@@ -88,7 +88,7 @@ class Selection(GreedyEnsemble):
 
 
 def select(
-    predictions: Sequence[np.ndarray],
+    predictions: Sequence[np.ndarray] | np.ndarray,
     labels: np.ndarray,
     size: int = 25,
     seed: int = 0,
@@ -126,13 +126,13 @@ def select(
 
 
 def paths(
-    predictions: Sequence[np.ndarray],
+    predictions: Sequence[np.ndarray] | np.ndarray,
     labels: np.ndarray,
     size: int,
     seed: int,
     ties: Ties = "random",
     metric: Metric = ERROR,
-) -> Iterator[tuple[list[int], list[int]]]:
+) -> Iterator[tuple[list[int], list[float]]]:
     """Yield, for every prefix of the pool, the selected indices and the errors by round.
 
     Parameters are those of :func:`select`. Errors are counts of wrong labels, or losses by another
@@ -202,7 +202,7 @@ class _Rounds:
 
     def __init__(
         self,
-        predictions: Sequence[np.ndarray],
+        predictions: Sequence[np.ndarray] | np.ndarray,
         labels: np.ndarray,
         size: int,
         seed: int,
@@ -218,7 +218,7 @@ class _Rounds:
         ]
         self.rounds: list[_Round] = []
 
-    def path(self) -> tuple[list[int], list[int]]:
+    def path(self) -> tuple[list[int], list[float]]:
         """Return the winners and their errors."""
         return [r.winner for r in self.rounds], [r.key[0] for r in self.rounds]
 
@@ -246,7 +246,7 @@ class _Rounds:
 
     def _begin(self) -> _Round:
         """Prepare the round after the last one."""
-        sums, right = self.candidates.zero, 0.0
+        sums, right = self.candidates.zero, np.zeros(())
         if self.rounds:
             last = self.rounds[-1]
             sums = self.candidates.add(last.sums, last.winner)
@@ -270,7 +270,7 @@ class _Rounds:
         return right_probabilities(self.predictions[model], self.labels)
 
 
-def _counts(path: list[int], errors: list[int], use_best: bool) -> dict[int, int]:
+def _counts(path: list[int], errors: list[float], use_best: bool) -> dict[int, int]:
     """Count the selections of each model, by ascending index."""
     kept = path[: int(np.argmin(errors)) + 1] if use_best else path
     return {i: kept.count(i) for i in sorted(set(kept))}

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -54,12 +54,14 @@ class Stacking(Ensemble):
         top = lowest(pool.errors, self.size)
         if not len(top):
             return None
+        assert pool.refit is not None
+        assert pool.train_labels is not None
         refits = dict(zip(top, pool.refit(top.tolist(), self._held(pool)), strict=True))
         kept = [i for i in top if refits[i] is not None]
         if not kept:
             return Members(top[[pool.errors[top].argmin()]], np.ones(1))
         weights = np.full(len(kept), 1 / len(kept))
-        fitted = tuple(refits[i] for i in kept)
+        fitted = tuple(refit for i in kept if (refit := refits[i]) is not None)
         return _Stack(
             np.array(kept), weights, fitted, pool.train_labels, pool.seed, pool.problem, pool.folds
         )
@@ -76,6 +78,7 @@ class Stacking(Ensemble):
         needed = sorted({int(i) for top in prefixes for i in top})
         if not needed:
             return [None] * len(pool.errors)
+        assert pool.refit is not None
         refits = dict(zip(needed, pool.refit(needed, self._held(pool)), strict=True))
         return super().build_prefixes(
             replace(pool, refit=lambda indices, held: [refits[i] for i in indices])
@@ -85,6 +88,7 @@ class Stacking(Ensemble):
         """Return the rows of the folds; none if the search's own folds are used."""
         if pool.folds is not None:
             return []
+        assert pool.train_labels is not None
         return held_out(pool.train_labels, self.folds, pool.seed)
 
 
@@ -155,7 +159,7 @@ class _Stack(Members):
         def predict(rows: np.ndarray | slice, others: np.ndarray) -> np.ndarray:
             from lightgbm import LGBMClassifier, LGBMRegressor
 
-            kind = LGBMClassifier if problem.task == CLASSIFICATION else LGBMRegressor
+            kind: Any = LGBMClassifier if problem.task == CLASSIFICATION else LGBMRegressor
             model = kind(**MODEL, random_state=self.seed, n_jobs=1, deterministic=True, verbose=-1)
             model.fit(X[rows], y[rows])
             return problem.compress(problem.predict(model, others, max(columns, 2)))

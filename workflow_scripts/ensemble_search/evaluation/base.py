@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ensemble_search.runtime.status import FITTED
+from ensemble_search.runtime.names import FITTED
 
 
 class EvaluatorError(RuntimeError):

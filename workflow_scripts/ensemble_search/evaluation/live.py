@@ -101,6 +101,7 @@ class LiveEvaluator:
     def _replace(self) -> None:
         """Kill the worker and start the next one, unless a spare is ready."""
         worker, self._worker = self._worker, None
+        assert worker is not None
         worker.kill()
         self._replaces = True
         self._prepare()
@@ -283,4 +284,4 @@ class LiveEvaluator:
 def make(space: str, inputs: Path, limits: Mapping[str, float], threads: int) -> LiveEvaluator:
     """Make an evaluator that fits; see ``MakeEvaluator``."""
     module = plugins.address("spaces", space)
-    return LiveEvaluator(module, inputs, limits["seconds"], limits["memory_mb"], threads)
+    return LiveEvaluator(module, inputs, limits["seconds"], int(limits["memory_mb"]), threads)

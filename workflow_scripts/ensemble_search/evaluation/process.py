@@ -83,7 +83,9 @@ class WorkerProcess:
         )
         os.close(request_end)
         os.close(reply_end)
-        self._stderr = self._process.stderr.fileno()
+        assert self._process.stderr is not None  # a pipe
+        self._errors = self._process.stderr
+        self._stderr = self._errors.fileno()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._replies, selectors.EVENT_READ)
         self._selector.register(self._stderr, selectors.EVENT_READ)
@@ -232,7 +234,7 @@ class WorkerProcess:
         self._selector.close()
         os.close(self._requests)
         os.close(self._replies)
-        self._process.stderr.close()
+        self._errors.close()
 
 
 def _parse(
@@ -260,7 +262,8 @@ def _descendants(pid: int) -> list[psutil.Process]:
         with contextlib.suppress(psutil.NoSuchProcess):
             return psutil.Process(pid).children(recursive=True)
         return []
-    found, unread = [], [pid]
+    found: list[int] = []
+    unread: list[int | str] = [pid]
     while unread:
         folder = f"/proc/{unread.pop()}/task"
         with contextlib.suppress(OSError):

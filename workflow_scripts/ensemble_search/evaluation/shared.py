@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from ensemble_search.evaluation.base import Evaluation, Evaluator, EvaluatorErro
 from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, locks, schema
 from ensemble_search.runtime.files import Missing, Unusable
-from ensemble_search.runtime.names import PARTS
+from ensemble_search.runtime.names import OK, PARTS, SHARED, Status
 from ensemble_search.runtime.schema import Amount, Stored
-from ensemble_search.runtime.status import OK, SHARED, STATUSES
 
 
 class About(Stored):
@@ -23,7 +22,7 @@ class About(Stored):
 
     configuration: dict[str, Any]
     fidelity: Amount
-    status: Literal[STATUSES]
+    status: Status
     fit_seconds: Amount
     cpu_seconds: Amount
     predict_seconds: Amount | None
@@ -78,13 +77,13 @@ class Store:
             about = schema.fitting(About, json.loads(text), path)
             if (about.pop("configuration"), about.pop("fidelity")) != (values, fidelity):
                 raise ValueError("it is of another configuration")
-            arrays = dict.fromkeys(PARTS)
+            arrays: dict[str, Any] = dict.fromkeys(PARTS)
             if about["status"] == OK:
-                arrays = files.read_npz(path, PARTS)
-                for array, shape in zip(arrays.values(), self._shapes, strict=True):
+                stored = files.read_npz(path, PARTS)
+                for array, shape in zip(stored.values(), self._shapes, strict=True):
                     if array.dtype != np.float32 or array.shape != shape:
                         raise ValueError(f"it holds {array.dtype} {array.shape}, not {shape}")
-                arrays = {part: self._problem.expand(array) for part, array in arrays.items()}
+                arrays = {part: self._problem.expand(array) for part, array in stored.items()}
             return Evaluation(**about, **arrays, origin=SHARED)
 
     def write(self, values: Mapping[str, Any], fidelity: float, evaluation: Evaluation) -> None:

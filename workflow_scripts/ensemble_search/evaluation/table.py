@@ -23,9 +23,8 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.runtime import files, plugins, schema, shares
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
-from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS, TABLE
 from ensemble_search.runtime.schema import Amount, Count, Stored
-from ensemble_search.runtime.status import OK, TABLE
 
 if TYPE_CHECKING:
     import pyarrow as pa

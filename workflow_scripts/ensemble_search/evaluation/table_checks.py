@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.combination import rounded
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
-from ensemble_search.runtime.names import CLASSIFICATION
-from ensemble_search.runtime.status import OK, STATUSES
+from ensemble_search.runtime.names import CLASSIFICATION, OK, STATUSES
 
 #: What helps if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
@@ -40,7 +40,7 @@ def check_numbers(path: Path, iterations: Sequence[int | None]) -> None:
 def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
     """Check statuses, errors, times, memory and fidelities; columns as ``table.COLUMNS``."""
     ok = _ok(columns)
-    rules = [
+    rules: list[tuple[str, Any, str]] = [
         ("status", [s not in STATUSES for s in columns["status"]], f"one of {NAMES}"),
         ("fidelity", _wrong(columns["fidelity"], 0, 1), "more than 0 and at most 1"),
     ]
@@ -51,7 +51,7 @@ def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
         wrong = np.where(ok, _wrong(columns[name], most=MOST), ~empty)
         rules.append((name, wrong, f"{NUMBER} where 'status' is ok, and empty else"))
     for name, wrong, right in rules:
-        for row in np.flatnonzero(wrong)[:1]:
+        for row in np.flatnonzero(wrong)[:1].tolist():
             _reject(path, row, f"'{name}' is {columns[name][row]!r}", f"must be {right}")
 
 
@@ -143,7 +143,7 @@ def check_losses(
         With the metric of the errors.
     """
     slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
-    for row in np.flatnonzero(_ok(columns)):
+    for row in np.flatnonzero(_ok(columns)).tolist():
         with np.errstate(over="ignore"):  # an infinite loss is not an error
             loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))
         error = columns["error"][row]

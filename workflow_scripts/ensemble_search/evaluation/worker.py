@@ -99,7 +99,8 @@ def write_message(fd: int, header: Mapping[str, Any], *arrays: np.ndarray) -> No
     """Write a header and the bytes of float32 arrays to a pipe."""
     text = json.dumps(header).encode()
     lengths = LENGTHS.pack(len(text), sum(a.nbytes for a in arrays))
-    for part in (lengths + text, *(a.ravel().view(np.uint8) for a in arrays)):
+    parts: list[Any] = [lengths + text, *(a.ravel().view(np.uint8) for a in arrays)]
+    for part in parts:
         rest = memoryview(part)
         while rest:
             rest = rest[os.write(fd, rest) :]
@@ -219,7 +220,8 @@ class _Worker:
         if not folds.size:
             rows = share_of_rows(y, fidelity)
             return self._fit_predict_once(values, rows, self.data["X_validation"].copy())
-        out_of_fold, test, seconds = np.empty((len(y), self.n_outputs), np.float32), 0.0, 0.0
+        out_of_fold, seconds = np.empty((len(y), self.n_outputs), np.float32), 0.0
+        test = np.zeros(())
         for held in (folds == number for number in range(folds.max() + 1)):
             rows = np.flatnonzero(~held)
             rows = rows[share_of_rows(y[rows], fidelity)]

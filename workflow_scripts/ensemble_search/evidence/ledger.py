@@ -1,7 +1,7 @@
 """The ledger of claims, ``evidence/README.md``: what evidence says about the papers' claims."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ VERDICTS = (
 ERRORS = ("test", "test_1", "validation", "validation_100", "member_error", "suggested_error")
 
 #: A study and its rows, as in ``evidence/<study>/``.
-Evidence = tuple[Mapping[str, Any], list[Mapping[str, str]]]
+Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
 
 
 def page(evidence: Mapping[str, Evidence]) -> str:

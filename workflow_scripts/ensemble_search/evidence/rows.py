@@ -7,7 +7,7 @@ checksum of the table stands in for those of pipelines: a row says what methods 
 """
 
 import csv
-import sys
+import inspect
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,7 +157,7 @@ def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     folder, found = replayed(study), {}
     for dataset in study["datasets"] if folder else ():
         for split in set(layout.splits(study)):
-            place = Path(folder, dataset, split)
+            place = Path(str(folder), dataset, split)
             if (place / table.MANIFEST).exists():
                 found[dataset, split] = table.checksum(table.manifest(place))[:TABLE_DIGITS]
     return found
@@ -167,7 +167,7 @@ def _driver(library: str) -> str:
     """Return a digest of a driver and of the versions in ``envs/``, for lack of own numbers."""
     driver = plugins.load("drivers", library)
     pinned = ENVIRONMENTS / f"{driver.environment}.txt"
-    parts = [Path(sys.modules[driver.__module__].__file__), *([pinned] if pinned.exists() else [])]
+    parts = [Path(inspect.getfile(driver)), *([pinned] if pinned.exists() else [])]
     return files.digest([part.read_text(encoding="utf-8") for part in parts])
 
 

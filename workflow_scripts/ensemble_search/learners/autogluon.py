@@ -6,6 +6,8 @@ kept. (AutoGluon stops by the metric on the validation rows. Learners must not s
 the error of a tenth of the training rows is too coarse.)
 """
 
+from typing import Any
+
 import numpy as np
 from ConfigSpace import Categorical, Float, Integer
 from sklearn.base import BaseEstimator
@@ -17,7 +19,7 @@ TREES = 10_000  # of a booster, at most
 PATIENCE = 100
 HELD_OUT = 0.1
 
-_LEARNING_RATE = {"bounds": (5e-3, 0.2), "log": True}
+_LEARNING_RATE: dict[str, Any] = {"bounds": (5e-3, 0.2), "log": True}
 
 
 class EarlyStopping(BaseEstimator):

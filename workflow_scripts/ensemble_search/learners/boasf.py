@@ -8,6 +8,7 @@ are the same. What differs is here. Hyperparameters without effect, such as auto
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
 from ConfigSpace import Categorical, Float, Integer
@@ -16,9 +17,9 @@ from sklearn.base import BaseEstimator
 from ensemble_search.learners import classifiers
 from ensemble_search.learners.operators import SEED, operator
 
-_SHARE = {"bounds": (0.1, 1.0), "default": 1.0}
-_PENALTY = {"bounds": (1e-10, 1e-1), "log": True, "default": 1e-10}
-_TOLERANCE = {"bounds": (1e-5, 1e-1), "log": True, "default": 1e-4}
+_SHARE: dict[str, Any] = {"bounds": (0.1, 1.0), "default": 1.0}
+_PENALTY: dict[str, Any] = {"bounds": (1e-10, 1e-1), "log": True, "default": 1e-10}
+_TOLERANCE: dict[str, Any] = {"bounds": (1e-5, 1e-1), "log": True, "default": 1e-4}
 _AVERAGE = Categorical("average", [False, True], default=False)
 
 

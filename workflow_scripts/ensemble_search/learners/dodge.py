@@ -7,8 +7,12 @@ a network on columns of numbers has the same hyperparameters and ranges.
 
 import math
 
+import numpy as np
 from ConfigSpace import Categorical, Float, Integer
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ensemble_search.learners import mlp
 from ensemble_search.learners.operators import SEED, operator
 
 
@@ -26,8 +30,6 @@ def tree(lowest: int, highest: int):
 
 
 def _network(values):
-    from ensemble_search.learners.dropout_network import DropoutNetwork
-
     own = {k: v for k, v in values.items() if k not in ("l2", "l2_strength")}
     return DropoutNetwork(**own, l2=values.get("l2_strength", 0.0), random_state=SEED)
 
@@ -64,3 +66,118 @@ def easy(values, data):
 def stable(values, data):
     """Six numbers without a switch, in ranges in which most networks learn."""
     return _network(values)
+
+
+class DropoutNetwork(ClassifierMixin, BaseEstimator):
+    """One hidden layer of rectified units and softmax outputs, trained on mini-batches.
+
+    It minimises the mean negative log-likelihood plus ``l2`` times the sum of the squared weights
+    (biases are not penalised) by gradient descent with Nesterov's momentum. In every step each
+    hidden unit is left out with probability ``dropout``, and the others are scaled up to make up
+    for it (Srivastava et al., 2014). Training that diverges ends in predictions of NaN.
+
+    Parameters
+    ----------
+    learning_rate
+        Size of a step.
+    l2
+        Penalty.
+    dropout
+        In [0, 1).
+    units
+        Hidden units.
+    momentum
+        In [0, 1).
+    batch
+        Rows of a step.
+    epochs
+        Passes over the rows.
+    random_state
+        Seed of initial weights, order of the rows, and dropout.
+
+    Attributes
+    ----------
+    classes_
+        The seen labels, sorted, of shape (n_classes,).
+    layers_
+        Weights of the two layers, of shape (n_from + 1, n_to), with the biases last.
+    """
+
+    def __init__(
+        self,
+        learning_rate=0.1,
+        l2=0.0,
+        dropout=0.0,
+        units=64,
+        momentum=0.9,
+        batch=32,
+        epochs=20,
+        random_state=1,
+    ):
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.dropout = dropout
+        self.units = units
+        self.momentum = momentum
+        self.batch = batch
+        self.epochs = epochs
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Fit the weights."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        one_hot = np.eye(len(self.classes_))[codes]
+        rng = np.random.default_rng(self.random_state)
+        layers = mlp.initial((X.shape[1], self.units, len(self.classes_)), self.random_state)
+        speeds = [np.zeros_like(layer) for layer in layers]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(self.epochs):
+                order = rng.permutation(len(X))
+                for start in range(0, len(X), self.batch):
+                    rows = order[start : start + self.batch]
+                    kept = rng.random((len(rows), self.units)) >= self.dropout
+                    mask = kept / (1 - self.dropout)
+                    gradients = gradient(layers, X[rows], one_hot[rows], mask, self.l2)
+                    for i, slope in enumerate(gradients):
+                        before = speeds[i]
+                        speeds[i] = self.momentum * before - self.learning_rate * slope
+                        layers[i] += (1 + self.momentum) * speeds[i] - self.momentum * before
+                if not all(np.isfinite(layer).all() for layer in layers):
+                    break
+        self.layers_ = layers
+        return self
+
+    def predict_proba(self, X):
+        """Return class probabilities, of shape (n_samples, n_classes)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            hidden = np.maximum(X @ self.layers_[0][:-1] + self.layers_[0][-1], 0)
+            return softmax(hidden @ self.layers_[1][:-1] + self.layers_[1][-1], axis=1)
+
+
+def gradient(
+    layers: list[np.ndarray], X: np.ndarray, one_hot: np.ndarray, mask: np.ndarray, l2: float
+) -> list[np.ndarray]:
+    """Return the gradient of what :class:`DropoutNetwork` minimises on some rows, by layer.
+
+    Parameters
+    ----------
+    layers
+        As ``layers_``.
+    X
+        Of shape (n, n_features).
+    one_hot
+        Classes, of shape (n, n_classes).
+    mask
+        What the hidden units are multiplied by, of shape (n, units).
+    l2
+        Penalty.
+    """
+    sums = X @ layers[0][:-1] + layers[0][-1]
+    hidden = np.maximum(sums, 0) * mask
+    errors = (softmax(hidden @ layers[1][:-1] + layers[1][-1], axis=1) - one_hot) / len(X)
+    back = (errors @ layers[1][:-1].T) * mask * (sums > 0)
+    result = []
+    for layer, given, error in zip(layers, (X, hidden), (back, errors), strict=True):
+        weights = given.T @ error + 2 * l2 * layer[:-1]
+        result.append(np.vstack([weights, error.sum(axis=0)]))
+    return result

@@ -1,5 +1,7 @@
 """Fitted pipelines: what predicts, without what has built it."""
 
+from typing import Any
+
 import numpy as np
 
 
@@ -15,6 +17,10 @@ class FittedPipeline:
     classes_
         The seen labels, sorted, of shape (n_classes,); classification only.
     """
+
+    transformers_: list[tuple[str, Any]]
+    learner_: Any
+    classes_: np.ndarray
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return class probabilities, of shape (n_samples, n_classes); rows sum to 1."""

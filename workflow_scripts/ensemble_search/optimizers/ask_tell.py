@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -126,6 +127,7 @@ class _Process:
             With what the library raised, or the end of what it printed if the process ended.
         """
         self._write(json.dumps([evaluations, seed]))
+        assert self.process.stdout is not None  # a pipe
         line = self.process.stdout.readline()
         if line:
             answer = json.loads(line)
@@ -138,6 +140,7 @@ class _Process:
         raise UserError(f"library '{self.library}': {' '.join(problem.split())}")
 
     def _write(self, line: str) -> None:
+        assert self.process.stdin is not None  # a pipe
         try:
             self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
@@ -163,7 +166,7 @@ def describe(space: Space) -> dict[str, list[dict[str, Any]]]:
 
     hyperparameters = []
     for column in space.columns:
-        conditions = space.configspace.parent_conditions_of[column.name]
+        conditions: Sequence[Any] = space.configspace.parent_conditions_of[column.name]
         if len(conditions) > 1 or any(isinstance(c, Conjunction) for c in conditions):
             raise UserError(
                 f"optimizer: 'ask-tell' cannot describe '{column.name}' of the space "
@@ -185,7 +188,9 @@ def describe(space: Space) -> dict[str, list[dict[str, Any]]]:
         hyperparameters.append(described)
     forbidden = []
     for clause in space.configspace.forbidden_clauses:
-        parts = clause.components if isinstance(clause, ForbiddenAndConjunction) else [clause]
+        parts: Sequence[Any] = [clause]
+        if isinstance(clause, ForbiddenAndConjunction):
+            parts = clause.components
         if not all(isinstance(part, ForbiddenEqualsClause) for part in parts):
             raise UserError(
                 f"optimizer: 'ask-tell' cannot describe the space '{space.name}', which forbids "

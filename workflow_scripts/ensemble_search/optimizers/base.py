@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK
 from ensemble_search.spaces.base import Configuration, Space
 
 #: Status of an observation that has no result yet.

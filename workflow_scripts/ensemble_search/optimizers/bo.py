@@ -98,7 +98,8 @@ class BayesianOptimization(batches.BatchOptimizer):
         best = targets.min()
 
         def improvement(vectors: np.ndarray) -> np.ndarray:
-            return expected_improvement(*model(vectors), best)
+            mean, std = model(vectors)
+            return expected_improvement(mean, std, best)
 
         starts = self._starts(history, improvement, ties)
         candidates = propose(
@@ -114,10 +115,11 @@ class BayesianOptimization(batches.BatchOptimizer):
         if self.ascents and hasattr(model, "gradients") and not history.space.conditional:
 
             def slope(vector: np.ndarray) -> tuple[float, np.ndarray]:
-                return log_improvement(*model.gradients(vector), best)
+                mean, std, *slopes = model.gradients(vector)
+                return log_improvement(mean, std, slopes[0], slopes[1], best)
 
-            first = np.argsort(-gain, kind="stable")[: self.ascents]
-            ends = ascend(history.space, candidates.points[first[gain[first] > 0]], slope)
+            highest = np.argsort(-gain, kind="stable")[: self.ascents]
+            ends = ascend(history.space, candidates.points[highest[gain[highest] > 0]], slope)
             candidates = candidates.extended(ends, history.space)
             added = model(candidates.vectors[: len(ends)])
             mean, std = (np.concatenate(pair) for pair in zip(added, (mean, std), strict=True))
@@ -128,7 +130,7 @@ class BayesianOptimization(batches.BatchOptimizer):
             return Suggestion(random_new(history, more), {"origin": "fallback"})
         i, configuration = chosen
         columns = {"expected_improvement": gain, "mean": mean, "std": std, **columns}
-        why = {"origin": "local" if i < candidates.n_local else "random"}
+        why: dict[str, Any] = {"origin": "local" if i < candidates.n_local else "random"}
         why |= {name: float(values[i]) for name, values in columns.items()}
         return Suggestion(configuration, why | facts)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, count, islice, pairwise, repeat
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -158,6 +158,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         Only with a budget of evaluations.
         """
         self._check_budget(1)
+        assert self.budget is not None
         sizes = allocate(np.ones(self.rounds), self.budget).tolist()
         ends = accumulate(chain(sizes, repeat(sizes[-1])), initial=0)
         return pairwise(ends)
@@ -201,7 +202,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         self._check_budget(len(parts))
         number, arm, shares = self.turn(history, list(parts.values()))
         names = list(parts)
-        why = {
+        why: dict[str, Any] = {
             "round": number,
             "arm": names[arm],
             "surviving": [names[i] for i in shares],
@@ -253,7 +254,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             known = given + end
             limit = history.limit(errors[:known][ok[:known]])
             rewards = 1 - np.minimum(errors[:known], limit) / limit
-            bounds = settled([self.bound(rewards[owned[arm][:known]]) for arm in surviving])
+            bounds = settled(np.array([self.bound(rewards[owned[a][:known]]) for a in surviving]))
             kept = drawn(errors[:known], len(bounds)) < survival(bounds)
             surviving, weights = surviving[kept], softmax(bounds[kept], self.temperature)
         raise AssertionError("rounds have no end")

@@ -90,9 +90,9 @@ class DeterminantalDesign(Optimizer):
         if self.batch is None:
             raise UserError("k-dpp needs the setting 'batch', the configurations of a draw")
         size = self.batch - history.made % self.batch
-        sigma = None if self.sigma == "auto" else self.sigma
+        sigma = None if isinstance(self.sigma, str) else self.sigma
         steps = self.steps
-        if steps == "paper":
+        if isinstance(steps, str):
             steps = size**3 * dimensions(history.space)
         yield from _designs.k_dpp(history, size, next(generators), sigma, steps)
 

@@ -63,7 +63,8 @@ class Entry(Part):
     def _shape(self):
         if self.columns and not isinstance(self.values, dict):
             raise ValueError(f"{self.where}: columns need rows by name")
-        for name, row in self.values.items() if self.columns else ():
+        rows = self.values.items() if isinstance(self.values, dict) and self.columns else ()
+        for name, row in rows:
             if not isinstance(row, list) or len(row) != len(self.columns):
                 raise ValueError(f"{self.where}: {name} does not have {len(self.columns)} numbers")
         end = {"percent": 100, "share": 1}.get(self.unit)

@@ -1,13 +1,16 @@
-"""A delivered ensemble as a scikit-learn estimator."""
+"""A delivered ensemble, with the interface of scikit-learn's estimators.
+
+scikit-learn itself is imported by its own tools, and by members that are nearest neighbours.
+"""
 
 import importlib.metadata
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
@@ -34,6 +37,8 @@ LONGEST_PATH = 1000
 MOST_LETTERS = 2**26
 #: Smallest and largest temperature; see ``delivery.calibration``.
 TEMPERATURES = 0.05, 20.0
+#: Of validation rows, which intervals are made of.
+MOST_RESIDUALS = 10_000
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
 
 
@@ -89,7 +94,11 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
             f"'{folder / MANIFEST}' lists no 'columns': an earlier version of this project has "
             f"delivered it; predict with the folder's own '{folder / PROGRAM}', or deliver it again"
         )
-    kind = {CLASSIFICATION: DeliveredClassifier, REGRESSION: DeliveredRegressor}[manifest["task"]]
+    kinds: dict[str, type[DeliveredClassifier | DeliveredRegressor]] = {
+        CLASSIFICATION: DeliveredClassifier,
+        REGRESSION: DeliveredRegressor,
+    }
+    kind = kinds[manifest["task"]]
     listed, weights = manifest["members"], []
     needed = [PREPARATION]
     for member in listed:
@@ -202,7 +211,7 @@ def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
             )
 
 
-class _Delivered(BaseEstimator):
+class _Delivered:
     """What classifiers and regressors have in common.
 
     Attributes
@@ -218,6 +227,9 @@ class _Delivered(BaseEstimator):
     notes_
         What was odd about the rows of the last prediction, one line each.
     """
+
+    _estimator_type: str
+    _n_outputs: int
 
     def __init__(
         self,
@@ -244,14 +256,34 @@ class _Delivered(BaseEstimator):
     def __sklearn_clone__(self):
         return self
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+    def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.members_)} members>"
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        tags: dict[str, Any] = {f"{kind}_tags": None for kind in ("classifier", "regressor")}
+        made = {"classifier": ClassifierTags, "regressor": RegressorTags}[self._estimator_type]
+        tags[f"{self._estimator_type}_tags"] = made()
+        read = InputTags(allow_nan=True, string=True, categorical=True)
+        target = TargetTags(required=True)
+        return Tags(self._estimator_type, target, transformer_tags=None, input_tags=read, **tags)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return its settings: none, as it cannot be fitted again."""
+        return {}
+
+    def set_params(self, **params: Any):
+        """Raise if there are any settings; see :meth:`get_params`.
+
+        Raises
+        ------
+        ValueError
+            If there are.
+        """
+        if params:
+            raise ValueError(f"a delivered ensemble has no setting '{min(params)}'")
+        return self
 
     def fit(self, X, y=None):
         """Raise: to change the ensemble, deliver it again.
@@ -356,7 +388,7 @@ class _Delivered(BaseEstimator):
         return self.combine(self.member_predictions(self.prepare(X)))
 
 
-class DeliveredClassifier(ClassifierMixin, _Delivered):
+class DeliveredClassifier(_Delivered):
     """A delivered ensemble of classifiers; made by :func:`load_ensemble`.
 
     Attributes
@@ -364,6 +396,8 @@ class DeliveredClassifier(ClassifierMixin, _Delivered):
     classes_
         Labels, str, of shape (n_classes,).
     """
+
+    _estimator_type = "classifier"
 
     def __init__(self, manifest, preparation, pipelines, weights):
         super().__init__(manifest, preparation, pipelines, weights)
@@ -394,20 +428,34 @@ class DeliveredClassifier(ClassifierMixin, _Delivered):
         """Return the most probable labels, str, of shape (n_samples,)."""
         return self.classes_[predicted_labels(self._combined(X))]
 
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of rows that are predicted right."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
     def probabilities(self, combined: np.ndarray) -> np.ndarray:
         """Expand combined predictions to all classes, and calibrate them."""
         found = PROBLEMS[CLASSIFICATION].expand(combined)
         return calibrated(found, self._temperature)
 
 
-class DeliveredRegressor(RegressorMixin, _Delivered):
+class DeliveredRegressor(_Delivered):
     """A delivered ensemble of regressors; made by :func:`load_ensemble`."""
+
+    _estimator_type = "regressor"
 
     def __init__(self, manifest, preparation, pipelines, weights):
         super().__init__(manifest, preparation, pipelines, weights)
         self._n_outputs = 1
         self._mean = _number(manifest["mean"], "the mean", -1e300, 1e300)
         self._std = _number(manifest["std"], "the standard deviation", 1e-300, 1e300)
+        # Sorted; earlier versions of this project did not write them.
+        listed = manifest.get("residuals", [])
+        if not isinstance(listed, list) or len(listed) > MOST_RESIDUALS:
+            raise ValueError(f"the residuals are no list of at most {MOST_RESIDUALS}")
+        found = [_number(value, "a residual", 0.0, 1e300) for value in listed]
+        if found != sorted(found):
+            raise ValueError("the residuals are not in order")
+        self._residuals = found
 
     def predict(self, X: Any) -> np.ndarray:
         """Return numbers in the unit of the target, float64, of shape (n_samples,)."""
@@ -416,6 +464,53 @@ class DeliveredRegressor(RegressorMixin, _Delivered):
         if not np.isfinite(found).all():
             raise UserError("the ensemble predicts numbers beyond double precision")
         return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return R², the coefficient of determination."""
+        y = np.asarray(y, dtype=float)
+        return float(1 - np.sum((y - self.predict(X)) ** 2) / np.sum((y - y.mean()) ** 2))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Return predictions with an interval that should hold this share of the true values.
+
+        Split conformal prediction (Lei et al., *Distribution-free predictive inference for
+        regression*, Journal of the American Statistical Association 2018): as wide above as below
+        the prediction, and equally wide for all rows. The card has the share of the test rows.
+
+        Parameters
+        ----------
+        X
+            Rows; see :meth:`prepare`.
+        coverage
+            From above 0 to below 1.
+
+        Returns
+        -------
+        found
+            Prediction, lower and upper end, float64, of shape (n_samples, 3).
+
+        Raises
+        ------
+        UserError
+            If the ensemble has too few residuals for this coverage.
+        """
+        found, half = self.predict(X), self._std * self.half_width(coverage)
+        return np.column_stack([found, found - half, found + half])
+
+    def half_width(self, coverage: float) -> float:
+        """Return half the width of an interval, in standard deviations of the target."""
+        if not 0 < coverage < 1:
+            raise UserError(f"the coverage of an interval, {coverage:g}, is not between 0 and 1")
+        n = len(self._residuals)
+        place = math.ceil((n + 1) * coverage - 1e-9)
+        if place > n:
+            least = math.ceil(coverage / (1 - coverage) - 1e-9)
+            raise UserError(
+                f"an interval for a share of {coverage:g} needs {least} residuals of validation "
+                f"rows, and this ensemble has {n}; "
+                + (f"choose at most {n / (n + 1):.3g}" if n else "deliver it again")
+            )
+        return self._residuals[place - 1]
 
 
 def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:

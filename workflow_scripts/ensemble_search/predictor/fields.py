@@ -34,7 +34,7 @@ class Fields:
 
     def number(self, field: str, low: float = -LARGEST, high: float = LARGEST) -> float:
         """Read a number."""
-        value = self.settings.get(field)
+        value: Any = self.settings.get(field)
         if type(value) not in (int, float) or not low <= value <= high:
             raise ValueError(f"'{self.name}.{field}' is not a number from {low:g} to {high:g}")
         return float(value)

@@ -186,6 +186,8 @@ class Machine:
 class Neighbours:
     """scikit-learn's nearest neighbours, fitted again when a folder is loaded.
 
+    The only part that needs scikit-learn: which of equally far neighbours it chooses is its own.
+
     ``labels`` are codes of the scores (classification), or ``values`` numbers (regression).
     """
 

@@ -6,7 +6,12 @@ A link maps scores, of shape (n_samples, n_scores), to class probabilities or to
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.special import expit
+
+
+def expit(scores: np.ndarray) -> np.ndarray:
+    """The logistic function; to import SciPy's takes longer than to load an ensemble."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-scores))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -22,8 +27,7 @@ def both(positive: np.ndarray) -> np.ndarray:
 
 def _logistic(scores: np.ndarray) -> np.ndarray:
     # XGBoost's scores are of single precision, and its exponentials, too.
-    single = scores.dtype == np.float32
-    return both(1 / (1 + np.exp(-scores[:, 0])) if single else expit(scores[:, 0]))
+    return both(expit(scores[:, 0]))
 
 
 def _rest(scores: np.ndarray) -> np.ndarray:

@@ -1,16 +1,19 @@
-"""Rows of a CSV file in chunks, so that files of any length fit into memory; safe text in one."""
+"""Rows of a file in chunks, so that files of any length fit into memory; safe text in one."""
 
 import csv
 import io
 import re
+import zipfile
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.data import file_limits
+from ensemble_search.data import file_limits, text_files
 from ensemble_search.data.preparation import LARGEST, is_missing
 from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
@@ -33,7 +36,8 @@ def chunks(
     Parameters
     ----------
     path
-        UTF-8 text, separated by commas; line 1 names the columns.
+        Text in UTF-8, else Latin-1, perhaps packed by gzip; line 1 names the columns, and shows
+        what separates them (``text_files.SEPARATORS``).
     names
         The columns to read; others are ignored.
     size
@@ -58,9 +62,14 @@ def chunks(
     number = 0  # lines before this chunk
     try:
         size_of_file = path.stat().st_size
-        with path.open(encoding="utf-8-sig", newline="") as text:
+        with (
+            text_files.opened(path) as bytes_,
+            io.TextIOWrapper(bytes_, encoding=text_files.encoding(path), newline="") as text,
+        ):
             source = file_limits.lines(text)
-            rows = _fields(source)
+            first = next(source, "")
+            separator = text_files.separator(first, names)
+            rows = _fields(chain([first] if first else [], source), separator)
             header = next(rows, None)
             if not header:
                 raise UserError(f"--input: line 1 of '{path}' does not name the columns")
@@ -69,12 +78,13 @@ def chunks(
             ahead: Iterator[str] = iter(())
             while not done:
                 lines = list(islice(chain(ahead, source), size))
-                columns = _whole(lines, len(header), places, numeric)
+                by_commas = numeric if separator == "," else ()
+                columns = _whole(lines, len(header), places, by_commas)
                 if columns:
                     number, done = number + len(lines), len(lines) < size
                 else:
                     ahead = iter(lines)
-                    rows = _fields(chain(ahead, source))
+                    rows = _fields(chain(ahead, source), separator)
                     read: list[list[str]] = []
                     while len(read) < size:
                         row = next(rows, None)
@@ -92,11 +102,15 @@ def chunks(
                         read.append(row)
                     number += rows.line_num
                     columns = {name: [row[place] for row in read] for name, place in places.items()}
-                yield columns, size_of_file if done else text.buffer.tell()
+                yield columns, size_of_file if done else bytes_.tell()
     except OSError as error:
-        raise UserError(f"--input: '{path}' cannot be read: {error.strerror}") from None
+        raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise UserError(f"--input: '{path}' is not UTF-8 text; save it as CSV in UTF-8") from None
+        raise UserError(
+            f"--input: '{path}' is neither UTF-8 nor Latin-1 text; save it as CSV in UTF-8"
+        ) from None
+    except (EOFError, zlib.error) as error:
+        raise UserError(f"--input: '{path}' cannot be unpacked: {error}") from None
     except file_limits.Unreadable as error:
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
     except csv.Error as error:
@@ -104,8 +118,65 @@ def chunks(
         raise UserError(f"--input: line {line} of '{path}': {error}") from None
 
 
-def _fields(lines: Iterable[str]) -> Any:
-    return csv.reader(lines, skipinitialspace=True, strict=True)
+def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str, Any], int]]:
+    """Read some columns of a Parquet file, as :func:`chunks` does.
+
+    Raises
+    ------
+    UserError
+        Also if pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        raise UserError(
+            f"--input: '{path}' needs pyarrow to be read: pip install pyarrow, or save it as CSV"
+        ) from None
+    try:
+        file_limits.check_file(path)
+        with pq.ParquetFile(path) as file:
+            _places(path, file.schema_arrow.names, names)
+            for batch in file.iter_batches(size, columns=names):
+                yield {name: batch[name].to_pylist() for name in names}, 0
+            if not file.metadata.num_rows:
+                yield {name: [] for name in names}, 0
+    except OSError as error:
+        raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
+    except (pa.ArrowException, file_limits.Unreadable) as error:
+        raise UserError(f"--input: '{path}' cannot be read: {error}") from None
+
+
+def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Read some columns of the first sheet of an Excel file, all rows at once.
+
+    Raises
+    ------
+    UserError
+        Also if pandas or openpyxl is not installed.
+    """
+    for library in ("pandas", "openpyxl"):
+        if find_spec(library) is None:
+            raise UserError(
+                f"--input: '{path}' needs {library} to be read: pip install {library}, or save it "
+                "as CSV"
+            )
+    import pandas as pd
+
+    try:
+        file_limits.check_file(path)
+        own = {"keep_default_na": False, "na_values": [""], "dtype": object}
+        frame = pd.read_excel(path, engine="openpyxl", **own).rename(columns=str)
+    except OSError as error:
+        raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise UserError(f"--input: '{path}' cannot be read: {error}") from None
+    _places(path, list(frame), names)
+    yield {name: frame[name].tolist() for name in names}, 0
+
+
+def _fields(lines: Iterable[str], separator: str) -> Any:
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
 
 
 def _whole(
@@ -155,13 +226,10 @@ def _numbers(text: str, places: Sequence[int]) -> np.ndarray:
 def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
     missing = [name for name in names if name not in header]
     if missing:
-        line = ",".join(header)
-        separated = any(line.count(s) >= len(header) for s in ";\t|")
-        hint = "; fields must be separated by commas" if separated else ""
         columns = "column" if len(missing) == 1 else "columns"
         quoted = ", ".join(f"'{name}'" for name in missing)
         raise UserError(
-            f"--input: '{path}' has no {columns} {quoted}; {nearest(missing[0], header)}{hint}"
+            f"--input: '{path}' has no {columns} {quoted}; {nearest(missing[0], header)}"
         )
     for name in names:
         if header.count(name) > 1:

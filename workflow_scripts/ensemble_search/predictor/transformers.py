@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from ensemble_search.predictor.fields import Fields
 from ensemble_search.predictor.kernels import Kernel, unit
@@ -100,6 +99,8 @@ class Quantiles:
         for column in range(self.width):
             made[:, column] = self._shares(X[:, column], self.quantiles[:, column])
         if self.normal:
+            from scipy.special import ndtri
+
             least = BOUNDS_THRESHOLD - np.spacing(1)
             made = np.clip(ndtri(made), ndtri(least), ndtri(1 - least))
         return made
@@ -214,7 +215,7 @@ class Groups:
             for column, label in enumerate(self.labels.tolist()):
                 made[:, label] += X[:, column]
             return made / self.sizes
-        pool = {"median": np.median, "max": np.max}[self.pool]
+        pool: Any = {"median": np.median, "max": np.max}[self.pool]
         made = np.empty((len(X), self.width))
         for group, columns in enumerate(np.split(self.order, np.cumsum(self.sizes)[:-1])):
             made[:, group] = pool(X[:, columns], axis=1)

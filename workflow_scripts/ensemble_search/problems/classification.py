@@ -45,7 +45,7 @@ class Classification(Problem):
 
         See :meth:`Problem.distances`; DivBO paper, Eq. 3, where the mean is divided by sqrt(2).
         """
-        total = 0
+        total: Any = 0  # the first square makes it an array
         # Class by class: temporary arrays are smaller, and a NumPy sum over a short last axis takes
         # several times as long.
         for k in range(np.shape(p)[-1]):

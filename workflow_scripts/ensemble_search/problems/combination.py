@@ -39,7 +39,8 @@ def mean(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndar
     mean
         float64, of shape (n_samples, n_columns).
     """
-    return sum(w * rounded(p).astype(float) for p, w in zip(predictions, weights, strict=True))
+    each = (w * rounded(p).astype(float) for p, w in zip(predictions, weights, strict=True))
+    return sum(each, np.zeros(()))
 
 
 def votes(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndarray:
@@ -52,6 +53,7 @@ def votes(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.nda
         if shares is None:
             shares = np.zeros((len(p), max(p.shape[1], 2)))
         shares[np.arange(len(p)), predicted_labels(p)] += weight
+    assert shares is not None, "an ensemble has a member"
     return shares[:, 1:] if p.shape[1] == 1 else shares
 
 

@@ -27,7 +27,7 @@ class OwnMetric(BaseModel):
     def modules(self) -> list[str]:
         """What the plugin loads by name: the metric too, unless it is the study's."""
         own = [plugins.module_name("metrics", self.metric)] if self.metric else []
-        return [*super().modules, *own]
+        return [*super().modules, *own]  # type: ignore[misc]  # of the base named after it
 
     def minimised(self, problem: Problem) -> Metric:
         """Return the named metric, or the study's."""

@@ -1,5 +1,6 @@
 """What a page of the report is made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ensemble_search.report.plots.figures import Drawing
@@ -38,4 +39,4 @@ class Section:
     """
 
     title: str
-    parts: list[str | Table | Drawing | Panels]
+    parts: Sequence[str | Table | Drawing | Panels]

@@ -102,7 +102,7 @@ def write(table: Table, folder: Path) -> None:
 
 
 #: Characters that LaTeX would take for commands, and those that its basic fonts lack.
-LATEX = {
+LATEX: dict[str, str | int | None] = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",

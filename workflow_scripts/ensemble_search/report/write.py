@@ -11,7 +11,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ensemble_search.analysis import datasets, failures, origins, replay, times
+from ensemble_search.analysis import datasets, failures, origins, times
 from ensemble_search.analysis.load import Results, load
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.verdict import verdict
@@ -125,7 +125,7 @@ class _Report:
             "losses": results.losses,
             "answer": answer,
             "parts": datasets.caveat(results.study),
-            "replay": replay.caveat(
+            "replay": origins.caveat(
                 manifests, results.study["budget"].get("evaluations"), len(set(results.splits))
             ),
             "compared": compared,

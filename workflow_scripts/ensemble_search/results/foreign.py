@@ -306,9 +306,9 @@ def _content(path: Path) -> bytes:
     if path.suffix != ".zip":
         return path.read_bytes()
     with zipfile.ZipFile(path) as archive:
-        only, *others = archive.infolist() or [None]
-        if only is None or others:
+        if len(archive.infolist()) != 1:
             raise ValueError("it must hold one file, and holds others or none")
+        (only,) = archive.infolist()
         file_limits.check_bytes(only.file_size, " unpacked")
         with archive.open(only) as stream:
             return stream.read(only.file_size)

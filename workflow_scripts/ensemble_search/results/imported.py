@@ -21,10 +21,9 @@ from ensemble_search.results import foreign
 from ensemble_search.results.foreign import Predictions
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError, printable
-from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS
 from ensemble_search.spaces._looked_up import LookedUp
-from ensemble_search.study.sections.limits import Limits
+from ensemble_search.study.sections.budget import Limits
 from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
 from ensemble_search.study.sections.split import Split
 from ensemble_search.study.short import METRICS
@@ -246,10 +245,12 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
             f"{foreign.MINIMAL}: '{values.name}' has {largest:.0f}; integers are exact up to "
             f"{EXACT}: make it smaller, or text"
         )
-    if integer:
-        kind, lower, upper = "integer", int(values.min()), int(values.max())
-    else:  # ConfigSpace rounds
-        kind, lower, upper = "float", _outward(values.min(), -1), _outward(values.max(), 1)
+    lower, upper = (
+        (int(values.min()), int(values.max()))
+        if integer
+        else (_outward(values.min(), -1), _outward(values.max(), 1))  # ConfigSpace rounds
+    )
+    kind = "integer" if integer else "float"
     log = lower > 0 and upper >= LOG * lower
     default = int(values.iloc[0]) if integer else float(values.iloc[0])
     return {"kind": kind, "lower": lower, "upper": upper, "log": log, "default": default}
@@ -301,8 +302,9 @@ def _write(
     }
     file = output / "data" / f"{name}.parquet"
     files.write_parquet(file, pa.table(columns))
-    source = {"file": str(file), "target": "label", "columns": {"part": ["part"]}}
-    frame, about = normalise.normalise(sources.read(source, {}), source["columns"], made.task)
+    roles = {"part": ["part"]}
+    source = {"file": str(file), "target": "label", "columns": roles}
+    frame, about = normalise.normalise(sources.read(source, {}), roles, made.task)
     if about["rows"] != sum(sizes):
         raise UserError(f"'{made.folder}': a label is a word for a missing value; rename it")
     inputs, _, split = prepare.make_split(frame, about, {**Split().settings, "seed": Split().seed})

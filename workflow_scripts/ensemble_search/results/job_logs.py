@@ -61,7 +61,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def _why(failure: Failure) -> str:
     """The error in the log, else the executor's message, else the log's last line."""
     lines = [] if failure.log is None else _lines(failure.log)
-    said = reason(failure.log) if lines else ""
+    said = reason(failure.log) if failure.log and lines else ""
     message = " ".join(failure.message.split())
     if said or message:
         return said or message

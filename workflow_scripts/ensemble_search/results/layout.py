@@ -10,9 +10,6 @@ from typing import Any
 
 from ensemble_search.study.sections.split import split_name
 
-#: Folder of the data sets, shared by all studies.
-DATA = Path("results/data")
-
 SPLIT = "splits/{dataset}/{split}"
 SEARCH = "searches/{dataset}/{search}/{repeat}"
 ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{repeat}"

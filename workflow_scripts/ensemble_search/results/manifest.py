@@ -80,9 +80,9 @@ def plugins(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     paths = [PurePath(name) for name in names]
     texts = {
-        name: outside.place(path).read_text(encoding="utf-8")
+        name: place.read_text(encoding="utf-8")
         for path in paths
-        if (name := outside.within(path))
+        if (name := outside.within(path)) and (place := outside.place(path))
     }
     packages = {p.parts[0].removesuffix(".py") for p in paths if not outside.within(p)}
     return {"files": texts, "packages": provenance.further(sorted(packages))}

@@ -18,8 +18,8 @@ from ensemble_search.evaluation import table as tables
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.files import Missing, Unusable
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
+from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.runtime.schema import Amount, Count, Share, Stored
-from ensemble_search.runtime.status import OK, STATUSES
 from ensemble_search.search.limits import Limits
 
 if TYPE_CHECKING:
@@ -213,8 +213,8 @@ def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """
     path = folder / "search.json"
     manifest = schema.read_json(path, Search)
-    if other := [key for key in of or {} if manifest[key] != of[key]]:
-        said = "; ".join(f"{key} is {manifest[key]!r}, not {of[key]!r}" for key in other)
+    if other := {key: value for key, value in (of or {}).items() if manifest[key] != value}:
+        said = "; ".join(f"{key} is {manifest[key]!r}, not {other[key]!r}" for key in other)
         raise Unusable(path, f"it is of another search: {said}")
     return manifest
 

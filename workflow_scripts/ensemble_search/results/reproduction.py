@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -292,7 +292,7 @@ def check_folder(folder: Path, name: str) -> None:
 
 def differences(made: Mapping[str, Any]) -> list[str]:
     """Describe how code, packages and machine differ from the manifest's, one line each."""
-    here = {**provenance.commit(), "versions": manifest.versions()}
+    here, versions = provenance.commit(), manifest.versions()
     lines = []
     if made["commit"] != here["commit"]:
         known = (made["commit"] or "not known", here["commit"] or "not known")
@@ -300,7 +300,7 @@ def differences(made: Mapping[str, Any]) -> list[str]:
     for key, where in ((made["dirty"], "there"), (here["dirty"], "here")):
         if key:
             lines.append(f"commit: with uncommitted changes {where}")
-    lines += _unlike("", made["versions"], here["versions"])
+    lines += _unlike("", made["versions"], versions)
     packages = made["plugins"]["packages"]
     lines += _unlike("plugins: ", packages, provenance.further(sorted(packages)))
     lines += _unlike("machine: ", made["machine"], provenance.machine(), but={"host"})
@@ -389,7 +389,7 @@ def _number(text: str) -> float:
         return math.nan
 
 
-def _unlike(what: str, there: Mapping, here: Mapping, but: set[str] = frozenset()) -> list[str]:
+def _unlike(what: str, there: Mapping, here: Mapping, but: Set[str] = frozenset()) -> list[str]:
     keys = [key for key in {**there, **here} if key not in but and there.get(key) != here.get(key)]
     return [
         f"{what}{key}: {there.get(key) or 'none'} there, {here.get(key) or 'none'} here"

@@ -54,7 +54,7 @@ def search_state(
         ``state`` is one of :data:`STATES`; ``failed`` comes with ``reason`` and ``log``.
         ``problems``: files that are damaged, one line each with the remedy.
     """
-    run = {"dataset": dataset, "search": search, "repeat": repeat}
+    run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
     checkpoints = layout.path(root, layout.CHECKPOINTS, **run)
     ((unit, budget),) = study.budget.model_dump(exclude_none=True).items()
     result = {**run, "unit": unit, "budget": budget}
@@ -173,13 +173,13 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             yield job("sets of configurations", "configurations", *places, dataset=dataset)
         for dataset, name, repeat in product(datasets, section.names, range(section.repeats)):
             run = {"dataset": dataset, "surrogate": name, "repeat": repeat}
-            places = layout.SURROGATE, "quality.parquet"
-            yield job("evaluations of surrogates", "surrogate", *places, **run)
+            place = layout.SURROGATE, "quality.parquet"
+            yield job("evaluations of surrogates", "surrogate", *place, **run)
     for sampler in SAMPLERS if study.spread else ():
         yield job("spreads of designs", "spread", layout.SPREAD, "spread.parquet", sampler=sampler)
     for dataset in study.datasets if study.autogluon else ():
-        places = layout.AUTOGLUON, "scores.json"
-        yield job("runs of AutoGluon", "autogluon", *places, dataset=dataset)
+        place = layout.AUTOGLUON, "scores.json"
+        yield job("runs of AutoGluon", "autogluon", *place, dataset=dataset)
 
 
 def job_state(

@@ -54,7 +54,7 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
                 f"'{folder}' does not belong to a table with '{folders[0]}': {'; '.join(lines)}"
             )
     seen: set[tuple[frozenset, float]] = set()
-    kept, predictions = [], {part: [] for part in PARTS}
+    kept, predictions = [], {part: list[np.ndarray]() for part in PARTS}
     for folder, manifest in zip(folders, manifests, strict=True):
         found = readers.observations(folder, readers.OBSERVATIONS, CONFIGURATION)
         fidelities = found["fidelity"].to_pylist()

@@ -18,8 +18,7 @@ from ensemble_search.results import layout, outdated, readers, states
 from ensemble_search.results.tables import checked
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import CONFIGURATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.search.journal import differences
 
 if TYPE_CHECKING:
@@ -64,11 +63,11 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
         Seed of that draw.
     """
     findings, whole = Findings(), set()
-    names = dict.fromkeys((jobs.study.study, jobs.extended and jobs.extended.study.study))
+    names = {j.study.study: None for j in (jobs, jobs.extended) if j}
     folders = [(root / "data" / source, _data) for source in jobs.sources]
     folders += [
         (folder, read)
-        for name in filter(None, names)
+        for name in names
         for kind, read in KINDS.items()
         for folder in _folders(root / name / kind)
     ]
@@ -188,8 +187,9 @@ class _Search:
 def _searches(jobs: "Jobs", root: Path, whole: set[Path]) -> Iterator[_Search]:
     for name in states.searches(jobs.study):
         home = jobs.home(*name)
-        run = dict(zip(("dataset", "search", "repeat"), name, strict=True))
-        run["split"] = home.study.split_name(run["repeat"])
+        dataset, search, repeat = name
+        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
+        run["split"] = home.study.split_name(repeat)
         results = root / home.study.study
         folder = layout.path(results, layout.SEARCH, **run)
         split = layout.path(results, layout.SPLIT, **run)
@@ -230,7 +230,8 @@ def _ensembles(jobs: "Jobs", root: Path, search: _Search, whole: set[Path]) -> l
     study, lines = jobs.study.model_dump(mode="json"), []
     dataset, name, repeat = search.name
     for ensemble in {m.ensemble for m in jobs.study.methods.values() if m.search == name}:
-        run = {"dataset": dataset, "search": name, "ensemble": ensemble, "repeat": repeat}
+        run: dict[str, str | int] = {"dataset": dataset, "search": name, "repeat": repeat}
+        run["ensemble"] = ensemble
         folder = layout.path(root / jobs.study.study, layout.ENSEMBLE, **run)
         if folder not in whole:
             continue  # missing, or reported above
@@ -276,7 +277,7 @@ def _difference(search: _Search, index: int) -> float | str:
     with evaluator:
         again = evaluator.evaluate(values, fidelity)
     what = f"'{search.folder}': evaluation {index + 1}"
-    if again.status != OK:
+    if again.validation is None or again.test is None:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
     difference = 0.0
     inputs = checked_inputs(search.split)

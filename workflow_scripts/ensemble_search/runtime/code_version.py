@@ -225,7 +225,7 @@ def _parse(text: str, path: Path) -> tuple[str, list[str]]:
     """
     tree = ast.parse(text, str(ROOT / path))
     package = path.parent.parts
-    names = []
+    names: list[str] = []
     for node in _statements(tree):
         if isinstance(node, ast.Import):
             names.extend(alias.name for alias in node.names)

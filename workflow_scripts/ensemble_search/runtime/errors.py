@@ -139,7 +139,7 @@ def run(main: Callable[[], None]) -> None:
         if not of_machine(error):
             raise
         number = getattr(error, "errno", None) or errno.ENOMEM
-        name = f"'{error.filename}': " if getattr(error, "filename", None) else ""
+        name = f"'{file}': " if (file := getattr(error, "filename", None)) else ""
         reason = os.strerror(number)
         _end(one_line(f"{name}{reason}; fix that, and run the same command again"))
     finally:
@@ -171,7 +171,7 @@ def _end_with(parent: int) -> None:
     signals.with_parent(parent, signal.SIGTERM)
 
 
-def _end(error: UserError) -> None:
+def _end(error: UserError | str) -> None:
     with suppress(OSError):  # the log may lie on the full disk
         print(f"error: {error}", file=sys.stderr, flush=True)
     sys.exit(2)

@@ -139,7 +139,7 @@ def write_rows(path: str | Path, rows: Sequence[np.ndarray | None], shape: tuple
             if row is None:
                 file.seek(4 * math.prod(shape), os.SEEK_CUR)
             else:
-                file.write(np.ascontiguousarray(row, dtype="<f4"))
+                file.write(np.ascontiguousarray(row, dtype="<f4").data)
         file.truncate()  # to where it is: a hole at the end counts
 
 
@@ -258,7 +258,7 @@ def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
     with reading(Path(path), remedy):
         text = Path(path).read_text(encoding="utf-8")
         content = json.loads(
-            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_mapping
+            text, parse_constant=_reject, parse_float=_finite, object_pairs_hook=_mapping
         )
         if not isinstance(content, dict):
             raise ValueError("it holds no mapping")
@@ -442,14 +442,14 @@ def damaged(
             yield Unusable(path, "it is not the file that was written", remedy, said)
 
 
-def _refuse(constant: str) -> None:
+def _reject(constant: str) -> None:
     raise ValueError(f"it holds {constant}")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):  # 1e999
-        _refuse(text[:20])
+        _reject(text[:20])
     return number
 
 

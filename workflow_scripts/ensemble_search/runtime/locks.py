@@ -112,7 +112,7 @@ def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
         trusted = _flock(file, path, what, wait) and reaches_all_hosts(path)
         found = holder(path)
         if not trusted and found is not None:
-            _refuse_unless_dead(found, path, what)
+            _reject_unless_dead(found, path, what)
         os.ftruncate(file, 0)
         me = Holder(os.getpid(), socket.gethostname(), provenance.now())
         start = _start(os.getpid())
@@ -256,7 +256,7 @@ def _left_by_a_child(file: int, path: Path) -> bool:
     return False
 
 
-def _refuse_unless_dead(found: Holder, path: Path, what: str) -> None:
+def _reject_unless_dead(found: Holder, path: Path, what: str) -> None:
     """Trust the name in the file, unless the process is known to have ended."""
     if found.host != socket.gethostname():
         raise UserError(

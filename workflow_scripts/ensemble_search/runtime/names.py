@@ -1,7 +1,10 @@
 """Names that several parts of the project share."""
 
+from typing import Literal, get_args
+
 #: What a model predicts: class probabilities, or a number.
-TASKS = (CLASSIFICATION, REGRESSION) = ("classification", "regression")
+Task = Literal["classification", "regression"]
+TASKS = (CLASSIFICATION, REGRESSION) = get_args(Task)
 
 #: The metrics that AutoGluon is compared by, with its names of them.
 AUTOGLUON_METRICS = {
@@ -26,3 +29,10 @@ MISSING = frozenset(
 )
 #: The one that stays a category among categories: it often says that there is none.
 NONE = "None"
+
+
+Status = Literal["ok", "timeout", "memory", "crash", "invalid"]
+STATUSES: tuple[str, ...] = get_args(Status)
+OK = "ok"
+Origin = Literal["fitted", "shared", "table", "given"]
+ORIGINS = (FITTED, SHARED, TABLE, GIVEN) = get_args(Origin)

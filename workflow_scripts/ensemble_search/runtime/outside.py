@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path, PurePath
+from typing import Any
 
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shared_files import SHARED
@@ -34,7 +35,7 @@ KINDS = {
 #: Names of files, without ``.py``, that can be imported.
 STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_caches: list[Callable] = []
+_caches: list[Any] = []  # of functools
 
 
 def cached(function: Callable) -> Callable:

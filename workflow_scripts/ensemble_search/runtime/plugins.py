@@ -10,6 +10,7 @@ import importlib
 import inspect
 import re
 import traceback
+from abc import ABCMeta
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,7 +139,7 @@ def the_class(module, bases: tuple[type, ...] = ()) -> type:
     made = classes[0]
     if bases and not issubclass(made, bases):
         raise UserError(f"{where}: class {made.__name__} must be a subclass of {wanted}")
-    if bases and inspect.isabstract(made):
+    if bases and isinstance(made, ABCMeta) and made.__abstractmethods__:
         missing = ", ".join(sorted(made.__abstractmethods__))
         raise UserError(f"{where}: class {made.__name__} must define {missing}")
     return made

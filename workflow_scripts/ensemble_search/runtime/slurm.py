@@ -170,7 +170,10 @@ def closed(partition: str | None) -> str:
     except OSError:
         return ""
     except subprocess.SubprocessError as error:
-        said = " ".join((error.stderr or "").split())
+        # Of a time limit, bytes, even where text is asked for.
+        found = getattr(error, "stderr", None) or ""
+        text = found.decode(errors="replace") if isinstance(found, bytes) else found
+        said = " ".join(text.split())
         return f"SLURM responds (sinfo: {said or error})"
     rows = [line.rpartition("|") for line in run.stdout.splitlines()]
     found = {name.rstrip("*"): state for name, _, state in rows if partition or name.endswith("*")}

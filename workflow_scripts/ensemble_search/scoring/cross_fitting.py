@@ -30,8 +30,7 @@ from ensemble_search.runtime import locks, plugins
 from ensemble_search.runtime.code_version import Guard, code_version
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic
-from ensemble_search.runtime.names import CONFIGURATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.search import fingerprint
 from ensemble_search.search.journal import Journal, Record
 
@@ -96,7 +95,8 @@ class Refitting:
         own, seconds = pool.predictions, pool.predict_seconds
         test = readers.predictions(search, "test", len(own))
 
-        def refit(indices: Sequence[int], held: Sequence[np.ndarray]) -> list[Refit]:
+        def refit(indices: Sequence[int], held: Sequence[np.ndarray]) -> list[Refit | None]:
+            assert seconds is not None
             return [Refit(own[i], own[i], test[i], float(seconds[i])) for i in indices]
 
         return replace(pool, refit=refit, train_labels=inputs.y_train, folds=inputs.folds)
@@ -197,15 +197,17 @@ def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
 
 def _merged(records: list[Record], rows: Sequence[np.ndarray], inputs: Inputs) -> Refit:
     """Merge the records of a configuration, one per fold, in order."""
-    sums = np.zeros((len(inputs.y_train), records[0].validation.shape[1]))
+    found = [(r.validation, r.test, r.predict_seconds) for r in records]
+    whole = [(v, t, s) for v, t, s in found if v is not None and t is not None and s is not None]
+    sums = np.zeros((len(inputs.y_train), whole[0][0].shape[1]))
     models = np.zeros((len(sums), 1))
     seconds = 0.0
-    for held, record in zip(rows, records, strict=True):
-        sums[held] += record.validation
+    for held, (validation, test, took) in zip(rows, whole, strict=True):
+        sums[held] += validation
         models[held] += 1
-        predicted = len(record.test) + len(held)
-        seconds += record.predict_seconds * len(record.test) / predicted
-    mean = np.mean([record.test for record in records], axis=0, dtype=float).astype(np.float32)
+        seconds += took * len(test) / (len(test) + len(held))
+    mean = np.asarray(np.mean([test for _, test, _ in whole], axis=0, dtype=np.float64))
+    mean = mean.astype(np.float32)
     n = len(inputs.y_validation)
     with np.errstate(invalid="ignore"):
         out_of_fold = (sums / models).astype(np.float32)

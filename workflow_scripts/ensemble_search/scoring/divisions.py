@@ -105,12 +105,12 @@ def score(
         )
         for name, ensemble in ensembles.items():
             members = ensemble.build(divided) if len(ok) else None
-            found = [np.nan, np.nan]
+            losses = [np.nan, np.nan]
             if members is not None:
                 both = members.predict_both(predictions, held[:, ~validation])
                 parts = labels[validation], labels[~validation]
-                found = [m.loss(y, p) for m, y, p in zip(metrics, parts, both, strict=True)]
-            rows.append((name, number, *found))
+                losses = [m.loss(y, p) for m, y, p in zip(metrics, parts, both, strict=True)]
+            rows.append((name, number, losses[0], losses[1]))
     columns = zip(*rows, strict=True)
     names = "ensemble", "division", "validation_error", "test_error"
     return {name: list(column) for name, column in zip(names, columns, strict=True)}

@@ -143,11 +143,11 @@ def score(
                 if np.isnan(test_predictions[index]).any():
                     raise UserError(f"test predictions of evaluation {index + 1} are not numbers")
             validation, test = members.predict_both(pool.predictions, test_predictions)
-            known = pool.predict_seconds is not None
+            seconds = pool.predict_seconds
             result[i] = (
                 metric.loss(pool.labels, validation),
                 test_metric.loss(test_labels, test),
-                members.total_seconds(pool.predict_seconds) if known else np.nan,
+                np.nan if seconds is None else members.total_seconds(seconds),
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
@@ -161,12 +161,12 @@ def score(
         "predict_seconds": result[:, 2],
     }
     lengths = [len(members.indices) for _, members in changes]
-    members = {
+    made = {
         "iteration": np.repeat(np.array([i for i, _ in changes], dtype=np.int64), lengths),
         "member": np.concatenate([np.empty(0, int), *(m.indices + 1 for _, m in changes)]),
         "weight": np.concatenate([np.empty(0), *(m.weights for _, m in changes)]),
     }
-    return scores, members, np.stack(losses) if losses else np.empty((0, len(test_labels)))
+    return scores, made, np.stack(losses) if losses else np.empty((0, len(test_labels)))
 
 
 def diversity(
@@ -195,7 +195,7 @@ def diversity(
     found: dict[str, Any] = {"iteration": len(built)}
     task = pool.problem.task
     for part, (predictions, labels) in parts.items():
-        chosen, values = np.asarray(predictions[members.indices]), {}
+        chosen, values = np.asarray(predictions[members.indices]), dict[str, float]()
         if task == CLASSIFICATION:
             values |= member_diversity.measures(chosen, labels)
         if type(members) is Members:  # others vote, or feed a model

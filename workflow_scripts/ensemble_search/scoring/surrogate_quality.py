@@ -13,8 +13,7 @@ from ensemble_search.problems.diversity import pairwise
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import readers
 from ensemble_search.runtime.files import Unusable
-from ensemble_search.runtime.names import CONFIGURATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.spaces.base import Space
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.status import GIVEN, OK
+from ensemble_search.runtime.names import GIVEN, OK
 from ensemble_search.search.journal import Record
 
 #: By how much a sum of fidelities may fall short of a number of fits: by rounding only, as three
@@ -107,7 +107,7 @@ class Budget:
             ok = [number for number, record in enumerate(records, start=1) if record.status == OK]
             if len(ok) >= self.successes:
                 return ok[self.successes - 1]
-            if len(records) >= self.evaluations:
+            if self.evaluations is not None and len(records) >= self.evaluations:
                 raise UserError(
                     f"only {len(ok)} of {len(records)} configurations could be fitted, "
                     f"{self.successes} are needed; raise the limits, or ask for fewer"
@@ -123,9 +123,9 @@ class Budget:
         return None
 
     def _reached(self, spent: float) -> bool:
-        if self.fits is None:
-            return spent >= self.seconds
-        return spent >= self.fits - TOLERANCE
+        if self.fits is not None:
+            return spent >= self.fits - TOLERANCE
+        return self.seconds is not None and spent >= self.seconds
 
 
 def made(records: Sequence[Record]) -> Sequence[Record]:

@@ -8,7 +8,7 @@ import numpy as np
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.problems.base import Problem
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.status import GIVEN
+from ensemble_search.runtime.names import GIVEN
 from ensemble_search.search.journal import Record
 from ensemble_search.spaces.base import Space
 

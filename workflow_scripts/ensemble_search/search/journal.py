@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ConfigDict, create_model
@@ -47,9 +47,8 @@ from ensemble_search.runtime.files import (
     write_json,
 )
 from ensemble_search.runtime.locks import lock
-from ensemble_search.runtime.names import PREDICTIONS
+from ensemble_search.runtime.names import FITTED, OK, PREDICTIONS, Origin, Status
 from ensemble_search.runtime.schema import fitting
-from ensemble_search.runtime.status import FITTED, OK, ORIGINS, STATUSES
 
 if TYPE_CHECKING:
     from ensemble_search.evaluation.base import Evaluation
@@ -96,7 +95,7 @@ class Record:
     """
 
     configuration: dict[str, bool | int | float | str]
-    status: Literal[STATUSES]
+    status: Status
     error: float | None
     suggest_seconds: float
     fit_seconds: float
@@ -112,7 +111,7 @@ class Record:
     began: str = ""
     fidelity: float = 1.0
     planned_after: int = 0
-    origin: Literal[ORIGINS] = FITTED
+    origin: Origin = FITTED
 
     @classmethod
     def of(
@@ -128,7 +127,10 @@ class Record:
         """Make the record of an evaluation, with the loss of its predictions on ``labels``."""
         validation = test = error = None
         if evaluation.status == OK:
-            validation, test = map(problem.compress, (evaluation.validation, evaluation.test))
+            assert evaluation.validation is not None
+            assert evaluation.test is not None
+            validation = problem.compress(evaluation.validation)
+            test = problem.compress(evaluation.test)
             error = problem.metric.loss(labels, rounded(validation))
         measured = ("fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
         named = ("status", "error_type", "message", "origin")
@@ -144,12 +146,15 @@ class Record:
         )
 
 
+_FIELDS: dict[str, Any] = {
+    f.name: f.type for f in fields(Record) if f.name not in ("validation", "test")
+}
 #: Schema of a journal line.
 _LINE = create_model(
     "Line",
     __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False),
     predictions_crc32=int,
-    **{f.name: f.type for f in fields(Record) if f.name not in ("validation", "test")},
+    **_FIELDS,
 )
 
 
@@ -186,6 +191,7 @@ class Journal:
         self.fingerprint = json.loads(json.dumps(fingerprint))
         self.shapes = shapes
         self.records: list[Record] = []
+        self._crc = 0
 
     def __enter__(self) -> "Journal":
         try:

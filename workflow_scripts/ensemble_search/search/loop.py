@@ -16,9 +16,9 @@ from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime import provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.status import GIVEN
+from ensemble_search.runtime.names import GIVEN
 from ensemble_search.search.budget import Budget
-from ensemble_search.search.journal import Journal, Record
+from ensemble_search.search.journal import InMemory, Journal, Record
 from ensemble_search.search.observe import generator, observation
 from ensemble_search.spaces.base import Space
 
@@ -38,7 +38,7 @@ def run(
     space: Space,
     labels: np.ndarray,
     evaluators: Sequence[Evaluator],
-    journal: Journal,
+    journal: Journal | InMemory,
     *,
     budget: Budget,
     seed: Sequence[int],
@@ -89,6 +89,12 @@ def run(
     EvaluatorError
         If an evaluator fails; raised when the evaluations suggested before have been stored.
     """
+
+    # Filled below, and changed by the functions between.
+    known = 0
+    begun = time.monotonic() if since is None else since
+    observations: tuple[Observation, ...] = ()
+    suggestions: Iterator[Suggestion] = iter(())
 
     def observed(record: Record) -> Observation:
         configuration = space.configuration(record.configuration)
@@ -148,14 +154,13 @@ def run(
         observations += (observed(record),)
         progress(journal.records)
 
-    begun = time.monotonic() if since is None else since
     labels = labels.copy()
     labels.flags.writeable = False
-    observations: tuple[Observation, ...] = ()
     for record in journal.records[: budget.end(journal.records)]:
         try:
             observations += (observed(record),)
         except UserError as error:  # not a configuration of the space
+            assert isinstance(journal, Journal)  # others begin empty
             raise journal.rejection(len(observations) + 1, str(error)) from None
     # The plan of the last evaluation continues.
     known = journal.records[-1].planned_after if journal.records else 0

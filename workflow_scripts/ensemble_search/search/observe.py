@@ -11,7 +11,7 @@ import numpy as np
 from ensemble_search.optimizers.base import Observation
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
-from ensemble_search.runtime.status import OK
+from ensemble_search.runtime.names import OK
 from ensemble_search.spaces.base import Configuration
 
 
@@ -34,7 +34,7 @@ def observation(
 
     The observation has a read-only copy of them.
     """
-    if status != OK:
+    if status != OK or validation is None or error is None:
         return Observation(configuration, status, float("nan"), None, fidelity, seconds, given)
     prediction = problem.expand(validation).copy()
     prediction.flags.writeable = False

@@ -9,7 +9,7 @@ from typing import Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import write_json
-from ensemble_search.runtime.status import OK, STATUSES
+from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.search.budget import Budget, made
 from ensemble_search.search.journal import Record
 
@@ -107,7 +107,7 @@ def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
 
 def best_error(records: list[Record]) -> float | None:
     """Return the lowest error of evaluations on all training rows; None if there is none."""
-    errors = (r.error for r in records if r.status == OK and r.fidelity == 1)
+    errors = (r.error for r in records if r.error is not None and r.fidelity == 1)
     return min(errors, default=None)
 
 

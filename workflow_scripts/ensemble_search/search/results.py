@@ -29,7 +29,7 @@ def write(
     If the evaluations were looked up in a table, their positions in it are written (column
     ``entry``, from 0) instead of the predictions.
     """
-    columns = {"iteration": np.arange(1, len(records) + 1)}
+    columns: dict[str, Any] = {"iteration": np.arange(1, len(records) + 1)}
     columns["status"] = [r.status for r in records]
     columns["error"] = np.array([np.nan if r.error is None else r.error for r in records])
     for key in ("suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"):

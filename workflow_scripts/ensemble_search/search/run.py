@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import live
-from ensemble_search.evaluation.base import MakeEvaluator
+from ensemble_search.evaluation.base import Evaluator, MakeEvaluator
 from ensemble_search.evaluation.shared import SharedEvaluator, Store
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.problems import tasks
@@ -112,7 +112,8 @@ def run_job(
             part = optimizer.part(space)
             budget = budget.within(len(part), len(optimizer.shares), table.folder)
             identity["table"] = table.description["checksum"]
-            journal, evaluators = InMemory(), [TableEvaluator(table, problem)]
+            journal: Journal | InMemory = InMemory()
+            evaluators: list[Evaluator] = [TableEvaluator(table, problem)]
         else:
             known = []
             if warm_start:
@@ -134,9 +135,10 @@ def run_job(
                 place = Path(job["dataset"], split.name)
                 folder = share / place / fingerprint.short(fingerprint.shared(identity))
                 store = Store(folder, problem, shapes, guard.check)
-                stored = tables and TableEvaluator(
-                    _beside(tables / place, identity, shapes, inputs.y_validation), problem
-                )
+                stored = None
+                if tables:
+                    beside = _beside(tables / place, identity, shapes, inputs.y_validation)
+                    stored = TableEvaluator(beside, problem)
                 # Longer than an evaluation takes, unless it is suspended.
                 patience = 60 + 3 * job["limits"]["seconds"]
                 evaluators = [SharedEvaluator(e, store, patience, stored) for e in evaluators]
@@ -163,7 +165,7 @@ def run_job(
         progress(records)
         # Under the lock, so that no other job writes these files.
         written = results.write(output, records, space, shapes, table)
-        if not table and len(records) == len(journal.records):
+        if isinstance(journal, Journal) and len(records) == len(journal.records):
             journal.share(output)
     about = {
         **{key: job[key] for key in JOB if key != "optimizer"},

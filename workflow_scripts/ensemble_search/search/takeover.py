@@ -40,15 +40,15 @@ def take_over(journal: Journal) -> None:
                 )
                 if count > best[0]:
                     best = count, len(other.records), folder, other.records[:count]
-    count, total, folder, records = best
-    if folder:
+    count, total, source, records = best
+    if source:
         for record in records:
             journal.append(record)
         changes = "; ".join(
-            differences(others[folder]["limits"], journal.fingerprint["limits"], "limits.")
+            differences(others[source]["limits"], journal.fingerprint["limits"], "limits.")
         )
         rest = "" if count == total else f"; evaluation {count + 1} could have ended otherwise"
-        _say(f"takes over {count} of {total} evaluations of '{folder}' ({changes}){rest}")
+        _say(f"takes over {count} of {total} evaluations of '{source}' ({changes}){rest}")
     elif latest:
         changes = "; ".join(differences(others[latest[-1]], journal.fingerprint))
         _say(f"starts over: not the search of the journal '{latest[-1]}' ({changes})")

@@ -20,9 +20,9 @@ class Boasf(Divbo):
     """
 
     tasks: ClassVar = ("classification",)
-    libraries: ClassVar = ("xgboost",)
+    libraries: ClassVar[tuple[str, ...]] = ("xgboost",)
     #: What the worker imports before the first evaluation.
-    modules: ClassVar = (
+    modules: ClassVar[tuple[str, ...]] = (
         "ensemble_search.learners.boasf",
         "ensemble_search.learners.pipeline",
         "ensemble_search.learners.rescalers",

@@ -47,8 +47,9 @@ def _tests(
     if len(used) == 1 and columns[used[0]].choices is not None:
         (i,) = used
         column, hyperparameter = columns[i], space[columns[i].name]
-        vectors = np.full((len(columns), len(column.choices) + 1), np.nan)
-        vectors[i, :-1] = [hyperparameter.to_vector(choice) for choice in column.choices]
+        choices = column.choices or ()
+        vectors = np.full((len(columns), len(choices) + 1), np.nan)
+        vectors[i, :-1] = [hyperparameter.to_vector(choice) for choice in choices]
         steps = 1.0 if column.categorical else column.upper
         yield Among(i, steps, np.asarray(meets(vectors), dtype=bool)), used
     elif isinstance(condition, AndConjunction | ForbiddenAndConjunction):

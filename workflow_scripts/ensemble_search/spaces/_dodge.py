@@ -7,7 +7,7 @@ from ensemble_search.spaces._one_learner import OneLearner
 
 class _Dodge(OneLearner):
     standardised = True
-    modules = (*OneLearner.modules, "ensemble_search.learners.dropout_network")
+    modules: ClassVar = (*OneLearner.modules, "ensemble_search.learners.dodge")
 
     @property
     def learners(self):

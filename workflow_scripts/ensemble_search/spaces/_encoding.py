@@ -78,9 +78,10 @@ class Column:
             column = cls(name, lower, upper, bool(hyperparameter.log), whole, False, None)
         elif isinstance(hyperparameter, CategoricalHyperparameter | OrdinalHyperparameter):
             categorical = isinstance(hyperparameter, CategoricalHyperparameter)
-            choices = tuple(hyperparameter.choices if categorical else hyperparameter.sequence)
+            either: Any = hyperparameter
+            choices = tuple(either.choices if categorical else either.sequence)
             column = cls(name, 0.0, len(choices) - 1.0, False, True, categorical, choices)
-            if categorical and len(set(hyperparameter.probabilities)) > 1:
+            if categorical and len(set(either.probabilities)) > 1:
                 raise UserError(f"hyperparameter '{name}': weights of categories are not supported")
         else:
             raise UserError(

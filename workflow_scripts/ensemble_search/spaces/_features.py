@@ -26,11 +26,12 @@ def features(space: Space, points: np.ndarray) -> np.ndarray:
     result = []
     for i, column in enumerate(space.columns):
         entries = points[:, i : i + 1]
-        if column.categorical:
-            entries = entries == np.arange(len(column.choices))
-        elif column.choices is not None:
-            levels = np.rint(entries * (len(column.choices) - 1))
-            entries = levels >= np.arange(len(column.choices))
+        if column.choices is not None:
+            places = np.arange(len(column.choices))
+            if column.categorical:
+                entries = entries == places
+            else:
+                entries = np.rint(entries * (len(places) - 1)) >= places
         result.append(np.nan_to_num(np.asarray(entries, dtype=float)))
     return np.concatenate(result, axis=1)
 

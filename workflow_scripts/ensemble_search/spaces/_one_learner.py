@@ -24,7 +24,7 @@ class OneLearner(Space):
     #: Whether features are standardised before.
     standardised: ClassVar[bool] = False
     #: What the worker imports before the first evaluation.
-    modules: ClassVar = (
+    modules: ClassVar[tuple[str, ...]] = (
         "ensemble_search.learners.esmbo",
         "ensemble_search.learners.mlp",
         "ensemble_search.learners.pipeline",
@@ -54,5 +54,7 @@ class OneLearner(Space):
         from ensemble_search.learners import rescalers
         from ensemble_search.learners.pipeline import Pipeline
 
-        before = [(rescalers.standard, {})] if self.standardised else []
+        before: list[tuple[Operator, dict[str, Any]]] = (
+            [(rescalers.standard, {})] if self.standardised else []
+        )
         return Pipeline([*before, (self.operator, values)], categorical, threads)

@@ -76,7 +76,7 @@ class Rules:
             if test.index not in tables:  # what is active for each of the choices, of all children
                 tables[test.index] = np.ones((len(test.legal), size), dtype=bool)
                 self._steps.append((test, parents, tables[test.index]))
-            tables[test.index][np.ix_(~test.legal, children)] = False
+            tables[test.index][np.ix_(~test.legal, np.asarray(children))] = False
 
     def active(self, points: np.ndarray) -> np.ndarray:
         """Return which entries are active, bool, of the shape of the points.

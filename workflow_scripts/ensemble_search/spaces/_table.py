@@ -23,8 +23,9 @@ class TableSpace(Space):
 
     def __init__(self, whole: Space, configurations: Sequence[Configuration]):
         self.whole = whole
-        self.libraries = whole.libraries
-        self.tasks, self.task = (whole.task,), whole.task
+        self.libraries = whole.libraries  # type: ignore[misc]  # else of the class
+        self.tasks = (whole.task,)  # type: ignore[misc]
+        self.task = whole.task
         self.all = tuple(configurations)
         self.rows = whole.points(configurations)
         self._by_values = {frozenset(c.items()): c for c in configurations}
@@ -64,6 +65,7 @@ class TableSpace(Space):
     def narrowed(self, columns: list[Column]) -> "TableSpace":
         """See :meth:`Space.narrowed`; only the rows in the part are left."""
         part = super().narrowed(columns)
+        assert isinstance(part, TableSpace)
         part.rows, part._parts = part.rows[part.holds(part.rows)], {}
         return part
 

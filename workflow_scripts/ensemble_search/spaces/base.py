@@ -210,7 +210,7 @@ class Space(ABC):
             return []
         if ALGORITHM not in self.index:
             raise UserError(f"the space has no categorical hyperparameter '{ALGORITHM}'")
-        return list(self.columns[self.index[ALGORITHM]].choices)
+        return list(self.columns[self.index[ALGORITHM]].choices or ())
 
     def restricted(self, fixed: Mapping[str, Any]) -> "Space":
         """Return the subspace with these values, such as ``{"algorithm": "knn"}``.
@@ -460,7 +460,9 @@ class Space(ABC):
     @cached_property
     def categories(self) -> np.ndarray:
         """Number of categories of every hyperparameter, 0 for numbers; int."""
-        return np.array([len(c.choices) if c.categorical else 0 for c in self.columns])
+        return np.array(
+            [len(c.choices) if c.categorical and c.choices else 0 for c in self.columns]
+        )
 
     @cached_property
     def _defaults(self) -> np.ndarray:

@@ -24,7 +24,7 @@ class Divbo(Space):
     regressors and 14 preprocessors.
     """
 
-    tasks: ClassVar = ("classification", "regression")
+    tasks: ClassVar[tuple[str, ...]] = ("classification", "regression")
 
     @cached_property
     def stages(self) -> "Mapping[str, Sequence[Operator]]":

@@ -11,45 +11,39 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.study import yaml_file
 from ensemble_search.study.sections import (
-    autogluon,
     datasets,
     deliver,
-    divisions,
     ensembles,
     evaluation,
+    further,
     methods,
-    metric,
     names,
     openml,
-    repeats,
-    report,
     searches,
-    space,
     split,
-    spread,
     surrogates,
     tables,
 )
-from ensemble_search.study.sections.autogluon import AutoGluon
 from ensemble_search.study.sections.base import SEED, Section
-from ensemble_search.study.sections.budget import Budget
+from ensemble_search.study.sections.budget import Budget, Limits, problems_of_repeats
 from ensemble_search.study.sections.datasets import Dataset
 from ensemble_search.study.sections.deliver import Deliver
 from ensemble_search.study.sections.evaluation import Evaluation
-from ensemble_search.study.sections.limits import Limits
-from ensemble_search.study.sections.methods import Method
+from ensemble_search.study.sections.further import AutoGluon, Spread
+from ensemble_search.study.sections.methods import Method, Report
 from ensemble_search.study.sections.names import Name
 from ensemble_search.study.sections.openml import OpenML
-from ensemble_search.study.sections.report import Report
 from ensemble_search.study.sections.split import Split
-from ensemble_search.study.sections.spread import Spread
 from ensemble_search.study.sections.surrogates import Surrogates
 from ensemble_search.study.sections.tables import Tables
 
-#: Modules that check a section against the rest of the study, in the order of their messages.
+#: What checks a section against the rest of the study, in the order of the messages.
 CHECKS = (
-    names, space, metric, searches, ensembles, openml, methods, report, split, datasets, surrogates,
-    spread, autogluon, repeats, evaluation, tables, deliver, divisions,
+    names.problems, methods.problems_of_space, methods.problems_of_metric, searches.problems,
+    ensembles.problems, openml.problems, methods.problems_of_methods, methods.problems_of_report,
+    split.problems, datasets.problems, surrogates.problems, further.problems_of_spread,
+    further.problems_of_autogluon, problems_of_repeats, evaluation.problems, tables.problems,
+    deliver.problems, further.problems_of_divisions,
 )  # fmt: skip
 #: Sections whose entries are plugins: modules with their folder, key, and how to make one.
 PLUGINS = {"searches": searches, "ensembles": ensembles}
@@ -199,9 +193,10 @@ def load_content(content: dict[str, Any], path: str) -> Study:
 
 def _use_plugins(content: dict[str, Any], path: str) -> None:
     folders = content.get(yaml_file.FOLDERS)
-    texts = isinstance(folders, list) and all(isinstance(f, str) and f for f in folders)
+    if not isinstance(folders, list) or not all(isinstance(f, str) and f for f in folders):
+        folders = []
     try:
-        outside.use(folders if texts else [])
+        outside.use(folders)
     except UserError as error:
         raise UserError(*(f"{path}: {yaml_file.FOLDERS}: {p}" for p in error.problems)) from None
 
@@ -213,7 +208,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     except ValidationError as error:
         problems = plugins.explain(error, Study)
     else:
-        problems = [problem for section in CHECKS for problem in section.problems(study)]
+        problems = [problem for check_section in CHECKS for problem in check_section(study)]
     if problems:
         raise UserError(*(f"{path}: {p}" for p in problems))
     return _complete(study)
@@ -221,7 +216,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
 
 def _complete(study: Study) -> Study:
     """Add what follows from plugins, so that writing out a default makes no difference."""
-    complete = {
+    complete: dict[str, dict[str, Any]] = {
         section: {
             name: {
                 module.KEY: settings[module.KEY],

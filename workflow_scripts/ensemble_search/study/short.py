@@ -3,14 +3,16 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ensemble_search.data import roles, sources
+from ensemble_search.data import roles, sources, text_files
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
 from ensemble_search.study.sections.names import NAME
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The method whose ensemble is delivered.
 METHOD = "DivBO"
@@ -29,6 +31,9 @@ CELLS = 33_000
 HELD_OUT = 10_000
 #: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
 EVALUATIONS = 1000
+#: What an ensemble may cost: a forest of large data with a small weight may have most of its bytes.
+#: Times depend on the machine, so that their limit is for extremes only.
+LIMITS = {"predict_ms_per_row": 10, "size_mb": 50}
 #: With this share of numbers, a target of many values is read as one with odd numbers.
 MOSTLY = 0.5
 #: Metrics of the two tasks, unless the user names one.
@@ -48,7 +53,7 @@ def name_of(file: str, name: str | None) -> str:
             f"--name: '{name}' is not possible; take up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', "
             "a letter or digit first"
         )
-    name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(file).stem).strip("-._")[:64]
+    name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", text_files.stem(file)).strip("-._")[:64]
     if not re.match(NAME, name):
         raise UserError(f"--name: '{file}' gives no name for its results; choose one")
     return name
@@ -62,8 +67,6 @@ class Table:
     ----------
     rows
         Those that are used.
-    columns
-        Those that are used, without the target.
     metric
         Loss to minimise.
     summary
@@ -74,22 +77,22 @@ class Table:
         Number of test rows: a fifth, or those of the first fold.
     groups
         Number of groups of rows; None without them.
-    notes
-        What is dropped, converted or treated as missing, and what may need a look, one line each.
+    frame, described
+        The table as ``normalise`` returns it.
     """
 
     rows: int
-    columns: int
     metric: str
     summary: str
     classes: list[str] | None
     test: int
     groups: int | None
-    notes: list[str]
+    frame: "pd.DataFrame"
+    described: dict[str, Any]
 
 
 def look_at(
-    file: str, target: str, metric: str | None, by: Mapping[str, Sequence[str]] | None = None
+    file: str, target: str, metric: str | None, columns: Mapping[str, Sequence[str]] | None = None
 ) -> Table:
     """Read a table and its target.
 
@@ -100,8 +103,8 @@ def look_at(
     metric
         Loss to minimise; None: the error of classes (text, or at most
         ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
-    by
-        Column by which the rows are divided, by its role; see ``data.roles``.
+    columns
+        Names of columns by role; see ``data.roles``.
 
     Raises
     ------
@@ -117,15 +120,18 @@ def look_at(
     from ensemble_search.data.kinds import text
     from ensemble_search.data.normalise import MAX_FRACTIONS, many_numbers
 
-    by = by or {}
-    if len(by) > 1:
-        raise UserError(f"--{[*by][1]}: --{' and --'.join(by)} both divide the rows; keep one")
+    columns = columns or {}
+    if len(by := [role for role in roles.OF_ROWS if role in columns and role != "weight"]) > 1:
+        raise UserError(f"--{by[1]}: --{' and --'.join(by)} both divide the rows; keep one")
     names = sources.check_file(file, target)
     try:
-        roles.check_names(by, names, target)
+        roles.check_names(columns, names, target)
     except UserError as error:
         said = (line.removeprefix("columns.") for line in error.problems)
-        raise UserError(*(f"--{line}" for line in said)) from None
+        own = tuple(f"{role}:" for role in roles.OF_ROWS)
+        raise UserError(
+            *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
+        ) from None
     raw = sources.from_file(file, target)
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
@@ -134,8 +140,8 @@ def look_at(
         column = labels  # such words can be classes
     distinct = column.nunique()
     if distinct < 2:
-        found = f"the single value '{column.iloc[0]}'" if distinct else "no values"
-        raise UserError(f"--target: '{target}' has {found}; two are needed")
+        alone = f"the single value '{column.iloc[0]}'" if distinct else "no values"
+        raise UserError(f"--target: '{target}' has {alone}; two are needed")
     values = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
     is_number = np.isfinite(values)
     numbers = is_number.all()
@@ -182,17 +188,15 @@ def look_at(
             what += (
                 f" of {normalise.SMALLEST_CLASS} rows or more, as each part of a split needs one"
             )
-    frame, described = normalise.normalise(raw, by, task, classes)
+    frame, described = normalise.normalise(raw, columns, task, classes)
     test, groups = described["rows"] // 5, None
-    if "fold" in by:
-        folds = frame[by["fold"][0]]
+    if "fold" in columns:
+        folds = frame[columns["fold"][0]]
         test = int((folds == folds[folds >= 0].min()).sum())
-    if "group" in by:
-        groups = int(frame[by["group"][0]].nunique())
+    if "group" in columns:
+        groups = int(frame[columns["group"][0]].nunique())
     summary = f"'{target}': {what}, minimising the {metric}"
-    columns = len(described["columns"])
-    notes = described["notes"]
-    return Table(described["rows"], columns, metric, summary, classes, test, groups, notes)
+    return Table(described["rows"], metric, summary, classes, test, groups, frame, described)
 
 
 def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dict[str, Any]:
@@ -237,7 +241,7 @@ def content(
     minutes: float,
     cores: int,
     classes: Sequence[str] | None = None,
-    by: Mapping[str, Sequence[str]] | None = None,
+    roles_of: Mapping[str, Sequence[str]] | None = None,
     groups: int | None = None,
 ) -> dict[str, Any]:
     """Write the study: DivBO with the forest kernel, and an ensemble to deliver.
@@ -262,9 +266,9 @@ def content(
         for the slowest.
     classes
         Those that are used; default: all.
-    by, groups
-        Column by which the rows are divided, by its role, and the number of groups, if any. Folds
-        need no order, and some groups each.
+    roles_of, groups
+        Names of columns by role, and the number of groups of rows, if any. Folds need no order, and
+        some groups each.
 
     Raises
     ------
@@ -282,8 +286,9 @@ def content(
     seconds = max(SECONDS, round(60 * minutes * SHARE))
     source: dict[str, Any] = {"file": file, "target": target}
     source |= {"classes": [*classes]} if classes else {}
-    source |= {"columns": {role: [*names] for role, names in by.items()}} if by else {}
-    folds = "time" not in (by or {}) and (groups is None or groups >= GROUPS)
+    roles_of = {role: [*names] for role, names in (roles_of or {}).items()}
+    source |= {"columns": roles_of} if roles_of else {}
+    folds = "time" not in roles_of and (groups is None or groups >= GROUPS)
     return {
         "study": name,
         "datasets": {name: source},
@@ -301,5 +306,9 @@ def content(
             "best-pipeline": {"search": "divbo", "ensemble": "best"},
         },
         "report": {"reference": METHOD},
-        "deliver": {"method": METHOD, **({"calibrate": True} if task == CLASSIFICATION else {})},
+        "deliver": {
+            "method": METHOD,
+            **({"calibrate": True} if task == CLASSIFICATION else {}),
+            "limits": dict(LIMITS),
+        },
     }

@@ -86,12 +86,12 @@ def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
     if "study" not in content:
         result.pop("study", None)
     for section in ADDED:
-        parts = base.get(section), content.get(section)
-        if all(isinstance(part, dict) for part in parts):
-            result[section] = {**parts[0], **parts[1]}
-    folders = base.get(FOLDERS), content.get(FOLDERS)
-    if all(isinstance(part, list) for part in folders):
-        result[FOLDERS] = [*folders[0], *(f for f in folders[1] if f not in folders[0])]
+        theirs, own = base.get(section), content.get(section)
+        if isinstance(theirs, dict) and isinstance(own, dict):
+            result[section] = {**theirs, **own}
+    theirs, own = base.get(FOLDERS), content.get(FOLDERS)
+    if isinstance(theirs, list) and isinstance(own, list):
+        result[FOLDERS] = [*theirs, *(folder for folder in own if folder not in theirs)]
     return result
 
 
@@ -260,8 +260,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         line = text.count("\n", 0, error.position) + 1
         character = f"the character U+{error.character:04X}"
         raise UserError(f"{path}: line {line}: not valid YAML: {character}; remove it") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
         where = f"line {mark.line + 1}: " if mark else ""
         problem = ", ".join(filter(None, (error.context, error.problem)))
         raise UserError(f"{path}: {where}not valid YAML: {problem}") from None

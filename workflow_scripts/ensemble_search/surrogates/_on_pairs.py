@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -96,7 +97,8 @@ class LightGBMPairs(BoostedPairs):
         data.construct()
         boosters = []
         for _ in range(self.models):
-            rows = data.subset(pairs.of_subset(rng))
+            chosen: Any = pairs.of_subset(rng)  # LightGBM takes an array, too
+            rows = data.subset(chosen)
             seed = int(rng.integers(2**31))
             boosters.append(lightgbm.train(parameters | {"seed": seed}, rows, self.trees))
         return boosters

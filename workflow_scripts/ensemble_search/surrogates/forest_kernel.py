@@ -59,10 +59,10 @@ class ForestKernel(DiversitySurrogate):
             trees.append((places, tree, rows))
 
         def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            a, b = _Columns(a, known), _Columns(b, known)
-            result = np.empty((self.trees, a.size, b.size), dtype=np.float32)
+            both = _Columns(a, known), _Columns(b, known)
+            result = np.empty((self.trees, len(a), len(b)), dtype=np.float32)
             for member, (places, tree, rows) in zip(result, trees, strict=True):
-                i, j = (rows[tree.apply(columns.ordered(places))] for columns in (a, b))
+                i, j = (rows[tree.apply(columns.ordered(places))] for columns in both)
                 member[:] = diversities[:, j].take(i, axis=0)
             return result
 

@@ -101,7 +101,7 @@ def _chi_squares(X: Any, rows: np.ndarray) -> Any:
     """Sums of (x - y)^2 / (x + y) over columns, one at a time: all at once would need much room."""
     terms = []
     for column in range(rows.shape[1]):
-        own, other = take(X, [column]), rows[:, column]
+        own, other = take(X, np.array([column])), rows[:, column]
         both = apply("Add", own, other)
         none = apply("Equal", both, np.array([0.0]))
         gap = apply("Sub", own, other)

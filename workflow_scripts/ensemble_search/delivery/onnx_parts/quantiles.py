@@ -79,7 +79,8 @@ def _interpolated(X: Any, places: np.ndarray, values: np.ndarray) -> Any:
 def _steps(places: np.ndarray, target: int) -> "Tree":
     """Make a balanced tree that counts the places <= x; both are finite."""
     below = np.nextafter(places, -np.inf)  # x <= below: less than the place
-    feature, threshold, left, right, weight = [], [], [], [], []
+    feature, threshold = list[int](), list[float]()
+    left, right, weight = list[int](), list[int](), list[float]()
 
     def grow(start, end):
         """Add the node of rows that have between ``start`` and ``end`` places <= x."""
@@ -96,9 +97,11 @@ def _steps(places: np.ndarray, target: int) -> "Tree":
         return node
 
     grow(0, len(places))
-    arrays = [np.array(values) for values in (feature, threshold, left, right)]
-    leaves = np.flatnonzero(arrays[2] == -1)
-    return Tree(*arrays, leaves, np.full(len(leaves), target), np.array(weight)[leaves])
+    leaves = np.flatnonzero(np.array(left) == -1)
+    return Tree(
+        np.array(feature), np.array(threshold), np.array(left), np.array(right), leaves,
+        np.full(len(leaves), target), np.array(weight)[leaves],
+    )  # fmt: skip
 
 
 def _normal_quantile(shares: Any) -> Any:

@@ -86,7 +86,7 @@ def _largest(X: Any, width: int) -> Any:
 def _middle(X: Any, width: int) -> Any:
     top = apply("TopK", X, np.array([width // 2 + 1], np.int64), axis=1, sorted=1)
     columns = [width // 2] if width % 2 else [width // 2 - 1, width // 2]
-    return apply("ReduceMean", take(top[0], columns), np.array([1], np.int64), keepdims=1)
+    return apply("ReduceMean", take(top[0], np.array(columns)), np.array([1], np.int64), keepdims=1)
 
 
 def _leaves(part: stored.Leaves, X: Any) -> Any:

@@ -10,7 +10,7 @@ stability of numerical algorithms", 2002, chapter 3), and all are padded.
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class _Bounded(Scorer):
         self, lower: np.ndarray, models: range, limit: float, without: Collection[int]
     ) -> tuple[float, np.ndarray]:
         """Compute the losses whose lower bounds do not exceed the lowest so far."""
-        best, tied = limit, []
+        best, tied = limit, list[int]()
         for place in np.argsort(lower).tolist():
             if lower[place] > best:
                 break
@@ -113,7 +113,7 @@ class _Each(Sequence):
     def __len__(self) -> int:
         return len(self.models)
 
-    def __getitem__(self, model: int) -> np.ndarray:
+    def __getitem__(self, model: Any) -> Any:
         return self.function(self.models[model])
 
 
@@ -208,7 +208,7 @@ class SquaredDistances(Losses):
         self.norms = np.sqrt(self.gram.diagonal())
         self.zero = _Distances(self.zero, np.zeros(len(predictions)), 0.0)
 
-    def add(self, sums: _Distances, winner: int) -> _Distances:
+    def add(self, sums: Any, winner: int) -> _Distances:
         """See :meth:`Losses.add`."""
         return _Distances(
             super().add(sums.sums, winner),
@@ -216,7 +216,7 @@ class SquaredDistances(Losses):
             sums.norms + self.norms[winner],
         )
 
-    def scorer(self, sums: _Distances, number: int) -> "_DistanceBounds":
+    def scorer(self, sums: Any, number: int) -> "_DistanceBounds":
         """See :meth:`Losses.scorer`."""
         rest = sums.sums - (number - 1) * self.targets
         return _DistanceBounds(self, sums, number, float(np.vdot(rest, rest)))

@@ -31,7 +31,7 @@ class _Counts(RunningSums):
 
     labels: np.ndarray
     ordered: np.ndarray
-    _last: tuple[range, np.ndarray | None] = (range(0), None)
+    _last: tuple[range, np.ndarray] = (range(0), np.empty(0))
 
     def models(self, models: range) -> np.ndarray:
         """Return predictions in order. A copy of a single model's is kept for its next rounds."""
@@ -83,7 +83,7 @@ class TwoClasses(_Counts):
         exact = exact[rows]
         limit = exact.astype(np.float32)
         limit = np.where(limit > exact, np.nextafter(limit, np.float32(-np.inf)), limit)
-        return _TwoClassCounts(self, limit[:, None], rows, np.count_nonzero(wrong))
+        return _TwoClassCounts(self, limit[:, None], rows, int(np.count_nonzero(wrong)))
 
 
 @dataclass
@@ -142,7 +142,7 @@ class ManyClasses(_Counts):
         can_win = high[:, rows] > right_low[rows]
         own = sums[self.labels[rows], rows]
         leads = np.where(can_win, sums[:, rows] - own, -np.inf)
-        settled = np.count_nonzero(always_wrong)
+        settled = int(np.count_nonzero(always_wrong))
         return _ManyClassCounts(self, leads, rows, settled, (number + 1) * NEAR)
 
 

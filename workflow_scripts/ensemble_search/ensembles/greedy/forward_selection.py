@@ -18,7 +18,7 @@ def current(ok: np.ndarray, size: int) -> np.ndarray:
 
 
 def forward_selection(
-    predictions: Sequence[np.ndarray],
+    predictions: Sequence[np.ndarray] | np.ndarray,
     labels: np.ndarray,
     size: int,
     rng: np.random.Generator,
@@ -48,7 +48,7 @@ def forward_selection(
         Indices in the order of choice.
     """
     candidates = make_sums(predictions, labels, metric)
-    models, sums, chosen = range(len(predictions)), candidates.zero, []
+    models, sums, chosen = range(len(predictions)), candidates.zero, list[int]()
     while len(chosen) < min(size, len(predictions)):
         scorer = candidates.scorer(sums, len(chosen) + 1)
         _, tied = scorer.lowest(models, without=chosen)

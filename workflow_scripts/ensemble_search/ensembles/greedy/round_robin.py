@@ -17,7 +17,10 @@ SEED = 0
 
 
 def fillings(
-    predictions: Sequence[np.ndarray], labels: np.ndarray, size: int, metric: Metric = ERROR
+    predictions: Sequence[np.ndarray] | np.ndarray,
+    labels: np.ndarray,
+    size: int,
+    metric: Metric = ERROR,
 ) -> Iterator[list[int]]:
     """Yield, for every prefix of the successes, the models in its slots.
 
@@ -55,7 +58,10 @@ def fillings(
 
 
 def next_losses(
-    predictions: Sequence[np.ndarray], labels: np.ndarray, size: int, metric: Metric = ERROR
+    predictions: Sequence[np.ndarray] | np.ndarray,
+    labels: np.ndarray,
+    size: int,
+    metric: Metric = ERROR,
 ) -> np.ndarray:
     """Return the loss of the slots with each model in the slot that is next.
 

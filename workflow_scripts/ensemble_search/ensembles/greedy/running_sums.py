@@ -79,19 +79,21 @@ class Losses(RunningSums):
         Loss to minimise.
     """
 
-    def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray, metric: Metric):
+    def __init__(
+        self, predictions: Sequence[np.ndarray] | np.ndarray, labels: np.ndarray, metric: Metric
+    ):
         self.predictions, self.labels, self.metric = predictions, np.asarray(labels), metric
         self.zero = np.zeros(predictions[0].shape)
 
-    def add(self, sums: np.ndarray, winner: int) -> np.ndarray:
+    def add(self, sums: Any, winner: int) -> Any:
         """See :meth:`RunningSums.add`."""
         return sums + self.predictions[winner]
 
-    def scorer(self, sums: np.ndarray, number: int) -> Scorer:
+    def scorer(self, sums: Any, number: int) -> Scorer:
         """See :meth:`RunningSums.scorer`."""
         return _Exact(self, sums, number)
 
-    def loss(self, sums: np.ndarray, number: int, model: int) -> np.float32:
+    def loss(self, sums: Any, number: int, model: int) -> np.float32:
         """Return the loss of the mean of sums and a model."""
         return np.float32(self.metric.loss(self.labels, self.add(sums, model) / number))
 
@@ -109,7 +111,7 @@ class _Exact(Scorer):
 
 
 def make_sums(
-    predictions: Sequence[np.ndarray], labels: np.ndarray, metric: Metric | None = None
+    predictions: Sequence[np.ndarray] | np.ndarray, labels: np.ndarray, metric: Metric | None = None
 ) -> RunningSums:
     """Choose how sums and losses are computed.
 
@@ -129,12 +131,11 @@ def make_sums(
     from ensemble_search.metrics.log_loss import LogLoss
 
     columns = predictions[0].shape[1]
-    if columns == 2:
-        predictions = [model[:, 1:] for model in predictions]
+    models = [model[:, 1:] if columns == 2 else model for model in predictions]
     if metric is None or isinstance(metric, Error):
-        return (counts.ManyClasses if columns > 2 else counts.TwoClasses)(predictions, labels)
+        return (counts.ManyClasses if columns > 2 else counts.TwoClasses)(models, labels)
     if isinstance(metric, LogLoss):
-        return bounds.LogLosses(predictions, labels, metric)
+        return bounds.LogLosses(models, labels, metric)
     if isinstance(metric, SquaredDistance):
-        return bounds.SquaredDistances(predictions, labels, metric)
-    return Losses([rounded(model) for model in predictions], labels, metric)
+        return bounds.SquaredDistances(models, labels, metric)
+    return Losses([rounded(model) for model in models], labels, metric)

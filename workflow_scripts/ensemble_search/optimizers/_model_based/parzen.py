@@ -105,7 +105,7 @@ def estimate(column: Column, entries: np.ndarray) -> Categories | Numbers:
         every observation.
     """
     weights = recency(len(entries))
-    if column.categorical:
+    if column.categorical and column.choices is not None:
         legal = column.holds(np.arange(len(column.choices)))
         counts = np.bincount(entries.astype(int), weights, minlength=len(legal)) + legal
         return Categories(counts / counts.sum())

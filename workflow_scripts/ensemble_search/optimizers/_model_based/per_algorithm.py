@@ -1,17 +1,31 @@
 """Separate BOs of the algorithms of a space."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.optimizers.base import History, Suggestion, random_new
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import ALGORITHM, Configuration, Space
 
-Divider = TypeVar("Divider", bound=Optimizer)
+
+class Divides(Protocol):
+    """An optimizer that divides a budget of evaluations."""
+
+    @property
+    def budget(self) -> int | None:
+        """Evaluations of the search; None: the study's."""
+        ...
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
+        """As pydantic's."""
+        ...
+
+
+Divider = TypeVar("Divider", bound=Divides)
 
 
 class ArmwiseBO(BayesianOptimization):

@@ -62,7 +62,7 @@ def difference(other: str, without: str | None = None) -> dict[str, float]:
     differences = errors[other] - errors["DivBO"]
     found = {"mean": line["error"], "low": line["error_low"], "high": line["error_high"]}
     found["share"] = differences.max() / differences.sum()
-    rounded = {name: round(float(value), 2) for name, value in found.items()}
+    rounded: dict[str, Any] = {name: round(float(value), 2) for name, value in found.items()}
     return {**rounded, "largest": str(differences.idxmax())}
 
 

@@ -73,7 +73,7 @@ def _categorical_products(fitted: Any) -> list[Part]:
 
 
 def _polynomials(fitted: Any) -> list[Part]:
-    columns, made = fitted.columns_, {}
+    columns, made = fitted.columns_, dict[str, Any]()
     for row in fitted.powers_.powers_[len(columns) :]:
         factors = np.repeat(columns, row)[::-1]
         made.setdefault(f"of_{len(factors)}", []).append(factors)

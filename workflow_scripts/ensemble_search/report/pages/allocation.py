@@ -1,15 +1,21 @@
 """Which arms got the evaluations of searches whose arms compete, and which were dropped when."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import allocation
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.build import stems
 from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime import files
+from ensemble_search.runtime.names import OBSERVATIONS
 
 TITLE, ORDER = "Which arms got the evaluations?", 72
 #: Rounds at most whose evaluations are written into the squares.
@@ -18,28 +24,28 @@ WRITTEN = 6
 
 def build(results: Results, publish) -> list[Section] | str:
     """Tabulate and draw evaluations by arm and round, a section for each search."""
-    table = allocation.rounds(results)
+    table = rounds(results)
     if table.empty:
         return "no search whose arms compete (boasf, rising-bandit) has finished"
     searches = list(table["search"].unique())
     sections = []
     for search, stem in zip(searches, stems(searches), strict=True):
         mine = table[table["search"] == search]
-        found = allocation.means(mine, ["search"])
-        by_dataset = allocation.means(mine, ["dataset"])
+        found = means(mine, ["search"])
+        by_dataset = means(mine, ["dataset"])
         optimizer = results.study["searches"][search]["optimizer"]
-        parts = [_text(mine), _table(found, stem), _panels(by_dataset, stem, publish)]
+        parts: list[Any] = [_text(mine), _table(found, stem), _panels(by_dataset, stem, publish)]
         sections.append(Section(f"{search} ({optimizer})", parts))
     return sections
 
 
 def _text(table: pd.DataFrame) -> str:
-    arms = table.groupby([*allocation.RUN, "round"]).size().groupby("round")
+    arms = table.groupby([*RUN, "round"]).size().groupby("round")
     shown = " → ".join(f"{count:.3g}" for count in arms.mean())
     runs = arms.size()
     fewer = f", {runs.iloc[-1]} of which reach the last round" if runs.nunique() > 1 else ""
-    last = table[table["round"] == table.groupby(allocation.RUN)["round"].transform("max")]
-    of_run = last.groupby(allocation.RUN)["evaluations"]
+    last = table[table["round"] == table.groupby(RUN)["round"].transform("max")]
+    of_run = last.groupby(RUN)["evaluations"]
     share = (of_run.max() / of_run.sum()).mean()
     return (
         f"Arms that compete, round by round (mean of {runs.iloc[0]} runs{fewer}): {shown}. The "
@@ -98,3 +104,98 @@ def _panels(found: pd.DataFrame, stem: str, publish) -> Panels:
 def _short(arm: str) -> str:
     """Shorten the name of a piece of the space to the numbers of its parts: ``1 2 1``."""
     return " ".join(part.rsplit(" ", 1)[-1] for part in arm.split(", "))
+
+
+RUN = ["dataset", "search", "repeat"]
+COLUMNS = [*RUN, "round", "arm", "evaluations", "dropped"]
+
+
+def rounds(results: Results) -> pd.DataFrame:
+    """Count the evaluations of every arm in every round.
+
+    Both, and the arms that compete, are what the search has stored as its reasons.
+
+    Returns
+    -------
+    table
+        One row for every arm that competes in a round: ``dataset``, ``search``, ``repeat``,
+        ``round`` (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it does not compete
+        in the next round. Rounds and arms are in order. Empty if no search has arms.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    rows: list[dict] = []
+    for run in results.manifests.reindex(columns=RUN).to_dict("records"):
+        folder = layout.search_folder(results.folder, results.study, **run)
+        reasons = _reasons(results, folder)
+        if reasons:
+            rows += [{**run, **row} for row in _rounds(reasons)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _reasons(results: Results, folder: Path) -> list[dict]:
+    """Read round, arm and survivors of every suggestion; empty if the search has no arms."""
+    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
+    with files.reading(folder / OBSERVATIONS):
+        if not texts or "surviving" not in json.loads(texts[0]):
+            return []
+        return [
+            {"round": why["round"], "arm": why["arm"], "surviving": list(why["surviving"])}
+            for why in map(json.loads, texts)
+        ]
+
+
+def _rounds(reasons: list[dict]) -> list[dict]:
+    """Count the evaluations of a run by round and arm."""
+    found: dict[int, dict[str, int]] = {}
+    for why in reasons:
+        counts = found.setdefault(why["round"], dict.fromkeys(why["surviving"], 0))
+        if why["arm"] in counts:
+            counts[why["arm"]] += 1
+    return [
+        {
+            "round": at,
+            "arm": arm,
+            "evaluations": count,
+            "dropped": at + 1 in found and arm not in found[at + 1],
+        }
+        for at, counts in found.items()
+        for arm, count in counts.items()
+    ]
+
+
+def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Average over runs, by arm and round.
+
+    Parameters
+    ----------
+    table
+        Of :func:`rounds`.
+    by
+        What is not averaged over, of ``dataset`` and ``search``.
+
+    Returns
+    -------
+    means
+        Sorted as ``table``: the columns of ``by``, ``round``, ``arm``; ``evaluations``: mean over
+        all runs, of which those in which the arm was dropped before have none; ``competes`` and
+        ``dropped``: the numbers of runs in which it competes in the round, and is dropped after it;
+        ``runs``: their number.
+    """
+    keys = [*by, "round", "arm"]
+    groups = table.groupby(keys, sort=False)
+    found = groups.agg(
+        total=("evaluations", "sum"), competes=("evaluations", "size"), dropped=("dropped", "sum")
+    ).reset_index()
+    runs = table.drop_duplicates(RUN).groupby(by).size().rename("runs").reset_index()
+    found = found.merge(runs, on=by, how="left")
+    found.insert(len(keys), "evaluations", found.pop("total") / found["runs"])
+    order = [pd.Categorical(found[key], table[key].unique()) for key in by]
+    codes = {f"_{i}": c.codes for i, c in enumerate(order)}
+    arms = {arm: i for i, arm in enumerate(table["arm"].unique())}
+    found = found.assign(**codes, _arm=found["arm"].map(arms))
+    found = found.sort_values([*codes, "round", "_arm"], kind="stable")
+    return found.drop(columns=[*codes, "_arm"]).reset_index(drop=True)

@@ -4,6 +4,7 @@ import pandas as pd
 
 from ensemble_search.analysis import datasets
 from ensemble_search.analysis.load import Results
+from ensemble_search.data import prepare
 from ensemble_search.report import overview_tables
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
@@ -21,8 +22,11 @@ def build(results: Results, publish) -> list[Section] | str:
     for name, frame, title, caption, columns in (
         ("left-out", datasets.gone(study, folder), "Columns left out",
          "Columns of the sources that no search sees", ["data set", "column", "why"]),
-        ("notes", datasets.notes(study, folder), "What the fetch noted",
-         "Notes, as in the log of the fetch", ["data set", "note"]),
+        ("columns", datasets.reading(study, folder), "Columns",
+         f"How columns are read, up to {prepare.SHOWN} of each data set",
+         ["data set", *prepare.READING]),
+        ("notes", datasets.notes(study, folder), "What was noted",
+         "Notes of the fetch and the first split", ["data set", "note"]),
     ):  # fmt: skip
         if len(frame):
             sections.append(Section(title, [overview_tables.plain(name, caption, frame, columns)]))

@@ -1,12 +1,18 @@
 """How far the designs that searches draw by k-DPPs are from uniform draws."""
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import designs
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime import files
+from ensemble_search.runtime.names import OBSERVATIONS
 
 TITLE, ORDER = "Designs drawn by k-DPPs", 175
 HEADINGS = {
@@ -22,10 +28,10 @@ HEADINGS = {
 
 def build(results: Results, publish) -> list[Section] | str:
     """Tabulate log det of the designs beside that of uniform ones."""
-    draws = designs.drawn(results)
+    draws = drawn(results)
     if draws.empty:
         return "no search has drawn a design by a k-DPP"
-    table = designs.by_search(draws)
+    table = by_search(draws)
     text = (
         "A k-DPP draws configurations that differ from each other: the larger the determinant of "
         "their similarities, the likelier is the design. The last number of a row says by how many "
@@ -38,7 +44,7 @@ def build(results: Results, publish) -> list[Section] | str:
 def _table(table: pd.DataFrame) -> Table:
     rows = []
     for line in table.to_dict("records"):
-        values = [number(line["points"], 0), *(_short(line[key]) for key in designs.KEYS)]
+        values = [number(line["points"], 0), *(_short(line[key]) for key in KEYS)]
         verdict = "are not distinguishable from uniform draws" if line["like_uniform"] else "–"
         row = [line["dataset"], line["search"], str(line["draw"]), str(line["repeats"]), *values]
         rows.append(cells(*row, number(line["distance"], 1).replace("-", "−"), verdict))
@@ -48,7 +54,7 @@ def _table(table: pd.DataFrame) -> Table:
         "draw that were evaluated. σ: length scale of the kernel, in unit scales of the "
         "hyperparameters. Similarity: median of the kernel between uniform points. Log det: of all "
         "points drawn, together with what was evaluated before them. Where it varies over uniform "
-        f"designs by less than {designs.LIKE_UNIFORM}, all designs are about equally likely, and "
+        f"designs by less than {LIKE_UNIFORM}, all designs are about equally likely, and "
         "the k-DPP are not distinguishable from uniform draws."
     ]
     caption = "Log determinants of the designs and of uniform ones"
@@ -57,3 +63,60 @@ def _table(table: pd.DataFrame) -> Table:
 
 def _short(value: float) -> str:
     return f"{value:.3g}".replace("-", "−")
+
+
+KEYS = ("sigma", "similarity", "log_det", "uniform_log_det", "spread")
+#: Standard deviation of log det over uniform designs, below which a k-DPP is as good as uniform.
+LIKE_UNIFORM = 0.1
+
+
+def drawn(results: Results) -> pd.DataFrame:
+    """Read the draws of k-DPPs from the reasons of the suggestions.
+
+    Returns
+    -------
+    draws
+        One row per draw: ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search,
+        from 1), ``points`` (of it, those that were evaluated), :data:`KEYS` as
+        ``optimizers._designs.k_dpp`` describes them, and ``distance``: log det of the design minus
+        the mean of uniform ones, in standard deviations of these; NaN where log det does not vary
+        over uniform designs.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    rows = []
+    where = ["dataset", "search", "repeat"]
+    for run in results.manifests.reindex(columns=where).to_dict("records"):
+        folder = layout.search_folder(results.folder, results.study, **run)
+        rows += [{**run, **why} for why in _reasons(results, folder)]
+    table = pd.DataFrame(rows, columns=[*where, *KEYS])
+    draws = table.groupby(list(table.columns), sort=False).size().rename("points").reset_index()
+    draws.insert(3, "draw", draws.groupby(where, sort=False).cumcount() + 1)
+    spread = draws["spread"].astype(float).replace(0, np.nan)
+    return draws.assign(distance=(draws["log_det"] - draws["uniform_log_det"]) / spread)
+
+
+def _reasons(results: Results, folder: Path) -> list[dict[str, float]]:
+    """Read the reasons of a search's suggestions that a k-DPP made."""
+    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
+    with files.reading(folder / OBSERVATIONS):
+        reasons = [json.loads(text) for text in texts]
+        return [{key: float(why[key]) for key in KEYS} for why in reasons if "log_det" in why]
+
+
+def by_search(draws: pd.DataFrame) -> pd.DataFrame:
+    """Compute medians over repeats, one row for each draw of a data set's search.
+
+    Returns
+    -------
+    medians
+        ``points``, :data:`KEYS` and ``distance``, the number of ``repeats``, and ``like_uniform``:
+        whether the spread is too small for a design to differ from uniform draws.
+    """
+    groups = draws.groupby(["dataset", "search", "draw"], sort=False)
+    table = groups[["points", *KEYS, "distance"]].median()
+    table["repeats"] = groups["repeat"].nunique()
+    return table.assign(like_uniform=table["spread"] < LIKE_UNIFORM).reset_index()

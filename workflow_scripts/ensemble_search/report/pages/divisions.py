@@ -1,5 +1,7 @@
 """Rules for ensembles on many divisions of the same held-out rows."""
 
+from typing import Any
+
 import pandas as pd
 
 from ensemble_search.analysis import components, divisions, effects
@@ -36,7 +38,7 @@ def build(results: Results, publish) -> list[Section] | str:
         "for ensembles of the same evaluations, not searches: the path of a search depends on the "
         f"validation rows that it had. Those of search '{search}' are the same for all rules."
     )
-    parts = [text, _table(tests, seen.reference, seen.losses)]
+    parts: list[Any] = [text, _table(tests, seen.reference, seen.losses)]
     if missing:
         parts.append(f"{counted(len(missing), 'run')} left out: {'; '.join(missing[:5])}.")
     return [Section("Which rule is better?", parts)]

@@ -2,16 +2,20 @@
 
 import pandas as pd
 
-from ensemble_search.analysis import ensemble_diversity, ranks
+from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.problems.member_diversity import DECOMPOSITIONS, MEASURES
 from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import CLASSIFICATION, PARTS
 
 TITLE, ORDER = "How different are the members?", 92
 #: Title of each measure, and whether more of it means that members differ more.
-MEASURES = {
+SHOWN = {
     "disagreement": ("disagreement", True),
     "q_statistic": ("Q statistic", False),
     "correlation": ("correlation", False),
@@ -40,14 +44,14 @@ def build(results: Results, publish) -> list[Section] | str:
     compared = results.comparison([m for m in results.methods if m in several])
     if not compared.methods:
         return "no finished run has an ensemble of two members or more"
-    table = ensemble_diversity.table(results, compared)
-    known = table["measured"].mean()
+    found = table(results, compared)
+    known = found["measured"].mean()
     if not known:
         return (
             "the ensembles were built by an older version, which did not measure their members; "
             "the next run of the study rebuilds them"
         )
-    lines = [] if known == 1 else [_unknown(table)]
+    lines = [] if known == 1 else [_unknown(found)]
     sections = []
     if results.losses.task == CLASSIFICATION:
         text = (
@@ -57,11 +61,11 @@ def build(results: Results, publish) -> list[Section] | str:
             "counts once, whatever its weight; an ensemble of a single member has no measures and "
             "does not count."
         )
-        tables = [_measures(table[table["part"] == part], part) for part in reversed(PARTS)]
-        by_dataset = _by_dataset(table, "disagreement", "Mean disagreement of the pairs of members")
+        tables = [_measures(found[found["part"] == part], part) for part in reversed(PARTS)]
+        by_dataset = _by_dataset(found, "disagreement", "Mean disagreement of the pairs of members")
         sections.append(Section("Who is right on which rows?", [text, *lines, *tables, by_dataset]))
-    if table["loss"].notna().any():
-        sections.append(Section("What does averaging gain?", [*_gain(results, table), *lines]))
+    if found["loss"].notna().any():
+        sections.append(Section("What does averaging gain?", [*_gain(results, found), *lines]))
     return sections
 
 
@@ -75,9 +79,9 @@ def _unknown(table: pd.DataFrame) -> str:
 
 
 def _measures(table: pd.DataFrame, part: str) -> Table:
-    means = table.groupby("method", sort=False, observed=True)[list(MEASURES)].mean()
+    means = table.groupby("method", sort=False, observed=True)[list(SHOWN)].mean()
     rows = []
-    for name, (title, more) in MEASURES.items():
+    for name, (title, more) in SHOWN.items():
         values = means[name].round(ranks.DIGITS)
         most = values.max() if more else values.min()
         direction = "higher" if more else "lower"
@@ -123,7 +127,7 @@ def _terms(table: pd.DataFrame, part: str, loss: str) -> Table:
     caption = f"Decompositions of the {loss} on the {part} rows"
     notes = ["Means over all runs; bold: the lowest loss."]
     columns = ["method", *TERMS.values()]
-    data = table.drop(columns=list(MEASURES))
+    data = table.drop(columns=list(SHOWN))
     return Table(f"terms-{part}", caption, columns, rows, data, notes)
 
 
@@ -135,3 +139,40 @@ def _by_dataset(table: pd.DataFrame, name: str, caption: str) -> Table:
     columns, rows = by_method(means, lambda line: Cell(number(line[name], 3)))
     notes = ["On the test rows, mean over repeats."]
     return Table(f"{name}-by-data-set", caption, columns, rows, means, notes)
+
+
+def table(results: Results, compared: Comparison) -> pd.DataFrame:
+    """Collect the measures of the final ensemble of every run.
+
+    Returns
+    -------
+    table
+        Two rows per run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
+        ``members`` (unique ones), ``measured``, and the measures and decompositions of
+        ``problems.member_diversity``, NaN where an ensemble has none. ``measured`` is False for an
+        ensemble of an older version of the project, or of more evaluations than are compared.
+    """
+    last = results.scores["iteration"].max()
+    runs = compared.scores[compared.scores["iteration"] == last]
+    rows = []
+    for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
+        found = _read(results, run.method, run.dataset, run.repeat)
+        measured = found is not None and found["iteration"] <= last
+        for part in PARTS:
+            values = found[part] if found and measured else {}
+            rows.append((run.dataset, run.method, run.repeat, part, run.members, measured,
+                         *(values.get(name) for name in (*MEASURES, *DECOMPOSITIONS))))  # fmt: skip
+    columns = ["dataset", "method", "repeat", "part", "members", "measured"]
+    numbers = [*MEASURES, *DECOMPOSITIONS]
+    frame = pd.DataFrame(rows, columns=[*columns, *numbers])
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def _read(results: Results, method: str, dataset: str, repeat: int) -> dict | None:
+    parts = results.study["methods"][method]
+    run = {"dataset": dataset, "search": parts["search"], "repeat": repeat}
+    folder = layout.path(results.folder, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
+    try:
+        return results.once(readers.ensemble, folder).get("diversity")
+    except Missing:
+        return None

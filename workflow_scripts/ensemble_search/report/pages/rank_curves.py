@@ -1,5 +1,7 @@
 """Figures 3 and 4c: average ranks over iterations, or full fits."""
 
+from typing import Any
+
 import pandas as pd
 
 from ensemble_search.analysis import full_fits, ranks, variants
@@ -69,7 +71,7 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
         )
     title = f"Average rank in {loss} of the post-hoc designs over {unit}s"
     drawing = _draw("post-hoc", curve, title, seen, publish, compared.methods)
-    parts = [text, drawing]
+    parts: list[Any] = [text, drawing]
     if seen.reference in compared.methods:
         parts.append(_lead(curve, seen, f"{loss} among the post-hoc designs"))
     return Section("Post-hoc designs among themselves", parts), curve

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import components, effects, overfitting, ranks, wilcoxon
+from ensemble_search.analysis import components, effects, ranks, wilcoxon
 from ensemble_search.analysis.friedman import friedman
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
@@ -226,10 +226,10 @@ def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
 
 def _overfitting(results: Results, seen: View, publish) -> Section:
     compared, losses = seen.compared, seen.losses
-    gaps = overfitting.gaps(compared.scores)
-    ends = gaps["iteration"].max()
-    early = gaps[gaps["iteration"] == max(1, ends // 5)].set_index("method")
-    last = gaps[gaps["iteration"] == ends].set_index("method")
+    found = gaps(compared.scores)
+    ends = found["iteration"].max()
+    early = found[found["iteration"] == max(1, ends // 5)].set_index("method")
+    last = found[found["iteration"] == ends].set_index("method")
     rows, data = [], []
     for method in compared.methods:
         parts = results.study["methods"][method]
@@ -254,9 +254,9 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
         "between methods and over iterations speak of overfitting."
     ]
     drawing = publish(
-        charts.gap_lines(gaps, compared.methods, seen.look, losses),
+        charts.gap_lines(found, compared.methods, seen.look, losses),
         "overfitting",
-        gaps,
+        found,
         f"Test minus validation {losses.title} of the current ensemble over iterations",
         "; ".join(f"{m} {losses.change(last.loc[m, 'gap'])}" for m in compared.methods),
     )
@@ -290,7 +290,7 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
             "another split of the same data would, and much less other data. However many repeats "
             "there are, the error of the test part itself stays: it is a sample, too."
         )
-    table = overfitting.resolution(final, results.datasets.set_index("dataset")["test"])
+    table = resolution(final, results.datasets.set_index("dataset")["test"])
     headings = {
         "error": losses.heading(f"test {losses.title}"),
         "over_repeats": "standard deviation over repeats",
@@ -334,3 +334,59 @@ def _signed(value: float) -> str:
 def _span(row: pd.Series, name: str, write: Callable[[float], str]) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return f"{write(low)} to {write(high)}" if low < high else "–"
+
+
+def gaps(scores: pd.DataFrame) -> pd.DataFrame:
+    """Test minus validation error of the ensemble of each iteration, mean over the runs.
+
+    The validation error is that of the very ensemble whose test error is taken, not the best
+    observed so far.
+
+    Parameters
+    ----------
+    scores
+        ``method``, ``dataset``, ``repeat``, ``iteration``, ``validation_error``, ``test_error``,
+        ``members``.
+
+    Returns
+    -------
+    gaps
+        Columns ``method``, ``iteration``, ``validation_error``, ``test_error``, ``gap``,
+        ``members`` (unique ones): means over data sets and repeats; NaN while some run has no
+        model. ``runs``: their number.
+    """
+    keys = ["method", "iteration"]
+    columns = ["validation_error", "test_error", "gap", "members"]
+    frame = scores.assign(gap=scores["test_error"] - scores["validation_error"])
+    groups = frame.groupby(keys, observed=True)
+    table = groups[columns].mean()
+    incomplete = groups["gap"].count() < groups.size()
+    table.loc[incomplete, columns] = np.nan
+    return table.assign(runs=groups.size()).reset_index()
+
+
+def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+    """Spread of test errors over repeats beside the one that the test part's size causes.
+
+    A test error e on n samples has the standard error sqrt(e (1 - e) / n) as an estimate of the
+    error on new data. Repeats that share one split do not show it.
+
+    Parameters
+    ----------
+    final
+        Test errors of one method, index (dataset, repeat), one column.
+    rows
+        Test samples by data set.
+
+    Returns
+    -------
+    table
+        Index: data sets; ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1;
+        NaN for one repeat), ``rows``, ``of_the_test_part`` (standard error).
+    """
+    groups = final.iloc[:, 0].groupby(level="dataset", sort=False)
+    table = pd.DataFrame({"error": groups.mean(), "over_repeats": groups.std()})
+    table["rows"] = rows.reindex(table.index)
+    variance = table["error"] * (1 - table["error"])  # negative only for losses that are no shares
+    table["of_the_test_part"] = np.sqrt(variance.where(variance >= 0) / table["rows"])
+    return table

@@ -1,5 +1,7 @@
 """Heat maps, the critical-difference diagram and the gap between test and validation."""
 
+from typing import Any
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -48,8 +50,8 @@ def heat_map(
             value = values.iat[row, column]
             if np.isfinite(value):
                 colour = "white" if value < middle else "black"
-                place = {"ha": "center", "va": "center", "color": colour}
-                axes.text(column, row, format(value, text), **place)
+                place: dict[str, Any] = {"ha": "center", "va": "center", "color": colour}
+                axes.text(column, row, format(value, text or ""), **place)
         figure.colorbar(image, label=label)
     return figure
 

@@ -1,6 +1,7 @@
 """Figures of something over iterations: lines, their names at their ends or in a shared legend."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -209,11 +210,12 @@ def multiples(
         least, most = (low.min(), high.max()) if len(low) else (0, 1)
         margin = 0.05 * (most - least) or 0.5
         limits = least - margin, most + margin
+    bottom, top = sorted(limits)
     start, size = wide.index[0], (wide.index[-1] - wide.index[0]) or 1
-    marks = [_marks(start, start + size, whole=axis == "seconds"), _marks(*sorted(limits))]
+    marks = [_marks(start, start + size, whole=axis == "seconds"), _marks(bottom, top)]
     places = [(1.1 * (i % columns), 1.3 * (rows - 1 - i // columns)) for i in range(wide.shape[1])]
     place = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
-    edges = np.clip([*low, *high[::-1]], *sorted(limits))
+    edges = np.clip([*low, *high[::-1]], bottom, top)
     band = place.transform(np.column_stack([[*low.index, *low.index[::-1]], edges]))
     with mpl.rc_context(STYLE):
         height = 0.5 + max(1.5, 1.05 * rows)
@@ -222,12 +224,13 @@ def multiples(
         axes = figure.add_axes((0.12, 0.42 / height, 0.85, 1 - 0.59 / height))
         axes.axis("off")
         axes.set(xlim=(0, 1.1 * columns - 0.1), ylim=(0, 1.3 * rows - 0.3), autoscale_on=False)
-        moved = AffineDeltaTransform(axes.transData)
-        grey = {"color": "#e8e8e8", "linewidth": 0, "transform": axes.transData}
+        data: Any = axes.transData
+        moved = AffineDeltaTransform(data)
+        grey: dict[str, Any] = {"color": "#e8e8e8", "linewidth": 0, "transform": axes.transData}
         axes.add_collection(PolyCollection([band], offsets=places, offset_transform=moved, **grey))
         for i, (name, (x, y)) in enumerate(zip(wide.columns, places, strict=True)):
             frame = axes.add_patch(Rectangle((x, y), 1, 1, fill=False, edgecolor="#c8c8c8"))
-            inside = {
+            inside: dict[str, Any] = {
                 "transform": place + Affine2D().translate(x, y) + axes.transData,
                 "clip_path": TransformedPatchPath(frame),
             }

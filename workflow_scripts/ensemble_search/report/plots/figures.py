@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -58,7 +59,7 @@ DPI, SHADES = 200, 64
 #: Significant digits of the numbers drawn, more than can be seen.
 DIGITS = 6
 #: All settings of matplotlib, so that a user's matplotlibrc has no effect on the figures.
-STYLE = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
+STYLE: Any = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,12 @@ def time_bars(times: pd.DataFrame) -> Figure:
         y = np.arange(n, 0, -1)
         fit, suggest = times["fit"] / 60, times["suggest"] / 60
         axes.barh(y, fit, 0.62, color="#0072B2", label="fitting and predicting")
-        look = {"color": "#F0A860", "hatch": "////", "edgecolor": "#8A4B00", "linewidth": 0.5}
+        look: dict[str, Any] = {
+            "color": "#F0A860",
+            "hatch": "////",
+            "edgecolor": "#8A4B00",
+            "linewidth": 0.5,
+        }
         axes.barh(y, suggest, 0.62, left=fit, label="suggesting", **look)
         rest = times["rest"].fillna(0) / 60
         axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="the rest")

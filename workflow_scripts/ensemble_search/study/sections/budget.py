@@ -1,8 +1,14 @@
-"""`budget`: how long a search continues."""
+"""`budget`, `limits` and `repeats`: how much is computed."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
 from ensemble_search.study.sections.base import SECONDS, Section
+
+if TYPE_CHECKING:
+    from ensemble_search.study.model import Study
 
 
 class Budget(Section):
@@ -45,3 +51,44 @@ class Budget(Section):
     def whole(self) -> int | None:
         """Evaluations of a search on all training rows; None if it is in seconds."""
         return self.evaluations or self.fits
+
+
+#: Largest limit of memory, far beyond any machine: 1 PB.
+MEMORY_MB = 1_000_000_000
+
+
+class Limits(Section):
+    """What one evaluation may take; beyond it the evaluation fails and the search continues."""
+
+    seconds: float = Field(
+        300,
+        gt=0,
+        le=SECONDS,
+        description="CPU seconds per thread to fit and predict; wall-clock: twice that and 5 s, "
+        "without the time spent waiting for a processor",
+    )
+    memory_mb: int = Field(
+        4096, ge=512, le=MEMORY_MB, description="resident memory of the worker, in MiB"
+    )
+
+
+#: Maximum number of jobs in a study: Snakemake plans some hundreds per second.
+JOBS = 100_000
+
+
+def problems_of_repeats(study: "Study") -> Iterator[str]:
+    """Check that Snakemake can plan the jobs."""
+    jobs = len(study.datasets) * study.repeats * (len(study.used("search")) + len(study.methods))
+    if jobs > JOBS:
+        yield (
+            f"repeats: {jobs:,} jobs (data sets x repeats x (searches + methods)) are too many for "
+            f"one study; at most {JOBS:,}"
+        )
+    if surrogates := study.surrogates:
+        datasets = len(surrogates.datasets or study.datasets)
+        jobs = datasets * surrogates.repeats * len(surrogates.names)
+        if jobs > JOBS:
+            yield (
+                f"surrogates.repeats: {jobs:,} jobs (data sets x repeats x names) are too many for "
+                f"one study; at most {JOBS:,}"
+            )

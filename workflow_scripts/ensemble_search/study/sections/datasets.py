@@ -18,7 +18,7 @@ from ensemble_search.data.sources import (
 )
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import REGRESSION, TASKS
+from ensemble_search.runtime.names import REGRESSION, TASKS, Task
 from ensemble_search.study.sections.base import Section
 from ensemble_search.study.sections.split import TrainRows
 
@@ -33,6 +33,7 @@ class Columns(Section):
     numeric: list[str] = Field([], description="numbers; other values are missing")
     categorical: list[str] = Field([], description="categories, also of numbers")
     date: list[str] = Field([], description="dates; other values are missing")
+    text: list[str] = Field([], description="text, whose words become features")
     group: list[str] = Field(
         [], description="a column (not a feature): rows of one value stay in one part or fold"
     )
@@ -77,7 +78,7 @@ class Dataset(Section):
     file: str | None = Field(
         None,
         min_length=1,
-        description="a CSV, Parquet or ARFF file, relative to the work folder, "
+        description="a CSV, Parquet, ARFF or Excel file, relative to the work folder, "
         "or else to the study file's",
     )
     test: str | None = Field(
@@ -86,10 +87,10 @@ class Dataset(Section):
     target: str | None = Field(
         None, min_length=1, description="target column of `file`, or another one than OpenML names"
     )
-    task: Literal[TASKS] | None = Field(
+    task: Task | None = Field(
         None, description="`classification` or `regression`, as the study's metric (the default)"
     )
-    sklearn: Literal[tuple(BUNDLED)] | None = Field(
+    sklearn: Literal[tuple(BUNDLED)] | None = Field(  # type: ignore[valid-type]
         None, description="a data set that scikit-learn ships"
     )
     columns: Columns | None = Field(None, description="roles of columns")
@@ -135,7 +136,7 @@ def problems(study: "Study") -> Iterator[str]:
         if dataset.classes and study.task == REGRESSION:
             yield f"{where}.classes: a regression has no classes; remove the key"
             continue
-        tasks = BUNDLED.get(dataset.sklearn, TASKS)
+        tasks = BUNDLED.get(dataset.sklearn or "", TASKS)
         if dataset.task is None and study.task and study.task not in tasks:
             yield (
                 f"{where}.sklearn: '{dataset.sklearn}' is a {tasks[0]}, but metric "
@@ -146,7 +147,7 @@ def problems(study: "Study") -> Iterator[str]:
         except UserError as error:
             yield from error.problems
             continue
-        if dataset.file is not None:
+        if dataset.file is not None and dataset.target is not None:
             try:
                 names = check_file(dataset.file, dataset.target)
                 if dataset.test is not None:
@@ -195,7 +196,7 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
                 "regards neither groups nor times nor weights; remove one of them"
             )
     if "weight" in given:
-        others = {"tables": study.tables, "autogluon": study.autogluon, "deliver": study.deliver}
+        others = {"tables": study.tables, "autogluon": study.autogluon}
         others |= {
             f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
         }

@@ -62,11 +62,12 @@ def problems(study: "Study") -> Iterator[str]:
         hint = nearest(deliver.method, list(study.methods))
         yield f"deliver.method: '{deliver.method}' is not among methods; {hint}"
         return
-    for place, dataset in enumerate(deliver.datasets or []):
+    datasets = deliver.datasets or []
+    for place, dataset in enumerate(datasets):
         if dataset not in study.datasets:
             hint = nearest(dataset, list(study.datasets))
             yield f"deliver.datasets: '{dataset}' is not among datasets; {hint}"
-        elif dataset in deliver.datasets[:place]:
+        elif dataset in datasets[:place]:
             yield f"deliver.datasets: '{dataset}' is written twice; keep one"
     if deliver.repeat >= study.repeats:
         yield f"deliver.repeat: {deliver.repeat} is not among the repeats, 0 to {study.repeats - 1}"

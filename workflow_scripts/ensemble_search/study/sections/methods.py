@@ -1,15 +1,44 @@
-"""`methods`: the rows of the tables."""
+"""`space`, `metric`, `methods` and `report`: what is compared, and with what."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.plugins import nearest
-from ensemble_search.study.sections.base import Section
+from ensemble_search.study.sections.base import Section, plugin_problems
 
 if TYPE_CHECKING:
+    from ensemble_search.spaces.base import Space
     from ensemble_search.study.model import Study
+
+
+def of_study(study: "Study") -> "Space | None":
+    """Return the space in the form for the task, if there is one; None if the name is unknown."""
+    if study.space not in plugins.available("spaces"):
+        return None
+    space = plugins.load("spaces", study.space)()
+    return space.for_task(study.task) if study.task in space.tasks else space
+
+
+def problems_of_space(study: "Study") -> Iterator[str]:
+    """Check that the space exists, and has a form for the study's task."""
+    lines = list(plugin_problems("space", "spaces", study.space))
+    if not lines and study.task and study.task not in plugins.load("spaces", study.space).tasks:
+        lines.append(
+            f"space: '{study.space}' has no form for {study.task}, which metric '{study.metric}' "
+            "is for; change one of them"
+        )
+    yield from lines
+
+
+def problems_of_metric(study: "Study") -> Iterator[str]:
+    """Check that the metric exists, and has the title that logs and reports give its losses."""
+    lines = list(plugin_problems("metric", "metrics", study.metric))
+    if not lines and not hasattr(plugins.load("metrics", study.metric), "title"):
+        lines.append(f"metric: '{study.metric}' has no title, such as title = \"log loss\"")
+    yield from lines
 
 
 class Method(Section):
@@ -19,7 +48,7 @@ class Method(Section):
     ensemble: str = Field(description="one of `ensembles`: what is built from the search")
 
 
-def problems(study: "Study") -> Iterator[str]:
+def problems_of_methods(study: "Study") -> Iterator[str]:
     """Check that every method is a search and an ensemble of the study, and another one."""
     pairs: dict[tuple[str, str], str] = {}
     for name, method in study.methods.items():
@@ -31,3 +60,21 @@ def problems(study: "Study") -> Iterator[str]:
         other = pairs.setdefault((method.search, method.ensemble), name)
         if other != name:
             yield f"methods.{name}: the same search and ensemble as '{other}'; remove one"
+
+
+class Report(Section):
+    """What the report shows."""
+
+    reference: str | None = Field(
+        None, description="method that the others are compared with (default: DivBO, or the last)"
+    )
+    png: bool = Field(False, description="figures as PNG, too: slow, and large files")
+    single_file: bool = Field(False, description="the report as one file, too: whole.html, to send")
+
+
+def problems_of_report(study: "Study") -> Iterator[str]:
+    """Check that the reference is a method."""
+    reference = study.report.reference
+    if reference is not None and reference not in study.methods:
+        hint = nearest(reference, list(study.methods))
+        yield f"report.reference: '{reference}' is not among methods; {hint}"

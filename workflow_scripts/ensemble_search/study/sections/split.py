@@ -163,7 +163,7 @@ def split_name(resample: str | int, repeat: int | str) -> str:
     """
     if resample == "never":
         return "fixed"
-    return f"repeat-{repeat if resample == 'per-repeat' else int(repeat) % resample}"
+    return f"repeat-{int(repeat) % resample if isinstance(resample, int) else repeat}"
 
 
 def problems(study: "Study") -> Iterator[str]:

@@ -9,7 +9,7 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 from ensemble_search.study.sections.base import Section, mistakes, plugin_problems
-from ensemble_search.study.sections.space import of_study as space_of
+from ensemble_search.study.sections.methods import of_study as space_of
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study

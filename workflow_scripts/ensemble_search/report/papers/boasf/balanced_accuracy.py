@@ -35,7 +35,7 @@ def build(results: Results, publish) -> list[Section] | str:
     compared = results.compared
     if not compared.methods:
         return "no method has finished on a data set"
-    sections = []
+    sections: list[Section] = []
     for column in ("validation_error", "test_error"):
         parts = [] if sections else [scope(results, compared)]
         sections.append(Section(HEADINGS[column], [*parts, _table(results, compared, column)]))
@@ -44,7 +44,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
     """Show the paper's rows of the same OpenML data sets; none if it has no such table."""
-    name = PRINTED.get(results.study.get("space"))
+    name = PRINTED.get(results.study.get("space", ""))
     if not name:
         return []
     theirs = printed.table("boasf", name)

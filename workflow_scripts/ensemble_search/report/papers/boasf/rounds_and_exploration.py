@@ -45,8 +45,8 @@ def build(results: Results, publish) -> list[Section] | str:
         f"is not above that of any other method here ({', '.join(present)}).",
         scope(results, compared),
     ]
-    of = [variants.settings(results.study, method)["search.optimizer"] for method in present]
-    if results.study.get("space") != SPACE or of != ["tpe"]:
+    theirs = [variants.settings(results.study, method)["search.optimizer"] for method in present]
+    if results.study.get("space") != SPACE or theirs != ["tpe"]:
         texts.append(OTHERWISE)
     if len(found) > 1:
         texts.append(f"Other settings of boasf than those of {family[0]} are left out.")

@@ -1,8 +1,11 @@
 """Table 12: how does AutoGluon do on the same splits?"""
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pandas as pd
 
-from ensemble_search.analysis import autogluon, ranks, variants, wilcoxon
+from ensemble_search.analysis import ranks, variants, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.report import paired
 from ensemble_search.report.papers.variants import (
@@ -16,6 +19,8 @@ from ensemble_search.report.papers.variants import (
 )
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "AutoGluon", 150
 PAPER = "Table 12 of Shen et al. (2022)"
@@ -24,11 +29,11 @@ NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # as Table 12 names them
 
 def build(results: Results, publish) -> list[Section] | str:
     """Put AutoGluon's single run on each split beside the methods of the study."""
-    runs = autogluon.read(results.folder, results.study["datasets"])
+    runs = read(results.folder, results.study["datasets"])
     if runs.empty:
         wanted = results.study.get("autogluon")
         return f"AutoGluon {'has not run yet' if wanted else 'is not part of this study'}"
-    finished = runs[runs["status"] == autogluon.OK]
+    finished = runs[runs["status"] == OK]
     split = "the first repeat's split" if results.resampled else "the same split"
     parts: list = [
         f"AutoGluon runs once on the training and validation rows of {split}, in an environment of "
@@ -50,7 +55,7 @@ def build(results: Results, publish) -> list[Section] | str:
             named = named[named["method"].isin([NAME, OURS])]
             parts += printed_significance("autogluon-error", set(named["method"]))
             parts += beside_the_paper(results, "autogluon-error", named)
-    failed = runs[runs["status"] != autogluon.OK]
+    failed = runs[runs["status"] != OK]
     if len(failed):
         rows = [cells(r.dataset, r.status, r.reason) for r in failed.itertuples()]
         table = failed[["dataset", "status", "reason"]]
@@ -99,3 +104,44 @@ def _ours(study: dict, method: str) -> bool:
     """Whether a method is the DivBO of Table 12."""
     settings = variants.settings(study, method)
     return paper_divbo(settings) and selection(settings)
+
+
+OK = "ok"
+COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
+
+
+def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
+    """Read ``autogluon/<dataset>/scores.json`` below a study's results folder.
+
+    Returns
+    -------
+    runs
+        One row per data set: ``dataset``, ``status`` (``ok``, or what happened), ``reason`` (empty
+        if ok), ``validation_error`` and ``test_error`` (NaN unless ok). No rows if there is no
+        such file at all.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    paths = {
+        name: layout.path(folder, layout.AUTOGLUON, dataset=name) / "scores.json"
+        for name in datasets
+    }
+    if not any(path.is_file() for path in paths.values()):
+        return pd.DataFrame(columns=COLUMNS)
+    runs = pd.DataFrame([{"dataset": name, **_run(path)} for name, path in paths.items()])
+    runs = runs.reindex(columns=COLUMNS)
+    errors = ["validation_error", "test_error"]
+    runs[errors] = runs[errors].astype(float)
+    runs.loc[runs["status"] != OK, errors] = float("nan")
+    return runs.fillna({"reason": ""})
+
+
+def _run(path: Path) -> dict:
+    try:
+        content = readers.autogluon(path.parent)
+    except Missing:
+        return {"status": "missing", "reason": "has not run yet"}
+    return {key: content.get(key) for key in COLUMNS[1:]}

@@ -1,5 +1,6 @@
 """Figures 1 and 5: how different suggestions are from the ensemble, and how good its members."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -110,7 +111,8 @@ def _panels(
     column: str, label: str, curves: pd.DataFrame, methods: list[str], seen: View, publish
 ) -> Panels:
     names = list(dict.fromkeys(curves["dataset"]))
-    scale, axis, write = 1, label, partial(agreement.number, digits=3)
+    scale, axis = 1, label
+    write: Callable[[float], str] = partial(agreement.number, digits=3)
     if column == "average":
         losses = seen.losses
         axis = losses.heading(f"{losses.title} of members")

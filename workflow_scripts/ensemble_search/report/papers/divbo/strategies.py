@@ -5,7 +5,7 @@ from ensemble_search.report.papers import variants
 
 TITLE, ORDER = "Ensemble strategies", 120
 PAPER = "Table 9 of Shen et al. (2022)"
-PRINTED = {
+PRINTED: dict[tuple[str, int | None], str] = {
     ("bagging", 5): "Bagging",
     ("stacking", 5): "Stacking",
     ("selection", 25): "Ensemble selection",

@@ -45,9 +45,11 @@ def _table(table: pd.DataFrame, losses: Losses) -> Table:
     for dataset in dict.fromkeys(table["dataset"]):
         row = [dataset]
         for search in searches:
-            known = (dataset, search) in indexed.index
-            line = indexed.loc[(dataset, search)] if known else None
-            row.append(losses.spread(line["mean"], line["std"]) if known else "–")
+            if (dataset, search) in indexed.index:
+                line = indexed.loc[(dataset, search)]
+                row.append(losses.spread(line["mean"], line["std"]))
+            else:
+                row.append("–")
         rows.append(cells(*row))
     notes = [
         "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
@@ -88,7 +90,7 @@ def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
     rows = []
     for dataset, row in wide.iterrows():
         shares = (agreement.number(100 * share, 0) for share in row)
-        rows.append(cells(dataset, len(random.get(dataset, ())), *shares))
+        rows.append(cells(dataset, str(len(random.get(dataset, ()))), *shares))
     notes = [
         f"Share of random configurations whose validation {losses.title} is above the mean "
         f"{losses.title} of the learners that the search suggested. Only configurations that could "

@@ -1,16 +1,21 @@
 """Figure 1: how evenly designs cover a range."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ensemble_search.analysis import spread
 from ensemble_search.analysis.load import Results
+from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table
+from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "How evenly designs cover a range", 170
 PAPER = "Figure 1 of Dodge et al. (2017)"
@@ -22,7 +27,7 @@ NAMES = {
 #: Columns of the table at most.
 SIZES = 6
 UNIFORM = "uniform, by formula"
-SAMPLERS = (
+ABOUT = (
     "All four draw k points from 0 to 1. uniform: independently. sobol: the first k points of the "
     "Sobol sequence, shifted together by one uniform number modulo 1. seq-pv: point by point from "
     "10 000 candidates, with probability proportional to the posterior variance of a Gaussian "
@@ -54,10 +59,10 @@ def build(results: Results, publish) -> list[Section] | str:
     section = results.study.get("spread")
     if not section:
         return "the study measures no designs (key spread)"
-    designs, missing = spread.load(results.study, results.folder)
+    designs, missing = load(results.study, results.folder)
     if designs.empty:
         return "no sampler of designs has finished"
-    summary = spread.summary(designs)
+    found = summary(designs)
     samples = (
         f"{section['samples']} designs of each sampler and size. In all panels lower is better."
     )
@@ -66,11 +71,11 @@ def build(results: Results, publish) -> list[Section] | str:
         Section(
             "How evenly do they cover the range?",
             [
-                SAMPLERS,
+                ABOUT,
                 f"Lines: medians; bands: from the lower to the upper quartile; {samples}",
                 *lack,
-                _panels(summary, publish),
-                _table(summary),
+                _panels(found, publish),
+                _table(found),
             ],
         ),
         Section("What to look for", list(READING)),
@@ -80,7 +85,7 @@ def build(results: Results, publish) -> list[Section] | str:
 def _panels(summary: pd.DataFrame, publish) -> Panels:
     look = figures.styles(list(dict.fromkeys(summary["sampler"])))
     sizes = np.unique(summary["size"])
-    exact = spread.uniform_medians(sizes)
+    exact = uniform_medians(sizes)
     drawings = []
     for measure, name in NAMES.items():
         mine = summary[summary["measure"] == measure]
@@ -126,20 +131,20 @@ def _table(summary: pd.DataFrame) -> Table:
     """Show medians at some sizes, beside the exact ones of uniform points, and slopes."""
     sizes = np.unique(summary["size"])
     shown = sizes[np.unique(np.linspace(0, len(sizes) - 1, SIZES).round().astype(int))]
-    exact = spread.uniform_medians(sizes)
+    exact = uniform_medians(sizes)
     formula = pd.concat(
         pd.DataFrame({"measure": m, "sampler": UNIFORM, "size": sizes, "median": exact[m]})
         for m in NAMES
     )
     both = pd.concat([summary, formula], ignore_index=True)
-    slopes = spread.slopes(both)
+    fitted = slopes(both)
     medians = both.set_index(["measure", "sampler", "size"])["median"]
     rows = []
     for measure, name in NAMES.items():
         for sampler in dict.fromkeys(both["sampler"]):
             values = (medians.get((measure, sampler, size), np.nan) for size in shown)
             row = [name, sampler, *(f"{v:.2g}" if np.isfinite(v) else "–" for v in values)]
-            rows.append([*map(Cell, row), Cell(number(slopes[measure, sampler]).replace("-", "−"))])
+            rows.append([*map(Cell, row), Cell(number(fitted[measure, sampler]).replace("-", "−"))])
     columns = ["median", "sampler", *(f"k = {size}" for size in shown), "slope"]
     notes = [
         "Slope: of the line through log median over log k, from a tenth of the largest k on: −0.5 "
@@ -147,3 +152,99 @@ def _table(summary: pd.DataFrame) -> Table:
     ]
     caption = "Medians at some numbers of points"
     return Table("medians", caption, columns, rows, summary, notes)
+
+
+MEASURES = ("discrepancy", "centre", "origin")
+
+
+def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read what was measured of the designs that a study asks for.
+
+    Parameters
+    ----------
+    study
+        ``spread`` (its section; None: there is nothing to read) and ``seed``.
+    results
+        Folder of the study.
+
+    Returns
+    -------
+    designs
+        One row per design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`.
+    missing
+        Files that are not there, or were made otherwise, with the reason.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    tables: list[Any] = []
+    missing: list[str] = []
+    for sampler in SAMPLERS if study.get("spread") else ():
+        file = f"{layout.SPREAD.format(sampler=sampler)}/spread.parquet"
+        asked = {**study["spread"], "seed": study["seed"]}
+        table = readers.of_job(readers.spread, results, file, asked, missing)
+        if table is not None:
+            tables.append(table.to_pandas().assign(sampler=sampler))
+    if not tables:
+        return pd.DataFrame(columns=["sampler", *readers.SPREAD]), missing
+    return pd.concat(tables, ignore_index=True), missing
+
+
+def summary(designs: pd.DataFrame) -> pd.DataFrame:
+    """Compute medians and quartiles over the designs of each sampler and size.
+
+    Returns
+    -------
+    summary
+        One row per measure, sampler and size: ``lower``, ``median``, ``upper``.
+    """
+    long = designs.melt(["sampler", "size", "sample"], MEASURES, var_name="measure")
+    groups = long.groupby(["measure", "sampler", "size"], sort=False)["value"]
+    quartiles = groups.quantile([0.25, 0.5, 0.75]).unstack()
+    return quartiles.set_axis(["lower", "median", "upper"], axis=1).reset_index()
+
+
+def slopes(summary: pd.DataFrame) -> pd.Series:
+    """Fit lines to log median over log size, from a tenth of the largest size on.
+
+    Returns
+    -------
+    slopes
+        By measure and sampler: -1/2 of medians that shrink like 1 / sqrt(k), -1 like 1 / k. NaN
+        where there are fewer than 2 sizes, or a median is 0.
+    """
+    late = summary[10 * summary["size"] >= summary["size"].max()]
+
+    def slope(part: pd.DataFrame) -> float:
+        if len(part) < 2 or not part["median"].all():
+            return np.nan
+        return float(np.polyfit(np.log(part["size"]), np.log(part["median"]), 1)[0])
+
+    groups = late.groupby(["measure", "sampler"], sort=False)[["size", "median"]]
+    return groups.apply(slope)
+
+
+def uniform_medians(sizes: np.ndarray) -> pd.DataFrame:
+    """Compute the exact medians of independent uniform points.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of points.
+
+    Returns
+    -------
+    medians
+        Index: the sizes. A column per measure. The star discrepancy of uniform points is the
+        statistic of the two-sided Kolmogorov-Smirnov test.
+    """
+    from scipy.stats import kstwo
+
+    # All k points miss what is within r of the origin with probability (1 - r)^k.
+    radius = -np.expm1(-np.log(2) / sizes)
+    medians = {
+        "discrepancy": kstwo.median(sizes), "centre": (radius / 2) ** 2, "origin": radius**2
+    }  # fmt: skip
+    return pd.DataFrame(medians, index=sizes)

@@ -35,7 +35,7 @@ def build(results: Results, publish) -> list[Section] | str:
     ours = pd.DataFrame(found[np.ix_(places, places)], methods, methods)
     ours["rank"] = pairwise.expected_ranks(losses).mean(axis=0)[places]
     sizes = len(compared.datasets), checks.data_sets(space)
-    parts = [_text(results.study, sizes), _table(ours, sizes, space)]
+    parts: list[Any] = [_text(results.study, sizes), _table(ours, sizes, space)]
     return [Section("Beside the paper's", parts)]
 
 

@@ -1,0 +1,128 @@
+"""What is said of a table before a search: groups, leaks, duplicated rows and rare classes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.data import checks, normalise, prepare
+from ensemble_search.data.raw import Raw
+
+SETTINGS = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+N = 1000
+
+
+def said(frame, columns=None, task="classification"):
+    raw = Raw(pd.DataFrame(frame), "y", "mine", {"file": "mine.csv"})
+    frame, described = normalise.normalise(raw, columns, task)
+    rows = prepare.divide(frame, described, SETTINGS)[0]
+    return checks.notes(frame, described, rows)
+
+
+def random(seed=0, n=N):
+    """Two columns and a target that one of them tells to some degree."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    y = np.where(x + rng.normal(size=n) > 0, "ill", "well")
+    return {"x": x, "hue": rng.choice(["red", "blue", "green"], n), "y": y}
+
+
+def patients(name, n=100, seed=1):
+    """Ten rows of each patient, in random order, whose target is the patient's own."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(n), 10)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=10 * n),
+            "who": [name(i) for i in who],
+            "y": rng.choice(["ill", "well"], n)[who],
+        }
+    )
+    return frame.sample(frac=1, random_state=0, ignore_index=True)
+
+
+def test_nothing_is_said_of_an_ordinary_table():
+    assert said(random()) == []
+    assert said({**random(), "y": random()["x"] * 2 + 1, "x": np.arange(N) % 7},
+                task="regression") == []  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["P{:04d}".format, lambda i: 7919 * i % 1009])
+def test_names_of_groups_are_said(name):
+    table = patients(name)
+    (note,) = said(table)
+    assert note.startswith("column 'who' may name groups: its 100 values repeat, and by themselves")
+    assert "predict 100 % of the target" in note
+    assert "GROUP=who divides by them" in note
+    assert said(table, {"group": ["who"]}) == []
+
+
+def test_groups_of_a_regression_are_said():
+    table = patients(lambda i: 7919 * i % 1009)
+    own = np.random.default_rng(2).normal(size=1009)
+    table["y"] = own[table.who] + np.random.default_rng(3).normal(0, 0.2, N)
+    (note,) = said(table, task="regression")
+    assert note.startswith("column 'who' may name groups")
+    # A smooth function of the values is none of groups, and neither a leak with this noise.
+    table["y"] = np.sin(table.who / 200) + np.random.default_rng(3).normal(0, 0.2, N)
+    assert said(table, task="regression") == []
+
+
+@pytest.mark.parametrize("values", ["copy", "number", "order"])
+def test_a_leak_is_said(values):
+    table = pd.DataFrame(random())
+    if values == "copy":
+        table["code"] = table.y.map({"ill": 5, "well": 7})
+    elif values == "number":
+        table["code"] = np.where(table.y == "ill", 10.0, 0) + random(1)["x"]
+    else:
+        table = table.sort_values("y", ignore_index=True)
+        table["code"] = np.arange(N)
+    (note,) = said(table)
+    assert note.startswith("column 'code' alone predicts ")
+    assert "'columns: {drop: [code]}'" in note
+
+
+def test_a_leak_of_a_regression_is_said():
+    table = random()
+    table["y"] = table["x"] ** 3
+    (note,) = said(table, task="regression")
+    assert note.startswith("column 'x' alone predicts 100.0 % of the target")
+
+
+def test_rows_on_both_sides_of_the_division_are_said():
+    table = pd.DataFrame(random())
+    table.loc[500:599] = table.loc[:99].to_numpy()
+    (note,) = said(table)
+    equal = int(note.split(" ")[0])
+    rows = prepare.divide(
+        *normalise.normalise(Raw(table, "y", "mine", {"file": "mine.csv"})), SETTINGS
+    )[0]
+    keys = [tuple(row) for row in table.itertuples(index=False)]
+    train = {keys[i] for i in rows["train"]}
+    assert equal == sum(keys[i] in train for i in rows["test"]) > 10
+    assert note.startswith(f"{equal} of 200 test rows are equal to training rows, target included")
+    # Rows of few categories are equal by chance.
+    assert said({"hue": table.hue, "more": table.hue.to_numpy()[::-1], "y": table.y}) == []
+
+
+def test_rare_classes_are_said():
+    table = random()
+    table["y"][:4] = "dead"
+    (note,) = said(table)
+    assert note.startswith("class 'dead' has 4 of 1000 rows: never to predict it adds only 0.004")
+    table["y"][4:12] = "fled"
+    assert said(table)[0].startswith("class 'dead' has 4 of 1000 rows (and 1 more such classes): ")
+    table["y"][:10] = "dead"
+    table["y"][10:20] = "fled"
+    assert said(table) == []
+
+
+def test_work_is_bounded(monkeypatch):
+    """The target is looked up for a part of the training rows of a large table."""
+    seen = []
+    column = checks._column
+    monkeypatch.setattr(checks, "_column", lambda *own: seen.append(len(own[2])) or column(*own))
+    monkeypatch.setattr(checks, "ROWS", 200)
+    monkeypatch.setattr(checks, "CELLS", 300)
+    said(random())
+    assert seen == [200, 200]

@@ -1,0 +1,161 @@
+"""Forms of table files, read for training and for predictions of new rows."""
+
+import gzip
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.data import file_limits, normalise, sources, text_files
+from ensemble_search.predictor import rows
+from ensemble_search.runtime.errors import UserError
+
+FRAME = pd.DataFrame(
+    {
+        "id": [f"k{i}" for i in range(40)],
+        "town": ["Köln", "Łódź", "Nice", "Bern"] * 10,
+        "note": ['a "b", c; d', "e\tf|g", "h\ni", ""] * 10,
+        "price": [i / 8 for i in range(40)],
+        "y": ["yes", "no"] * 20,
+    }
+)
+#: Without what Latin-1 lacks.
+LATIN = FRAME.assign(town=["Köln", "Zürich", "Nice", "Bern"] * 10)
+
+
+def forms(folder):
+    """Write the table in all forms, by the names of the files."""
+    for name, separator in (("c.csv", ","), ("s.csv", ";"), ("t.tsv", "\t"), ("p.csv", "|")):
+        FRAME.to_csv(folder / name, index=False, sep=separator)
+    FRAME.to_csv(folder / "g.csv.gz", index=False)
+    (folder / "packed.csv").write_bytes((folder / "g.csv.gz").read_bytes())
+    LATIN.to_csv(folder / "l.csv", index=False, encoding="cp1252", sep=";")
+    FRAME.to_csv(folder / "i.csv")
+    FRAME.to_parquet(folder / "q.parquet")
+
+
+NAMES = [
+    "c.csv",
+    "s.csv",
+    "t.tsv",
+    "p.csv",
+    "g.csv.gz",
+    "packed.csv",
+    "l.csv",
+    "i.csv",
+    "q.parquet",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("forms")
+    forms(made)
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_form_is_the_same_table_for_training(folder, name):
+    raw = sources.from_file(str(folder / name), "y")
+    expected = LATIN if name == "l.csv" else FRAME
+    frame = raw.frame.drop(columns=list(raw.ignored))
+    assert [*frame] == [*FRAME]
+    assert frame.astype(object).where(frame.notna(), "").to_numpy().tolist() == (
+        expected.to_numpy().tolist()
+    )
+    assert raw.ignored == (
+        {text_files.INDEX: "pandas stored it as the index"} if name == "i.csv" else {}
+    )
+    _, described = normalise.normalise(raw)
+    said = "the file is not UTF-8 text: read as Latin-1 (Windows-1252)"
+    assert (said in described["notes"]) is (name == "l.csv")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_form_is_the_same_rows_for_predictions(folder, name):
+    needed = ["price", "note", "town", "id"]
+    if name == "q.parquet":
+        parts = rows.parquet(folder / name, needed, 15)
+    else:
+        parts = rows.chunks(folder / name, needed, 15, {"price"})
+    columns = {own: [] for own in needed}
+    for part, _ in parts:
+        assert len(part["id"]) in (15, 10, 0)
+        for own in needed:
+            columns[own] += list(part[own])
+    expected = LATIN if name == "l.csv" else FRAME
+    assert [float(value) for value in columns["price"]] == FRAME.price.tolist()
+    for own in needed[1:]:
+        assert columns[own] == expected[own].tolist()
+
+
+def test_the_column_of_an_index_can_be_used(folder):
+    raw = sources.from_file(str(folder / "i.csv"), "y")
+    _, described = normalise.normalise(raw, {"numeric": [text_files.INDEX]})
+    assert described["columns"][text_files.INDEX] == "numeric"
+
+
+def test_a_header_decides_what_separates_fields():
+    assert text_files.separator("a;b,c\n", ["b"]) == ","
+    assert text_files.separator("a;b,c\n", ["a"]) == ";"
+    assert text_files.separator('"a,b";c;"d,e,f,g"\n', ["c"]) == ";"
+    assert text_files.separator("a\tb\tc,d\n", ["x"]) == "\t"
+    assert text_files.separator("y\n", ["y"]) == ","
+
+
+def test_packed_files_that_are_cut_or_too_large_cost_a_line(tmp_path, folder, monkeypatch):
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes((folder / "g.csv.gz").read_bytes()[:-20])
+    with pytest.raises(UserError, match="cannot be read as CSV: "):
+        sources.from_file(str(cut), "y")
+    with pytest.raises(UserError, match="cannot be unpacked: "):
+        list(rows.chunks(cut, ["id"]))
+    large = tmp_path / "large.csv.gz"
+    large.write_bytes(gzip.compress(b"x,y\n" + b"1,a\n" * 400_000))
+    monkeypatch.setattr(file_limits, "LARGEST_MB", 1)
+    for read in (
+        lambda: sources.from_file(str(large), "y"),
+        lambda: list(rows.chunks(large, ["x"])),
+    ):
+        with pytest.raises(UserError, match=r"has 1 MB unpacked; at most 1 MB can be read"):
+            read()
+
+
+@pytest.mark.parametrize("name", ["openpyxl", "pyarrow"])
+def test_formats_need_their_libraries(folder, tmp_path, monkeypatch, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    if name == "openpyxl":
+        file = tmp_path / "a.xlsx"
+        file.write_bytes(b"PK\3\4")
+        with pytest.raises(UserError, match=r"needs openpyxl to be read: pip install openpyxl"):
+            sources.from_file(str(file), "y")
+        with pytest.raises(UserError, match=r"needs openpyxl to be read: pip install openpyxl"):
+            list(rows.excel(file, ["x"]))
+    else:
+        with pytest.raises(UserError, match=r"needs pyarrow to be read: pip install pyarrow"):
+            list(rows.parquet(folder / "q.parquet", ["id"], 10))
+
+
+def test_excel_files(tmp_path):
+    pytest.importorskip("openpyxl")
+    file = tmp_path / "a.xlsx"
+    made = FRAME.assign(day=pd.Timestamp("2020-02-03"), price=np.arange(40) * 1.5)
+    made.to_excel(file)
+    raw = sources.from_file(str(file), "y")
+    frame, described = normalise.normalise(raw)
+    assert described["left_out"] == {text_files.INDEX: "pandas stored it as the index"}
+    assert described["columns"]["price"] == "numeric"
+    assert described["columns"]["day"] == "date"
+    assert frame.price.tolist() == made.price.tolist()
+    ((columns, _),) = rows.excel(file, ["day", "price", "id"])
+    assert columns["id"] == made.id.tolist()
+    assert columns["price"] == made.price.tolist()
+    assert {str(day) for day in columns["day"]} == {"2020-02-03 00:00:00"}
+    with pytest.raises(UserError, match="has no column 'z'"):
+        sources.from_file(str(file), "z")
+    (tmp_path / "b.xlsx").write_bytes(b"PK\3\4aaaa")
+    with pytest.raises(UserError, match="cannot be read as Excel"):
+        sources.from_file(str(tmp_path / "b.xlsx"), "y")
+    with pytest.raises(UserError, match="cannot be read: "):
+        list(rows.excel(tmp_path / "b.xlsx", ["x"]))

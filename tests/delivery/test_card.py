@@ -1,0 +1,169 @@
+"""What the card measures, says and draws, by hand."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ensemble_search.data.preparation import Categories, Numbers, Preparation
+from ensemble_search.delivery import card, measures
+from ensemble_search.delivery.figures import Chart, Series, ticks
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.metrics.squared_error import SQUARED_ERROR
+
+COLUMNS = [
+    Numbers("size", "numeric", {"size": 0.0}),
+    Categories("colour", ["red", "green"], ["blue"], "red"),
+    Numbers("new", "boolean", {"new": 0.0}),
+    Numbers("day", "date", {"day.days": 3.0}),
+]
+PREPARATION = Preparation(COLUMNS, [column.name for column in COLUMNS])
+
+
+def test_scores_are_shown_as_users_know_them():
+    labels = np.array([0, 0, 0, 1, 1])
+    predictions = np.array([[0.1], [0.2], [0.6], [0.4], [0.9]])
+    baseline = np.full((5, 1), 0.4)
+    given = {"labels": labels, "predictions": predictions, "baseline": baseline}
+    auc = measures.measured("auc", **given, weights=np.empty(0))
+    assert (auc.title, auc.value, auc.baseline) == ("AUC", pytest.approx(5 / 6), 0.5)
+    assert auc.low <= auc.value <= auc.high
+    error = measures.measured("error", **given, weights=np.empty(0))
+    assert (error.title, error.value, error.baseline) == ("error", 0.4, 0.4)
+    assert not error.beats
+    rmse = measures.measured(
+        "rmse", np.array([0.0, 2.0]), np.array([[1.0], [1.0]]), np.zeros((2, 1)),
+        weights=np.empty(0), std=10.0,
+    )  # fmt: skip
+    assert (rmse.title, rmse.value) == ("RMSE", 10)
+
+
+def test_weights_count_as_repeated_rows():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    predictions = np.clip(labels + rng.normal(0, 0.7, 400), 0, 1)[:, None]
+    weights = rng.integers(1, 4, 400).astype(float)
+    often = np.repeat(np.arange(400), weights.astype(int))
+    for name in ("error", "auc", "f1"):
+        one = measures.measured(name, labels, predictions, predictions, weights=weights)
+        two = measures.measured(
+            name, labels[often], predictions[often], predictions[often], weights=np.empty(0)
+        )
+        assert one.value == pytest.approx(two.value)
+        assert one.low < one.value < one.high
+        assert one.high - one.low > two.high - two.low  # repeated rows are not as many
+
+
+def test_classes_and_thresholds_by_hand():
+    labels, predicted = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 1])
+    none, first, second = measures.by_class(labels + 1, predicted + 1, 3)
+    assert (none["recall"], none["precision"]) == (None, None)
+    assert (first["recall"][0], second["precision"][0]) == (2 / 3, 2 / 3)
+    assert first["recall"][1:] == measures.wilson(2, 3)
+    low, high = measures.thresholds(labels == 1, np.array([0.1, 0.3, 0.5, 0.5, 0.7]), [0.5, 0.8])
+    assert low == {
+        "threshold": 0.5, "precision": 2 / 3, "recall": 1, "alarms": 0.6, "false": 0.2, "missed": 0,
+    }  # fmt: skip
+    assert np.isnan(high["precision"])
+    assert (high["recall"], high["missed"]) == (0, 0.4)
+
+
+def test_rows_are_made_again_from_their_features():
+    rows = {"size": [2.0, 3.5], "colour": ["green", None], "new": [True, False], "day": [None] * 2}
+    features, _ = PREPARATION.transform(rows)
+    features[1, 1:3] = 0  # a category without a feature
+    again = measures.as_given(PREPARATION, features)
+    assert again == {**rows, "new": [1.0, 0.0]}
+
+
+def test_partial_dependence_by_hand():
+    X = np.column_stack([np.arange(50.0), [1.0] * 30 + [0] * 20, [0.0] * 30 + [1] * 20,
+                         np.ones(50), np.arange(50)])  # fmt: skip
+    ensemble = SimpleNamespace(
+        preparation=PREPARATION,
+        member_predictions=lambda X: X,
+        combine=lambda X: X[:, :1] + 100 * X[:, 1:2] + 1000 * X[:, 3:4],
+    )
+    whole = {c: measures.dependence(ensemble, lambda c: c, X, c, 0) for c in PREPARATION.names}
+    values, means = whole["size"]
+    assert np.diff(means[:, 0]) == pytest.approx(np.diff(values))
+    values, means = whole["colour"]
+    assert values == ["red", "green"]
+    assert means[0, 0] - means[1, 0] == pytest.approx(100)
+    values, means = whole["new"]
+    assert (values, means[1, 0] - means[0, 0]) == (["false", "true"], 1000)
+    assert whole["day"] is None
+
+
+def of_test_rows(labels, found, metric, classes=(), warning=""):
+    """As the card has it, of predictions and a baseline."""
+    baseline = np.full((len(labels), 1), 0.1 if classes else 0.0)
+    made = SimpleNamespace(
+        labels=np.array(labels), found=np.array(found)[:, None], baseline=baseline, metric=metric,
+        classes=list(classes), name="error" if classes else "rmse",
+        delivery=SimpleNamespace(warning=warning),
+    )  # fmt: skip
+    measure = measures.measured(made.name, made.labels, made.found, baseline, weights=np.empty(0))
+    return made, {made.name: measure}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b")), []),
+        (([0, 1] * 60, [0.1] * 120, ERROR, ("a", "b")),
+         ["not clearly better than a prediction that knows no column", "It never predicts 'b'"]),
+        (([0, 1] * 60, [0.1, 0.9] * 60, ERROR, ("a", "b")), ["almost perfect"]),
+        (([0, 1] * 10, [0.1, 0.9] * 9 + [0.1, 0.2], ERROR, ("a", "b")), ["only 20 test rows"]),
+        (([0] * 95 + [1] * 5, [0.2] * 94 + [0.7] * 4 + [0.3] * 2, ERROR, ("a", "b")),
+         ["Fewer than 10 test rows are of 'b'"]),
+        (([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"), "5 of 6 failed"),
+         ["5 of 6 failed."]),
+        (([0.0, 1.0, -1.0] * 20, [0.1, 0.1, 0.1] * 20, SQUARED_ERROR), ["not clearly better"]),
+    ],
+)  # fmt: skip
+def test_cautions(given, said):
+    found = list(card._cautions(*of_test_rows(*given)))
+    some = [words for words in said if any(words in caution for caution in found)]
+    assert some == said, found
+    assert len(found) >= len(said)
+    assert bool(found) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.12345, "0.1235"),
+        (9999.4, "9999"),
+        (31370.2, "31,370"),
+        (-1234567, "-1,235,000"),
+        (0, "0"),
+    ],
+)
+def test_amounts_have_no_exponent(number, text):
+    assert card.amount(number) == text
+
+
+def test_ticks_are_round_numbers():
+    assert ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert ticks(-3.2, 17) == [0, 5, 10, 15]
+    for low, high in ((1e-9, 3e-9), (-1e7, 1e7), (0.999, 1.0001)):
+        assert 2 <= len(ticks(low, high)) <= 7
+
+
+def test_a_chart_draws_all_its_numbers(tmp_path):
+    chart = Chart("c", "<b>", "=x", "y", [Series("one", [0, 1, 2], [1.0, np.nan, 3.0]),
+                                          Series("two", [0, 1], [2.0, 2.0], "points")],
+                  ["a", "b", "a very long word indeed"])  # fmt: skip
+    drawn = chart.drawn()
+    assert re.fullmatch(r"M\S+ \S+ M\S+ \S+", drawn["series"][0]["path"]), "NaN interrupts"
+    assert len(drawn["series"][1]["dots"]) == 2
+    assert [word for _, word in drawn["across"]] == ["a", "b", "a very long w…"]
+    assert chart.csv().splitlines()[:3] == ["series,'=x,y", "one,a,1", "one,b,nan"]
+    card.write(card.Card("t <i>", "h", ["<u>"], [card.Part("p", charts=[chart])]), tmp_path)
+    page = (tmp_path / "card.html").read_text(encoding="utf-8")
+    assert not re.search("<[biu]>", page)
+    assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()
+    constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
+    assert len(constant.drawn()["series"][0]["dots"]) == 1

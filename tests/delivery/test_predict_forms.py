@@ -1,0 +1,93 @@
+"""Forms of the input and the output of ``predict.py``, and columns that it copies."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+import predict
+from ensemble_search.delivery import build
+from ensemble_search.predictor.ensemble import load_ensemble
+from ensemble_search.runtime.errors import UserError
+from support import finished_study
+
+FRAME = load_wine(as_frame=True).data.assign(id=[f"=k{i}" for i in range(178)])
+OUTPUT = ["target", *(f"probability of class_{k}" for k in range(3))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("study")
+    finished_study.make(root)
+    source = build.Source(
+        search=root / finished_study.SEARCH,
+        split=root / finished_study.SPLIT,
+        of={"dataset": "wine", "search": "random", "repeat": 0},
+        ensemble={"type": "best"},
+        seed=0,
+        space="divbo-small",
+        limits={"seconds": 60, "memory_mb": 4096},
+        threads=1,
+    )
+    settings = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
+                "joblib": False, "onnx": False}  # fmt: skip
+    about = {"study": "tiny", "dataset": "wine", "method": "RS", "metric": "error", "command": ""}
+    build.deliver(source, settings, about, root / "made")
+    return root / "made"
+
+
+@pytest.fixture
+def run(folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(predict.csv, "field_size_limit", lambda size: None)
+
+    def run(file, output, *more):
+        arguments = ["--model", folder, "--input", tmp_path / file, "--output", tmp_path / output]
+        monkeypatch.setattr(sys, "argv", ["predict.py", *map(str, arguments), *more])
+        predict.main()
+        return tmp_path / output
+
+    return run
+
+
+@pytest.mark.parametrize("file", ["a.csv.gz", "a.parquet"])
+@pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
+def test_columns_are_copied(run, folder, tmp_path, monkeypatch, file, output):
+    if file == "a.parquet":
+        FRAME.to_parquet(tmp_path / file)
+    else:
+        FRAME.to_csv(tmp_path / file, index=False, sep=";")
+    monkeypatch.setattr("ensemble_search.predictor.rows.CHUNK", 50)
+    made = run(file, output, "--keep", "id", "hue")
+    found = pd.read_csv(made) if output == "out.csv" else pd.read_parquet(made)
+    assert [*found] == ["id", "hue", *OUTPUT]
+    # A spreadsheet would run them as formulas.
+    assert found.id.tolist() == [f"{chr(39) * (output == 'out.csv')}{i}" for i in FRAME.id]
+    assert found.hue.astype(float).tolist() == FRAME.hue.tolist()
+    model = load_ensemble(folder)
+    assert found.target.tolist() == model.predict(FRAME).tolist()
+    np.testing.assert_allclose(found[OUTPUT[1:]], model.predict_proba(FRAME), atol=1e-12)
+
+
+def test_mistakes_cost_a_line(run, tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    FRAME.drop(columns="hue").to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1")
+    for file, keep, said in (
+        ("a.csv", ["idd"], "has no column 'idd'; did you mean 'id'?"),
+        ("a.csv", ["target"], "--keep: the output would have two columns called 'target'"),
+        ("a.csv", ["id", "id"], "--keep: the output would have two columns called 'id'"),
+        ("a.parquet", ["id"], "has no column 'hue'; "),
+        ("b.parquet", ["id"], "b.parquet' cannot be read: "),
+        ("c.parquet", ["id"], "c.parquet' cannot be read: No such file or directory"),
+    ):
+        with pytest.raises(UserError, match=said):
+            run(file, "out.csv", "--keep", *keep)
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_no_rows_are_a_table_without_rows(run, tmp_path):
+    FRAME[:0].to_parquet(tmp_path / "a.parquet")
+    assert [*pd.read_parquet(run("a.parquet", "out.parquet"))] == OUTPUT
+    assert run("a.parquet", "out.csv").read_text().splitlines() == [",".join(OUTPUT)]

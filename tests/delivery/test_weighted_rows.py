@@ -1,0 +1,88 @@
+"""Weights of rows in a delivery: the refit, the calibration and the card."""
+
+import numpy as np
+import pytest
+
+from ensemble_search.data.split import load_inputs
+from ensemble_search.delivery import build, calibration, measures
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.predictor.ensemble import calibrated
+from ensemble_search.scoring import ensemble_scores
+from support import finished_study
+
+SETTINGS = {"repeat": 0, "iteration": None, "rows": "all", "limits": {}, "calibrate": True,
+            "joblib": False, "onnx": False}  # fmt: skip
+ABOUT = {"study": "tiny", "dataset": "wine", "method": "RS", "metric": "error",
+         "command": "snakemake"}  # fmt: skip
+OF = {"dataset": "wine", "search": "random", "repeat": 0}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    weighted = {"wine": {"sklearn": "wine", "columns": {"weight": ["proline"]}}}
+    finished_study.make(folder, datasets=weighted)
+    return folder
+
+
+def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
+    refits = []
+    chosen_rows = build.chosen_rows
+
+    def spy(*given):
+        refits.append(chosen_rows(*given))
+        return refits[0]
+
+    monkeypatch.setattr(build, "chosen_rows", spy)
+    source = build.Source(
+        search=root / finished_study.SEARCH,
+        split=root / finished_study.SPLIT,
+        of=OF,
+        ensemble={"type": "best"},
+        seed=0,
+        space="divbo-small",
+        limits={"seconds": 60, "memory_mb": 2000},
+        threads=1,
+    )
+    build.deliver(source, SETTINGS, ABOUT, tmp_path / "made")
+    inputs = load_inputs(source.split)
+    own = [inputs.weights, inputs.validation_weights, inputs.test_weights]
+    assert refits[0].weights.tolist() == np.concatenate(own).tolist()
+    assert len(refits[0].weights) == len(refits[0].y_train) == 178
+
+    pool, test, labels = ensemble_scores.load(source.search, source.split, 0, OF)
+    best = int(np.nanargmin(pool.errors))
+    wrong = test[best].argmax(axis=1) != labels
+    card = (tmp_path / "made/card.md").read_text()
+    error = np.average(wrong, weights=inputs.test_weights)
+    assert f"| error | {error:.4g} |" in card
+    assert "Rows count by their weights, the column proline: in the fits" in card
+
+
+def test_calibration_weights_rows():
+    """A row of weight 2 counts like two rows."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], size=50)
+    labels, weights = rng.integers(3, size=50), rng.integers(1, 4, 50)
+    again = np.repeat(np.arange(50), weights)
+    alike = calibration.temperature(p[again], labels[again])
+    assert calibration.temperature(p, labels, weights) == pytest.approx(alike, rel=1e-4)
+    assert calibration.temperature(p, labels) != pytest.approx(alike, rel=0.01)
+    p = calibrated(p, 2)
+    assert calibration.log_loss(p, labels, weights) == pytest.approx(
+        calibration.log_loss(p[again], labels[again])
+    )
+    one, two = calibration.curve(p, labels, weights), calibration.curve(p[again], labels[again])
+    for name in ("probability", "right", "rows"):
+        assert one[name] == pytest.approx(two[name])
+
+
+def test_an_interval_of_a_weighted_loss_is_around_it():
+    labels, predictions = np.zeros(100, int), np.zeros((100, 1))
+    predictions[:10] = 1  # ten rows are wrong, and count as much as the others together
+    weights = np.where(np.arange(100) < 10, 9.0, 1.0)
+    metric = ERROR.with_weights(weights)
+    low, high = measures.interval(metric, labels, predictions)
+    assert metric.loss(labels, predictions) == 0.5
+    assert 0.3 < low < 0.45
+    assert 0.55 < high < 0.7

@@ -1,0 +1,192 @@
+"""What of a data set makes the errors of a study too low, or hides them: one line each."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ensemble_search.data.normalise import Stored
+
+#: Training rows that are looked at, at least, and values (rows times columns), at most beyond them.
+ROWS, CELLS = 5_000, 5_000_000
+#: A column that explains by itself so much of the loss of a constant prediction is a leak, or, if
+#: its values repeat, perhaps the names of groups.
+LEAK, GROUP = 0.98, 0.75
+#: Groups that a column has at least, and their mean number of rows.
+GROUPS, MEMBERS = 10, 2
+#: Fewer rows, of all classes but the most frequent, or duplicated ones, say nothing.
+EVIDENCE = 5
+#: A class with a smaller share of the rows is rare.
+RARE = 0.01
+#: Share of the held-out rows that are training rows, too, from which they are named.
+DUPLICATED = 0.01
+
+
+def notes(
+    frame: "pd.DataFrame | Stored", described: Mapping[str, Any], rows: Mapping[str, np.ndarray]
+) -> list[str]:
+    """Look for rare classes, groups, leaks and duplicated rows.
+
+    Parameters
+    ----------
+    frame, described
+        Content of ``dataset.parquet`` and ``dataset.json``.
+    rows
+        Rows of the data set by part, training rows in random order.
+
+    Returns
+    -------
+    notes
+        One line for each class with less than 1 % of the rows; for each column whose values repeat
+        and, of the training rows, predict the target by themselves, but not that of neighbouring
+        values; for each column that predicts it nearly perfectly; and on test or validation rows
+        that are training rows, too, if they are five or more, 1 %, and twice as many as by
+        chance.
+    """
+    import pandas as pd
+
+    target, train = frame[described["target"]], rows["train"]
+    labels = _Labels(target, bool(described["classes"]))
+    most = max(ROWS, CELLS // len(described["columns"]))
+    own = train[:most]
+    found, hashes, alike = [*_rare(described["classes"])], _hashes(target), 1.0
+    for name in described["columns"]:
+        values = frame[name]
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + _hashes(values)
+        codes, words = pd.factorize(values.iloc[own], sort=values.dtype.kind in "fM")
+        alike *= _alike(codes + 1)
+        present = codes >= 0
+        if said := _column(name, labels.of(own[present]), codes[present], words):
+            found.append(said)
+    if labels.classes:
+        alike *= _alike(labels.values)
+    found += _duplicated(hashes, rows, alike)
+    if "group" in described.get("of_rows", {}):
+        found = [said for said in found if "GROUP=" not in said]
+    return found
+
+
+class _Labels:
+    """Class codes of some rows, or ranks of their numbers, which have no outliers."""
+
+    def __init__(self, target: "pd.Series", classes: bool):
+        self.classes = classes
+        self.values = (
+            np.unique(target.to_numpy(dtype=str), return_inverse=True)[1]
+            if classes
+            else target.rank().to_numpy("float64")
+        )
+
+    def of(self, rows: np.ndarray) -> "_Labels":
+        other = object.__new__(_Labels)
+        other.classes, other.values = self.classes, self.values[rows]
+        return other
+
+
+def _rare(classes: Mapping[str, int]) -> Iterator[str]:
+    rows = sum(classes.values())
+    rare = {label: n for label, n in classes.items() if n < RARE * rows}
+    if not rare:
+        return
+    label = min(rare, key=lambda label: (rare[label], label))
+    more = f" (and {len(rare) - 1} more such classes)" if len(rare) > 1 else ""
+    yield (
+        f"class '{label}' has {rare[label]} of {rows} rows{more}: never to predict it adds "
+        f"only {rare[label] / rows:.2g} to the error; METRIC=balanced-error counts classes alike, "
+        "and log-loss judges the probabilities"
+    )
+
+
+def _column(name: str, labels: _Labels, codes: np.ndarray, words: Any) -> str:
+    """Describe a column that predicts the target by itself; empty if it does not."""
+    n, k = len(codes), len(words)
+    if n < 4 * EVIDENCE or k < 2:
+        return ""
+    if labels.classes:
+        counts = np.bincount(labels.values)
+        base = n - counts.max()
+        if base < EVIDENCE:
+            return ""
+        alone, beside = (base - wrong for wrong in _mistakes(codes, k, labels.values))
+    else:
+        y = labels.values - labels.values.mean()
+        base = float((y**2).sum())
+        if not base > 0:
+            return ""
+        alone, beside = (base - left for left in _squares(codes, k, y))
+    alone, beside = alone / base, beside / base if words.dtype.kind in "fM" else 0.0
+    repeats = k >= GROUPS and n >= MEMBERS * k
+    if repeats and alone >= GROUP and beside <= alone / 2:
+        return (
+            f"column '{name}' may name groups: its {k} values repeat, and by themselves predict "
+            f"{100 * alone:.0f} % of the target. If new rows are of other values, errors are too "
+            f"low: GROUP={name} divides by them ('columns: {{group: {name}}}' in a study)"
+        )
+    if max(alone, beside) >= LEAK:
+        return (
+            f"column '{name}' alone predicts {100 * max(alone, beside):.1f} % of the target: if it "
+            f"is not known before the target is, leave it out ('columns: {{drop: [{name}]}}')"
+        )
+    return ""
+
+
+def _mistakes(codes: np.ndarray, k: int, labels: np.ndarray) -> tuple[float, float]:
+    """Count the rows that are wrong by the most frequent class of the others with their value, and
+    by the classes of the next smaller and larger value, of which one is drawn.
+    """
+    C = int(labels.max()) + 1
+    counts = np.bincount(codes * C + labels, minlength=k * C).reshape(k, C)
+    top, first = counts.max(axis=1), counts.argmax(axis=1)
+    others = counts.copy()
+    others[np.arange(k), first] = 0
+    overall = int(np.bincount(labels).argmax())
+    # Without itself, a row of the first class is right if that stays the first; single rows are
+    # right if they are of the most frequent class.
+    right = np.where(top - 1 > others.max(axis=1), top, 0)
+    right = np.where(counts.sum(axis=1) == 1, counts[:, overall], right).sum()
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    near = counts * (np.vstack([shares[1:2], shares[:-1]]) + np.vstack([shares[1:], shares[-2:-1]]))
+    return len(labels) - right, len(labels) - near.sum() / 2
+
+
+def _squares(codes: np.ndarray, k: int, y: np.ndarray) -> tuple[float, float]:
+    """Sum the squared distances of numbers of mean 0 from the means as in :func:`_mistakes`."""
+    counts, sums = np.bincount(codes, minlength=k), np.bincount(codes, y, k)
+    m = counts[codes]
+    without = np.where(m > 1, (sums[codes] - y) / np.maximum(m - 1, 1), 0.0)
+    means = sums / counts
+    near = (np.append(means[1], means[:-1]) + np.append(means[1:], means[-2])) / 2
+    return float(((y - without) ** 2).sum()), float(((y - near[codes]) ** 2).sum())
+
+
+def _alike(codes: np.ndarray) -> float:
+    """Estimate the probability that two rows have the same code."""
+    counts = np.bincount(codes)
+    return float((counts * (counts - 1)).sum() / max(1, len(codes) * (len(codes) - 1)))
+
+
+def _hashes(values: "pd.Series") -> np.ndarray:
+    import pandas as pd
+
+    return pd.util.hash_pandas_object(values, index=False).to_numpy(np.uint64)
+
+
+def _duplicated(hashes: np.ndarray, rows: Mapping[str, np.ndarray], alike: float) -> Iterator[str]:
+    """Describe held-out rows that are training rows, too; ``alike`` is the probability that two
+    rows are equal if columns are independent.
+    """
+    known = np.unique(hashes[rows["train"]])
+    by_chance = -np.expm1(len(rows["train"]) * np.log1p(-min(alike, 1 - 1e-12)))
+    for part in ("test", "validation"):
+        if part in rows and part != "train":
+            own = np.isin(hashes[rows[part]], known)
+            if own.sum() >= EVIDENCE and own.mean() >= max(DUPLICATED, 2 * by_chance):
+                yield (
+                    f"{own.sum()} of {len(own)} {part} rows are equal to training rows, target "
+                    "included: the error on them is too low; if they are copies, remove them, or "
+                    "name a column that copies share (GROUP=)"
+                )
+                return

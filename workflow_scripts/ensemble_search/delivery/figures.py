@@ -1,0 +1,136 @@
+"""Figures of the card: drawn as SVG within the page, their numbers in CSV files beside it."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ensemble_search.predictor.rows import safe
+
+#: Colours that people with colour-blindness distinguish (Okabe & Ito; Tol), on white and on black.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#6E7781")
+#: Of the area with the lines, in dots.
+WIDTH, HEIGHT = 300, 190
+#: Letters of a word below the horizontal axis.
+LETTERS = 14
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line, or points.
+
+    Attributes
+    ----------
+    name
+        For the legend.
+    x, y
+        Numbers, of equal length; a NaN interrupts the line.
+    form
+        ``line``, ``dashed``, ``points`` or ``both``.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    form: str = "line"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure.
+
+    Attributes
+    ----------
+    name
+        Stem of the CSV file.
+    title
+        What it shows.
+    x, y
+        Names of the axes.
+    series
+        What is drawn; there is a legend if there are two or more.
+    words
+        Names of the horizontal places 0, 1, ..., if these are no numbers.
+    x_limits, y_limits
+        Ends of the axes; by default those of the numbers.
+    """
+
+    name: str
+    title: str
+    x: str
+    y: str
+    series: Sequence[Series]
+    words: Sequence[str] = ()
+    x_limits: tuple[float, float] | None = None
+    y_limits: tuple[float, float] | None = None
+
+    def csv(self) -> str:
+        """Write the numbers: ``series``, and the axes by name."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["series", *map(safe, (self.x, self.y))])
+        for one in self.series:
+            for x, y in zip(one.x, one.y, strict=True):
+                place = safe(self.words[int(x)]) if self.words else f"{x:.6g}"
+                writer.writerow([safe(one.name), place, f"{y:.6g}"])
+        return text.getvalue()
+
+    def drawn(self) -> Mapping[str, Any]:
+        """Return what the template draws, in dots: ticks, lines and points by colour."""
+        xs = _limits(self.x_limits, (x for one in self.series for x in one.x), bool(self.words))
+        ys = _limits(self.y_limits, (y for one in self.series for y in one.y))
+
+        def at(x: float, y: float) -> tuple[float, float]:
+            across, up = (x - xs[0]) / (xs[1] - xs[0]), (y - ys[0]) / (ys[1] - ys[0])
+            return round(WIDTH * across, 1), round(HEIGHT * (1 - up), 1)
+
+        shown = []
+        for number, one in enumerate(self.series):
+            pairs = list(zip(one.x, one.y, strict=True))
+            path, down = [], False
+            for x, y in pairs:
+                if math.isnan(y):
+                    down = False
+                    continue
+                path.append("{}{} {}".format("L" if down else "M", *at(x, y)))
+                down = True
+            dots = [(*at(x, y), f"{x:.4g}, {y:.4g}") for x, y in pairs if not math.isnan(y)]
+            shown.append({
+                "name": one.name, "colour": COLOURS[number % len(COLOURS)],
+                "path": " ".join(path) if one.form != "points" else "",
+                "dots": dots if one.form in ("points", "both") else [],
+                "dashed": one.form == "dashed",
+            })  # fmt: skip
+        if self.words:
+            across = [(at(i, ys[0])[0], _cut(word)) for i, word in enumerate(self.words)]
+        else:
+            across = [(at(t, ys[0])[0], f"{t:.6g}") for t in ticks(*xs)]
+        up = [(at(xs[0], t)[1], f"{t:.6g}") for t in ticks(*ys)]
+        return {"series": shown, "across": across, "up": up, "slanted": bool(self.words)}
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Return round numbers from one to another: multiples of 1, 2 or 5 times a power of 10."""
+    unit = 10.0 ** math.floor(math.log10((high - low) / most))
+    step = next(f * unit for f in (1, 2, 5, 10) if (high - low) / (f * unit) <= most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(k * step, 12) + 0.0 for k in range(first, last + 1)]
+
+
+def _limits(
+    given: tuple[float, float] | None, values: Iterator[float], words: bool = False
+) -> tuple[float, float]:
+    if given:
+        return given
+    known = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = min(known), max(known)
+    if words:
+        return low - 0.5, high + 0.5
+    room = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
+    return low - room, high + room
+
+
+def _cut(word: str) -> str:
+    return word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…"
