@@ -47,8 +47,6 @@ def sample_strata(
         quality is not positive, or strata are not as above.
     """
     check_alpha(alpha)
-    if np.ndim(strata) != 1:
-        raise UserError("strata must be one-dimensional")
     strata = check_strata(strata, len(strata), "strata")
     sizes = np.bincount(strata)
     if not sizes.all():
