@@ -366,6 +366,7 @@ def numbers(values: "pd.Series") -> "pd.Series":
 
 def _number(value: Any) -> float:
     try:
-        return math.nan if "_" in str(value) or isinstance(value, (bool, np.bool_)) else float(value)
+        odd = isinstance(value, (bool, np.bool_)) or "_" in str(value)
+        return math.nan if odd else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan

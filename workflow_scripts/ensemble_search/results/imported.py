@@ -220,8 +220,8 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
         choices = sorted({str(value) for value in values})
         if twins := foreign.spaced(choices):
             raise UserError(
-                f"{foreign.MINIMAL}: '{values.name}' has {twins}, which differ in space around them "
-                "only"
+                f"{foreign.MINIMAL}: '{values.name}' has {twins}, which differ in space around "
+                "them only"
             )
         sizes = foreign.numbers(values).abs()
         if sizes.notna().all() and sizes.max() > EXACT and values.nunique() > 1:  # text to pandas
