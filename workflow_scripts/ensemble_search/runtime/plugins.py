@@ -224,10 +224,7 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                     found = repr(e["input"])
                     text += f"; found {found if len(found) <= 80 else found[:77] + '...'}"
                 if isinstance(e["input"], str) and EXPONENT.fullmatch(e["input"]):
-                    number = float(e["input"])
-                    integer = e["type"].startswith("int_") and number.is_integer()
-                    how = f"write {number:.0f}" if integer else "write it as 1.0e-3 is written"
-                    text += f", which YAML reads as text: {how}"
+                    text += ", which YAML reads as text: write it as 1.0e-3 is written"
         lines.append(f"{key}: {text}")
     if more := len(errors) - len(lines):
         lines.append(f"and {more} more mistakes")
