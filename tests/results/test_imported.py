@@ -291,6 +291,9 @@ def _spoil(folder, what):
             MODELS.assign(fit_seconds=1e308).to_csv(folder / "models.csv", index=False)
         case "truths":
             MODELS.assign(fit_seconds=True).to_csv(folder / "models.csv", index=False)
+        case "versions":
+            text = MODELS.assign(version=["1.1", "1.10", "1.2", "2", "3", "4"])
+            text.to_csv(folder / "models.csv", index=False)
         case "huge":
             seeds = [2**70, 2, 3, 4, 5, 6]
             MODELS.assign(seed=seeds).to_csv(folder / "models.csv", index=False)
@@ -343,6 +346,7 @@ def _spoil(folder, what):
         ("inexact", r"models.csv: 'seed' has 1152921504606846976; integers are exact up to"),
         ("ages", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
         ("truths", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
+        ("versions", r"models.csv': 'version' has 1.1 and 1.10, which are one number; write vers"),
         ("huge", r"models.csv: 'seed' has 1180591620717411303424; integers are exact up to"),
         ("capital", r"models.csv: 'Fit_seconds ' is not a known column; write fit_seconds"),
         ("space in names", r"models.csv: 'algorithm' has 'knn' and 'knn ', which differ in space"),

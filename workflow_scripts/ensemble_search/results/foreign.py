@@ -113,6 +113,16 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
 
 def _minimal(folder: Path) -> Predictions:
     models = _csv(folder / MINIMAL)
+    written = _csv(folder / MINIMAL, text=True)
+    for name in written.columns.difference(MEASURED):
+        words = {*written[name]}
+        for word in sorted(filter(re.compile(r"\d+\.\d*[1-9]0+").fullmatch, words)):
+            if (other := word.rstrip("0")) in words and models[name].dtype.kind == "f":
+                raise Unusable(
+                    folder / MINIMAL,
+                    f"'{name}' has {other} and {word}, which are one number; write versions as "
+                    f"text, such as v{word}",
+                )
     labels = {}
     for part in PARTS:
         path = folder / f"labels-{part}.csv"
