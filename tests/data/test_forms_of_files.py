@@ -159,3 +159,24 @@ def test_excel_files(tmp_path):
         sources.from_file(str(tmp_path / "b.xlsx"), "y")
     with pytest.raises(UserError, match="cannot be read: "):
         list(rows.excel(tmp_path / "b.xlsx", ["x"]))
+
+
+@pytest.mark.parametrize("versions", [["1.1", "1.10"], ["2.9", "2.90", "10"]])
+def test_versions_are_read_as_they_are_written_where_a_study_says_so(versions, tmp_path):
+    """By default they are numbers, with a note: 1.1 and 1.10 may be prices, too."""
+    words = (versions * 3)[:6]
+    lines = [f"{word},{i},{'ab'[i % 2]}" for i, word in enumerate(words)]
+    (tmp_path / "v.csv").write_text("\n".join(["version,x,y", *lines, ""]))
+    raw = sources.from_file(str(tmp_path / "v.csv"), "y")
+    frame, described = normalise.normalise(raw)
+    assert frame["version"].tolist() == [float(word) for word in words]
+    note = f"column 'version' has '{versions[0]}' and '{versions[1]}', which are the same number; "
+    assert any(line.startswith(note) for line in described["notes"])
+    frame, _ = normalise.normalise(raw, {"categorical": ["version"]})
+    assert frame["version"].tolist() == words
+
+
+def test_fractions_that_are_not_the_same_need_no_note(tmp_path):
+    (tmp_path / "v.csv").write_text("price,count,y\n1.10,1,a\n2.50,1.0,b\n3.00,2,a\n1.15,3.0,b\n")
+    raw = sources.from_file(str(tmp_path / "v.csv"), "y")
+    assert raw.notes == []

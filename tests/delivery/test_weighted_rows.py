@@ -20,7 +20,8 @@ OF = {"dataset": "wine", "search": "random", "repeat": 0}
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
-    weighted = {"wine": {"sklearn": "wine", "columns": {"weight": ["proline"]}}}
+    columns = {"weight": ["proline"], "group": ["alcohol"]}
+    weighted = {"wine": {"sklearn": "wine", "columns": columns}}
     finished_study.make(folder, datasets=weighted)
     return folder
 
@@ -56,6 +57,7 @@ def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     card = (tmp_path / "made/card.md").read_text()
     error = np.average(wrong, weights=inputs.test_weights)
     assert f"| error | {error:.4g} |" in card
+    assert "Rows of one 'alcohol' are alike, so the intervals are too short" in card
     assert "Rows count by their weights, the column proline: in the fits" in card
 
 

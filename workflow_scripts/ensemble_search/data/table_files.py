@@ -47,6 +47,8 @@ MAGIC = {
 INDEX, WORDS, ROUNDED, NOTES = "index", "words", "rounded", "notes"
 #: Integers of at least so many characters may lose digits in double precision.
 LONG = 16
+#: Fractions of at most so many characters may be names, such as versions.
+SHORT = 6
 #: A code that looks like an integer, perhaps with an exponent.
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
@@ -114,7 +116,9 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                 file_limits.check_cells(rows, len(header))
                 seen.look_at(row)
         words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
+        twins = {name: seen.twins(i) for i, name in enumerate(header)}
         as_text = [target, *(header[i] for i in seen.codes | seen.large), *also_text]
+        as_text += [name for name, pair in twins.items() if pair]
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
             listed = {name: sorted(missing) for name in header}
@@ -146,8 +150,17 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
     words.pop(target, None)
     frame.attrs[WORDS] = words
     frame.attrs[INDEX] = [text_files.INDEX] if header[0] == text_files.INDEX != target else []
+    notes = []
     if encoding == text_files.LATIN_1:
-        frame.attrs[NOTES] = ["the file is not UTF-8 text: read as Latin-1 (Windows-1252)"]
+        notes.append("the file is not UTF-8 text: read as Latin-1 (Windows-1252)")
+    notes += [
+        f"column '{name}' has '{pair[0]}' and '{pair[1]}', which are the same number; if they are "
+        f"names, read them as such with columns: {{categorical: [{name}]}}"
+        for name, pair in twins.items()
+        if pair and name not in (target, *also_text)
+    ]
+    if notes:
+        frame.attrs[NOTES] = notes
     frame.attrs[ROUNDED] = {header[i]: tuple(found) for i, found in seen.rounded.items()}
     return frame
 
@@ -165,6 +178,8 @@ class _Words:
         Words that stand for missing values, with counts, by column.
     rounded
         Of fractions that lose digits, the number and the first, by column.
+    short
+        Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, by column.
     """
 
     def __init__(self, header: Sequence[str]):
@@ -172,6 +187,7 @@ class _Words:
         self.large: set[int] = set()
         self.missing: dict[int, Counter[str]] = defaultdict(Counter)
         self.rounded: dict[int, list[Any]] = {}
+        self.short: dict[int, set[str]] = defaultdict(set)
 
     def look_at(self, row: Sequence[str]) -> None:
         """Add a row."""
@@ -185,8 +201,16 @@ class _Words:
             elif word[0] == "0":
                 if CODE.fullmatch(word):
                     self.codes.add(i)
+            elif len(word) <= SHORT and "." in word:
+                self.short[i].add(word)
             elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
                 self.large.add(i)
+
+    def twins(self, i: int) -> tuple[str, str] | None:
+        """Return two fractions of a column that differ in a last 0, such as 1.1 and 1.10."""
+        short = self.short.get(i, set())
+        ending = (word for word in sorted(short) if word[-1] == "0" and word[-2] != ".")
+        return next(((word[:-1], word) for word in ending if word[:-1] in short), None)
 
 
 def _exact(column: "pd.Series") -> "pd.Series":

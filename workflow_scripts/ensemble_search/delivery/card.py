@@ -304,6 +304,8 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
     said = [
         f"{len(labels)} test rows, which neither search nor selection has seen. From and to are "
         "the ends of a 95 % interval, which comes from the choice of the test rows.",
+        *([f"Rows of one '{group}' are alike, so the intervals are too short: they count rows."]
+          if (group := described.get("by", {}).get("group")) else []),
         *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
