@@ -149,6 +149,7 @@ def test_what_cannot_be_used_gets_a_line(parts, files, folders, says):
         ("optimizers/bad.py", "x = 1\nclass A(:", "line 2: cannot be imported: SyntaxError"),
         ("ensembles/bad.py", "import no_such", "line 1: cannot be imported: ModuleNotFoundError"),
         ("metrics/bad.py", "class A: ...", "class A must be a subclass of MeanLoss or Metric"),
+        ("spaces/bad.py", "import sys\nsys.exit(3)", "line 2: cannot be imported: SystemExit: 3"),
         ("pages/bad.py", "1 / 0", "line 1: cannot be imported: ZeroDivisionError"),
         ("pages/bad.py", "TITLE = 'x'", "must define ORDER"),
     ],

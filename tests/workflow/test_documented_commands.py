@@ -112,6 +112,7 @@ NOT_RUN = {
     "make bench": "runs for an hour; benchmarks/test_suite.py does the same work on less",
     "make bench-peers": "runs for hours",
     "make bench-search": "runs for hours; benchmarks/test_search_quality.py runs its script",
+    "make check": "is a part of make test",
     "make cluster-test": "root, and a cluster of three nodes; workflow/test_slurm.py runs a part",
     "make demo": "installs, and runs for minutes; workflow/test_workflow.py runs a smaller study",
     "make env": "installs; every CI run starts with it",

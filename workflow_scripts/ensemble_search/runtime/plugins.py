@@ -72,7 +72,7 @@ def imported(module: str, file: Path | None = None):
     """Import a module; its file, None if it is of a package, is named in the UserError."""
     try:
         return importlib.import_module(module)
-    except Exception as error:  # whatever the author's code raises
+    except (Exception, SystemExit) as error:  # whatever the author's code raises
         raise UserError(f"{_shown(file) if file else module}: {_where(error, file)}") from error
 
 
@@ -224,7 +224,9 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
                     found = repr(e["input"])
                     text += f"; found {found if len(found) <= 80 else found[:77] + '...'}"
                 if isinstance(e["input"], str) and EXPONENT.fullmatch(e["input"]):
-                    text += ", which YAML reads as text: write it as 1.0e-3 is written"
+                    whole = e["type"].startswith("int") and float(e["input"]).is_integer()
+                    how = f"{float(e['input']):.0f}" if whole else "it as 1.0e-3 is written"
+                    text += f", which YAML reads as text: write {how}"
         lines.append(f"{key}: {text}")
     if more := len(errors) - len(lines):
         lines.append(f"and {more} more mistakes")
@@ -267,7 +269,7 @@ def _classes(module) -> list[type]:
     return [c for n, c in members if c.__module__ == module.__name__ and not n.startswith("_")]
 
 
-def _where(error: Exception, file: Path | None) -> str:
+def _where(error: BaseException, file: Path | None) -> str:
     """Describe in one line what an import raised, and at which line of the file."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     text = " ".join(str(error).split())
