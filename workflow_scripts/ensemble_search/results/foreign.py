@@ -239,7 +239,7 @@ def _of(
 
 
 def _list(classes: Sequence[str]) -> str:
-    """Say how many classes there are, and the first of them."""
+    """Describe how many classes there are, and the first of them."""
     if not classes:
         return "no classes"
     shown = ", ".join([*map(repr, classes[:5]), *["..."][: len(classes) > 5]])
