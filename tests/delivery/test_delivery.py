@@ -163,7 +163,7 @@ def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_p
 
     monkeypatch.setattr(onnx_export, "export", without_the_first)
     folder = deliver(root, tmp_path / "onnx", onnx=True)
-    said = f"Not in ONNX: evaluation {first} (no counterpart): "
+    said = f"not in ONNX: evaluation {first} (no counterpart): "
     assert said in (folder / "card.md").read_text(encoding="utf-8").replace("\\", "")
     model = load_ensemble(folder)
     used = [member["evaluation"] for member in model.manifest["members"]]
