@@ -301,6 +301,8 @@ def test_a_threshold_predicts_the_second_class_from_a_probability_on(tmp_path, m
         predict_both=lambda X: (None, np.array([[0.71, 0.29], [0.7, 0.3], [0.2, 0.8], [1, 0]])),
     )  # fmt: skip
     monkeypatch.setattr(ensemble, "load_ensemble", lambda *arguments: model)
+    # That of the whole process, which other tests share.
+    monkeypatch.setattr(predict_script.csv, "field_size_limit", lambda size: None)
     predict_script.main()
     assert pd.read_csv(tmp_path / "out.csv")["left"].tolist() == ["no", "yes", "yes", "no"]
 
