@@ -32,6 +32,9 @@
 # make bench    measure what searches cost, beside peers that are installed (`make peers`, `make
 #               autogluon`), into evidence/performance; FIGURES= are some of them:
 #               make bench FIGURES="start replay" AGAINST=../before
+# make bench-automl  compare `make ensemble` with AutoGluon and FLAML in equal CPU time, into
+#               evidence/automl (`make autogluon peers` first); resumes:
+#               make bench-automl REGRESSIONS=folder SPLITS=3
 # make bench-search  compare searches without fitting a model: docs/optimizers.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
@@ -45,19 +48,20 @@ TABLE ?= results
 GIVEN_MINUTES := $(filter command environment,$(origin MINUTES))
 MINUTES ?= 10
 SAMPLE ?= 5
+SPLITS ?= 1
 SEED ?= 0
 KILLS ?= 100
 # From the command line only: some shells set them.
 $(foreach name,GROUP TIME COLUMNS,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 # Passed on literally: neither make nor the shell expands them.
 LITERAL := STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES \
-	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD WEIGHT COLUMNS
+	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD WEIGHT COLUMNS REGRESSIONS SPLITS
 $(foreach name,$(LITERAL),$(eval override $(name) := $$(value $(name))))
 export $(LITERAL)
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-search bench-peers schema format lock bench
+.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-automl bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -178,6 +182,10 @@ table-info: env
 
 bench: env
 	@$(RUN) python benchmarks/suite.py $$FIGURES $(if $(AGAINST),--against "$$AGAINST")
+
+bench-automl: env
+	@$(RUN) python benchmarks/automl_peers.py --splits "$$SPLITS" \
+		$(if $(REGRESSIONS),--regressions "$$REGRESSIONS")
 
 bench-search: env
 	@$(RUN) OMP_NUM_THREADS=1 python benchmarks/search_quality.py --synthetic ordinary alike \

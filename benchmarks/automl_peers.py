@@ -1,160 +1,569 @@
-"""`make ensemble` beside AutoGluon and FLAML, in the same time, on rows that none of them has seen.
+"""`make ensemble` beside AutoGluon and FLAML, in equal CPU time, on rows that none has seen.
 
-    make autogluon    # environments of their own
-    make peers
-    python benchmarks/automl_peers.py --minutes 2
+    make autogluon peers    # environments of their own
+    make bench-automl REGRESSIONS=folder
 
-A fifth of the rows of every OpenML data set is set aside. `make ensemble` gets the rest as a CSV
-file; the others then get the same file and the wall time that it took from the file to the
-delivered ensemble. AutoGluon runs with its preset best_quality, FLAML with its defaults. Errors are
-shares of wrong rows, in percent, with Wilson's 95 % interval. What is finished is not run again.
+A fifth of the rows is set aside, at random, in one to three splits. Every system gets the others
+as a CSV file, one thread, and the error or the squared error as its metric; all else is its own
+default. The search of `make ensemble` has :data:`SEARCH` seconds; what it takes from the file to
+the delivered ensemble, times :data:`SHARES`, is the limit of the others on this split. All of it
+is CPU time: the clock by which a system keeps its limit is replaced by the CPU seconds of its
+processes, so that other work on the machine takes nothing from it. (FLAML's logistic regression
+alone has an alarm of wall-clock time.)
+
+The CPU time of a system is user and system time of its process and of all processes below it
+(`RUSAGE_CHILDREN` of a process that adopts orphans), from its start to the fitted model.
+
+One row per system, data set and split is appended to evidence/automl/runs.csv, from which the page
+is written; what has a row is not run again, so that the command resumes after an interruption.
 """
 
 import argparse
 import csv
+import ctypes
+import datetime
 import json
 import os
+import resource
+import runpy
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
-
-from ensemble_search.runtime import errors
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-#: OpenML ids by name.
-SETS = {"diabetes": 37, "cpu_small": 735, "adult": 1590}
-OTHERS = {"autogluon": "AutoGluon", "flaml": "FLAML"}
-SHARE, SEED = 0.2, 0
+SCRIPTS = ROOT / "workflow_scripts"
+FOLDER = ROOT / "evidence" / "automl"
+sys.path.insert(0, str(SCRIPTS))
+
+#: Tables with 500 to 40,000 rows and at least eight features, none twice under another target, and
+#: one per number of rows (the lowest id, or the first name that can be read); of these eight
+#: classifications and four regressions whose ranks by rows are evenly spaced. Chosen before any
+#: result; the order is that in which they are run.
+SETS: dict[str, dict] = {
+    "diabetes": {"openml": 37},
+    "housing": {"file": "housing.arff", "target": "class"},
+    "satimage": {"openml": 182},
+    "cal_housing": {"file": "cal_housing.arff", "target": "medianHouseValue"},
+    "spambase": {"openml": 44},
+    "eeg-eye-state": {"openml": 1471},
+    "stock": {"file": "stock.arff", "target": "company10"},
+    "house_8L": {"openml": 843},
+    "wind": {"openml": 847},
+    "bank8FM": {"file": "bank8FM.arff", "target": "rej"},
+    "pol": {"openml": 722},
+    "elevators": {"openml": 846},
+}
+OWN = "make ensemble"
+#: Name of the environment, package and preset, by title.
+PEERS = {
+    "AutoGluon good_quality": ("autogluon", "autogluon.tabular", "good_quality"),
+    "FLAML": ("flaml", "FLAML", ""),
+    "AutoGluon best_quality": ("autogluon", "autogluon.tabular", "best_quality"),
+}
+#: Systems that finish all data sets of a split before the others begin.
+FIRST = (OWN, *tuple(PEERS)[:2])
+#: CPU seconds of the search of `make ensemble`, which takes about two thirds of its time here.
+SEARCH = 40.0
+#: Time limits of the others as shares of what `make ensemble` takes, chosen by CPU time alone.
+SHARES = {"AutoGluon good_quality": 1.0, "FLAML": 1.0, "AutoGluon best_quality": 1.0}
+#: By how much CPU times may differ from those of `make ensemble` and still count as equal.
+EQUAL = 0.2
+TEST_SHARE, SPLITS = 0.2, 3
+TARGET, LEVEL = "target", 0.95
+MEASURES = {"error": "error, %", "log_loss": "log loss", "rmse": "RMSE"}
+#: Decimals of differences; smaller ones are equal.
+DIGITS = 9
+COLUMNS = (
+    *("system", "dataset", "split", "version", "train_rows", "test_rows", "features", "classes"),
+    *("limit_cpu_seconds", "cpu_seconds", "wall_seconds", "models"),
+    *("error", "log_loss", "rmse", "failure", "commit", "date", "machine"),
+)
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def main() -> None:
-    """Run what is missing, and print the table."""
+    """Run what is missing, and write rows and page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--minutes", type=float, default=2, help="of the search of make ensemble")
-    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="to use (all)")
+    parser.add_argument(
+        "--regressions",
+        type=Path,
+        help="folder with housing.arff, stock.arff, bank8FM.arff and cal_housing.arff, of Luis "
+        "Torgo's collection (default: no regressions)",
+    )
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets")
-    parser.add_argument("--folder", type=Path, default=Path("results/automl-peers"))
-    parser.add_argument("--fit", choices=OTHERS, help="be the process of a peer, for one data set")
+    parser.add_argument("--splits", type=int, default=1, help=f"1 to {SPLITS} (1)")
+    parser.add_argument("--systems", nargs="+", choices=[OWN, *PEERS], default=[OWN, *PEERS])
+    parser.add_argument("--task", help=argparse.SUPPRESS)  # be the process of a system
     options = parser.parse_args()
-    if options.fit:
-        fit(options.fit, options.folder, 60 * options.minutes, options.cores)
+    if options.task:
+        task = json.loads(options.task)
+        (own if task["system"] == OWN else peer)(task)
         return
-    print("| data set | rows | system | seconds | error | from | to |")
-    print("|---|---|---|---|---|---|---|")
-    for name in options.sets:
-        folder = options.folder / name
-        target, rows = prepare(name, folder)
-        seconds = own(folder, target, options.minutes, options.cores)
-        print(row(name, rows, "make ensemble", folder / "own.csv", seconds), flush=True)
-        for other, title in OTHERS.items():
-            took = peer(other, folder, seconds, options.cores)
-            print(row(name, rows, title, folder / f"{other}.csv", took), flush=True)
+    if not 1 <= options.splits <= SPLITS:
+        parser.error(f"--splits: {options.splits} is not between 1 and {SPLITS}")
+    names = [n for n in options.sets if options.regressions or "openml" in SETS[n]]
+    rows = read()
+    done = {(row["system"], row["dataset"], int(row["split"])) for row in rows}
+    for split in range(options.splits):
+        for systems in (FIRST, set(PEERS) - set(FIRST)):
+            for name in names:
+                for system in filter(systems.__contains__, options.systems):
+                    if (system, name, split) in done or not ready(system):
+                        continue
+                    rows.append(run(system, name, split, options.regressions, rows))
+                    write(rows)
+                    print(*rows[-1].values(), sep="  ", flush=True)
+    write(rows)
 
 
-def prepare(name: str, folder: Path) -> tuple[str, int]:
-    """Write train.csv and test.csv; return the target and the number of training rows."""
+def ready(system: str) -> bool:
+    """Whether the environment of a system is there."""
+    return system == OWN or python_of(system).exists()
+
+
+def python_of(system: str) -> Path:
+    """Return the Python that runs a system."""
+    return Path(sys.executable) if system == OWN else ROOT / f".venv-{PEERS[system][0]}/bin/python"
+
+
+# Running ------------------------------------------------------------------------------------------
+
+
+def run(
+    system: str, name: str, split: int, regressions: Path | None, rows: Sequence[Mapping[str, str]]
+) -> dict[str, str]:
+    """Fit a system to a split of a data set; return its row."""
+    from suite import describe, machine
+
+    limit = SEARCH
+    if system != OWN:
+        key = {"system": OWN, "dataset": name, "split": str(split)}
+        used = [row for row in rows if key.items() <= row.items() and row["cpu_seconds"]]
+        if not used:
+            raise SystemExit(f"{system} needs the CPU time of {OWN} on {name}: run that first")
+        limit = SHARES[system] * float(used[0]["cpu_seconds"])
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        about = prepare(name, split, regressions, Path(folder))
+        task = {"system": system, "folder": folder, "limit": limit, "classes": about["classes"]}
+        command = [str(python_of(system)), __file__, "--task", json.dumps(task)]
+        with Path(folder, "log.txt").open("w+", encoding="utf-8") as log:
+            cpu, wall, status = measured(command, Path(folder), log)
+            log.seek(0)
+            said = [line for line in log.read().splitlines() if line.strip()]
+        result: dict[str, object] = {"failure": "", "version": "", "models": ""}
+        if status:
+            sys.stderr.write("\n".join(["", *said[-40:], ""]))
+            result["failure"] = said[-1][:200] if said else f"exit status {status}"
+        else:
+            result |= json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
+            result |= losses(Path(folder), about["classes"])
+        cpu = float(result.pop("cpu", cpu))  # the rest is for predictions
+    where = {"commit": describe(ROOT), "date": datetime.date.today().isoformat()}
+    about["classes"] = len(about["classes"]) or ""
+    row: dict[str, object] = {
+        "system": system, "dataset": name, "split": split, **about, **result, **where,
+        "limit_cpu_seconds": f"{limit:.1f}", "cpu_seconds": f"{cpu:.1f}",
+        "wall_seconds": f"{wall:.0f}", "machine": machine(),
+    }  # fmt: skip
+    return {column: str(row.get(column, "")) for column in COLUMNS}
+
+
+def prepare(name: str, split: int, regressions: Path | None, folder: Path) -> dict:
+    """Write train.csv and test.csv; return the numbers of rows and features, and the classes."""
     from sklearn.model_selection import train_test_split
 
     from ensemble_search.data import sources
 
-    raw = sources.read({"openml": SETS[name]})
-    labels = raw.frame[raw.target]
+    source = dict(SETS[name])
+    if "file" in source:
+        source["file"] = str(regressions / source["file"])  # type: ignore[operator]
+    raw = sources.read(source)
+    frame = raw.frame.rename(columns={raw.target: TARGET})
+    classes: list[str] = []
+    if "openml" in source:
+        # Text, so that no system reads the codes of classes as numbers.
+        frame[TARGET] = "class " + frame[TARGET].astype(str)
+        classes = sorted(frame[TARGET].unique())
     train, test = train_test_split(
-        raw.frame, test_size=SHARE, random_state=SEED, stratify=labels.astype(str)
+        frame, test_size=TEST_SHARE, random_state=split, stratify=frame[TARGET] if classes else None
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for part, frame in (("train", train), ("test", test)):
-        if not (folder / f"{part}.csv").exists():
-            frame.to_csv(folder / f"{part}.csv", index=False)
-    (folder / "target.json").write_text(json.dumps(raw.target), encoding="utf-8")
-    return raw.target, len(train)
+    train.to_csv(folder / "train.csv", index=False)
+    test.to_csv(folder / "test.csv", index=False)
+    counts = {"train_rows": len(train), "test_rows": len(test), "features": frame.shape[1] - 1}
+    return {**counts, "classes": classes}
 
 
-def own(folder: Path, target: str, minutes: float, cores: int) -> float:
-    """Run `make ensemble`, predict the test rows, and return the seconds of the former."""
-    done = folder / "own.json"
-    if not done.exists():
-        scripts = ROOT / "workflow_scripts"
-        name = f"automl-peers-{folder.name}"
-        start = time.perf_counter()
-        call(
-            sys.executable, scripts / "automl.py", "--data", folder / "train.csv",
-            "--target", target, "--minutes", minutes, "--cores", cores, "--name", name,
-        )  # fmt: skip
-        seconds = time.perf_counter() - start
-        model = Path("results", name, "delivered", name, "DivBO")
-        call(
-            sys.executable, scripts / "predict.py", "--model", model,
-            "--input", folder / "test.csv", "--output", folder / "own.csv",
-        )  # fmt: skip
-        done.write_text(json.dumps(seconds), encoding="utf-8")
-    return json.loads(done.read_text(encoding="utf-8"))
+def measured(command: Sequence[str], folder: Path, log) -> tuple[float, float, int]:
+    """Run a command on one thread; return CPU seconds, wall seconds and exit status.
+
+    CPU seconds are those of the process and of all below it: orphans become children of this
+    process, which waits for them, too.
+    """
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    before, start = used(resource.RUSAGE_CHILDREN), time.perf_counter()
+    status = subprocess.run(
+        command, cwd=folder, env={**os.environ, **threads}, stdout=log, stderr=subprocess.STDOUT,
+        check=False,
+    ).returncode  # fmt: skip
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    return used(resource.RUSAGE_CHILDREN) - before, time.perf_counter() - start, status
 
 
-def peer(name: str, folder: Path, seconds: float, cores: int) -> float:
-    """Run a peer in its environment, and return the seconds that it took."""
-    done = folder / f"{name}.json"
-    if not done.exists():
-        python = ROOT / f".venv-{name}" / "bin" / "python"
-        start = time.perf_counter()
-        call(
-            python, Path(__file__), "--fit", name, "--folder", folder,
-            "--minutes", seconds / 60, "--cores", cores,
-        )  # fmt: skip
-        done.write_text(json.dumps(time.perf_counter() - start), encoding="utf-8")
-    return json.loads(done.read_text(encoding="utf-8"))
+def used(who: int) -> float:
+    """CPU seconds of this process, or of its children that have ended, and of theirs."""
+    found = resource.getrusage(who)
+    return found.ru_utime + found.ru_stime
 
 
-def fit(name: str, folder: Path, seconds: float, cores: int) -> None:
-    """Fit a peer on train.csv, and write its predictions of test.csv."""
+def cpu_seconds() -> float:
+    """CPU seconds of this process, and of those below it that have ended."""
+    return used(resource.RUSAGE_SELF) + used(resource.RUSAGE_CHILDREN)
+
+
+def cpu_seconds_of_all() -> float:
+    """CPU seconds of this process and of all below it, running ones included."""
+    import psutil
+
+    spent = cpu_seconds()
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            spent += sum(child.cpu_times()[:4])
+    return spent
+
+
+def own(task: dict) -> None:
+    """Be `make ensemble`, whose minutes are of CPU time, and predict."""
+    name = "table"
+    time.monotonic = never_back(cpu_seconds_of_all)
+    sys.argv = [
+        "automl.py", "--data", "train.csv", "--target", TARGET, "--name", name, "--cores", "1",
+        "--minutes", str(task["limit"] / 60), "--metric",
+        "error" if task["classes"] else "squared-error",
+    ]  # fmt: skip
+    runpy.run_path(str(SCRIPTS / "automl.py"), run_name="__main__")
+    cpu = cpu_seconds()
+    model = Path("results", name, "delivered", name, "DivBO")
+    predict = [sys.executable, SCRIPTS / "predict.py", "--model", model, "--input", "test.csv"]
+    subprocess.run([*map(str, predict), "--output", "predictions.csv"], check=True)
+    searched = json.loads(next(Path("results").rglob("search.json")).read_text(encoding="utf-8"))
+    result = {"cpu": cpu, "models": searched["evaluations"], "version": "this commit"}
+    Path("result.json").write_text(json.dumps(result), encoding="utf-8")
+
+
+def peer(task: dict) -> None:
+    """Be another system, whose time limit is of CPU time, and predict."""
+    start = time.time()
+    time.time = lambda: start + cpu_seconds()  # neither starts processes
     import pandas as pd
 
-    target = json.loads((folder / "target.json").read_text(encoding="utf-8"))
-    train, test = (pd.read_csv(folder / f"{part}.csv") for part in ("train", "test"))
-    X = test.drop(columns=target)
-    if name == "autogluon":
-        from autogluon.tabular import TabularPredictor
-
-        predictor = TabularPredictor(target, eval_metric="accuracy", path=folder / "models")
-        predictor.fit(train, time_limit=seconds, presets="best_quality", num_cpus=cores)
-        found = predictor.predict(X)
-    else:
-        from flaml import AutoML
-
-        automl = AutoML()
-        automl.fit(
-            train.drop(columns=target), train[target], task="classification", metric="accuracy",
-            time_budget=seconds, n_jobs=cores, verbose=1,
-        )  # fmt: skip
-        found = automl.predict(X)
-    pd.DataFrame({target: found}).to_csv(folder / f"{name}.csv", index=False)
+    train, test = (pd.read_csv(f"{part}.csv") for part in ("train", "test"))
+    X = test.drop(columns=TARGET)
+    _, package, preset = PEERS[task["system"]]
+    fitted, models = (autogluon if preset else flaml)(
+        train, bool(task["classes"]), preset, task["limit"]
+    )
+    result = {"cpu": cpu_seconds(), "models": models(), "version": version(package)}
+    found = pd.DataFrame({TARGET: fitted.predict(X)})
+    if task["classes"]:
+        for label, column in probabilities(fitted, X):
+            found[f"probability of {label}"] = column
+    found.to_csv("predictions.csv", index=False)
+    Path("result.json").write_text(json.dumps(result), encoding="utf-8")
 
 
-def call(*command) -> None:
-    """Run a command with its output on standard error."""
-    subprocess.run([str(part) for part in command], check=True, stdout=sys.stderr)
+def autogluon(train, classes: bool, preset: str, limit: float):
+    """Fit AutoGluon; return it, and what counts its models."""
+    from autogluon.tabular import TabularPredictor
+
+    metric = "accuracy" if classes else "root_mean_squared_error"
+    predictor = TabularPredictor(TARGET, eval_metric=metric, path="models")
+    left = limit - cpu_seconds()
+    predictor.fit(train, time_limit=left, presets=preset, num_cpus=1, num_gpus=0)
+    return predictor, lambda: len(predictor.model_names())
 
 
-def row(name: str, rows: int, system: str, predicted: Path, seconds: float) -> str:
-    """Write a row of the table."""
-    from scipy.stats import binomtest
+def flaml(train, classes: bool, preset: str, limit: float):
+    """Fit FLAML; return it, and what counts its models."""
+    from flaml import AutoML
 
-    target = json.loads((predicted.parent / "target.json").read_text(encoding="utf-8"))
-    true, found = (labels(f, target) for f in (predicted.parent / "test.csv", predicted))
-    wrong = sum(a != b for a, b in zip(true, found, strict=True))
-    limits = binomtest(wrong, len(true)).proportion_ci(method="wilson")
-    numbers = " | ".join(f"{100 * share:.2f}" for share in (wrong / len(true), *limits))
-    return f"| {name} | {rows} | {system} | {seconds:.0f} | {numbers} |"
+    automl = AutoML()
+    automl.fit(
+        train.drop(columns=TARGET), train[TARGET], n_jobs=1, log_file_name="flaml.log",
+        task="classification" if classes else "regression",
+        metric="accuracy" if classes else "rmse", time_budget=limit - cpu_seconds(),
+    )  # fmt: skip
+    return automl, lambda: sum(1 for _ in automl.config_history)
 
 
-def labels(file: Path, target: str) -> list[str]:
-    """Read the column of the target as text."""
+def probabilities(fitted, X):
+    """Yield classes and their probabilities."""
+    found = fitted.predict_proba(X)
+    labels = found.columns if hasattr(found, "columns") else fitted.classes_
+    yield from zip(labels, np.asarray(found).T, strict=True)
+
+
+def never_back(clock: Callable[[], float]) -> Callable[[], float]:
+    """Make a clock monotonic: between the end of a child and its wait, its seconds are missing."""
+    latest = 0.0
+
+    def read() -> float:
+        nonlocal latest
+        latest = max(latest, clock())
+        return latest
+
+    return read
+
+
+def losses(folder: Path, classes: Sequence[str]) -> dict[str, str]:
+    """Return the losses of predictions.csv on test.csv."""
+    import pandas as pd
+    from sklearn.metrics import log_loss, root_mean_squared_error
+
+    true, found = (pd.read_csv(folder / f"{name}.csv") for name in ("test", "predictions"))
+    if not classes:
+        return {"rmse": f"{root_mean_squared_error(true[TARGET], found[TARGET]):.6g}"}
+    p = found[[f"probability of {label}" for label in classes]].to_numpy(float)
+    loss = log_loss(true[TARGET], p / p.sum(axis=1, keepdims=True), labels=classes)
+    error = (true[TARGET] != found[TARGET]).mean()
+    return {"error": f"{error:.6f}", "log_loss": f"{loss:.6f}"}
+
+
+# Rows and page ------------------------------------------------------------------------------------
+
+
+def read() -> list[dict[str, str]]:
+    """Return the rows that are stored."""
+    file = FOLDER / "runs.csv"
+    if not file.exists():
+        return []
     with file.open(encoding="utf-8", newline="") as stream:
-        return [line[target].strip() for line in csv.DictReader(stream)]
+        return list(csv.DictReader(stream))
+
+
+def write(rows: Sequence[Mapping[str, str]]) -> None:
+    """Write the rows and the page."""
+    from ensemble_search.runtime.files import atomic
+
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (
+        atomic(FOLDER / "runs.csv") as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as stream,
+    ):
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    with atomic(FOLDER / "README.md") as temporary:
+        temporary.write_text(page(rows), encoding="utf-8")
+
+
+def page(rows: Sequence[Mapping[str, str]]) -> str:
+    """Write the page of the rows, in Markdown."""
+    total = len(SETS) * (len(PEERS) + 1) * SPLITS
+    finished = [row for row in rows if not row["failure"]]
+    sets = {row["dataset"] for row in rows}
+    splits = {row["split"] for row in rows}
+    lines = [
+        "# `make ensemble` beside AutoGluon and FLAML",
+        "",
+        f"**{len(rows)} of {total} fits**, of {len(sets)} of {len(SETS)} data sets and "
+        f"{len(splits)} of {SPLITS} splits, {len(rows) - len(finished)} failed. Written by `make "
+        "bench-automl`; the rows are in `runs.csv`.",
+        "",
+        "Every system gets four fifths of the rows as a CSV file, one thread, the error or the "
+        "squared error as its metric, and equal **CPU seconds**: user and system time of all its "
+        "processes, from their start to the fitted model. All else is its default.",
+        "",
+        "## In short",
+        "",
+        *(f"- {sentence}" for sentence in verdicts(rows)),
+        "",
+        "## CPU time",
+        "",
+        f"Limits of the others are what `make ensemble` takes (its search has {SEARCH:g} seconds), "
+        "as CPU time: the clock that a system reads counts the CPU seconds of its processes. The "
+        "ratio is of CPU seconds to those of `make ensemble` on the same split.",
+        "",
+        "| system | version | fits | CPU seconds, median (range) | ratio, median (range) "
+        f"| within {EQUAL:.0%} | models, median |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for system in (OWN, *PEERS):
+        if own_rows := [row for row in finished if row["system"] == system]:
+            seconds = [float(row["cpu_seconds"]) for row in own_rows]
+            ratios = list(cpu_ratios(rows, system).values())
+            near = sum(abs(ratio - 1) <= EQUAL for ratio in ratios)
+            versions = ", ".join(sorted({row["version"] for row in own_rows}))
+            models = np.median([float(row["models"]) for row in own_rows])
+            cells = (
+                f"{system} | {versions} | {len(own_rows)} | {spread(seconds, '.0f')} | "
+                f"{spread(ratios, '.2f')} | {near} of {len(ratios)} | {models:.0f}"
+            )
+            lines.append(f"| {cells} |")
+    lines += [
+        "",
+        "Models are pipelines evaluated, configurations tried (FLAML), or bagged models, stacked "
+        "ones and ensembles included (AutoGluon, without neural networks: PyTorch is not "
+        "installed, nor is Ray).",
+        "",
+        "## Differences",
+        "",
+        f"Mean over data sets of the paired differences (`make ensemble` minus the other; below 0 "
+        f"is better), or, of the RMSE, geometric mean of the ratios (below 1 is better), with "
+        f"{LEVEL:.0%} intervals of Student's t over data sets. Of several splits the mean is taken "
+        "first. Better, equal and worse are counts of data sets.",
+        "",
+        "| beside | measure | data sets | mean | interval | better / equal / worse |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for peer_name in PEERS:
+        for measure, title in MEASURES.items():
+            if found := differences(rows, peer_name, measure):
+                mean, low, high = (shown(measure, value) for value in interval(found))
+                signs = [int(np.sign(round(d, DIGITS))) for d in found.values()]
+                counts = " / ".join(str(signs.count(sign)) for sign in (-1, 0, 1))
+                lines.append(
+                    f"| {peer_name} | {title} | {len(found)} | {mean} | "
+                    f"[{low}, {high}] | {counts} |"
+                )
+    lines += [
+        "",
+        "## Data sets",
+        "",
+        "Means over splits; in parentheses CPU seconds.",
+        "",
+        f"| data set | rows | measure | {' | '.join((OWN, *PEERS))} |",
+        f"| --- | --- | --- |{' --- |' * (1 + len(PEERS))}",
+    ]
+    for name in sorted(sets, key=list(SETS).index):
+        for measure, title in MEASURES.items():
+            means = {s: mean_of(finished, s, name, measure) for s in (OWN, *PEERS)}
+            if any(means.values()):
+                size = next(row for row in rows if row["dataset"] == name)
+                count = int(size["train_rows"]) + int(size["test_rows"])
+                cells = " | ".join(means.values())
+                lines.append(f"| {name} | {count} | {title} | {cells} |")
+    lines += [
+        "",
+        "## What this cannot show",
+        "",
+        "- Splits share rows, and one split is one draw: intervals are over data sets, of which "
+        "there are few. The four regressions decide little by themselves.",
+        "- The data sets were chosen by a rule before any result (`benchmarks/automl_peers.py`): "
+        "tables with 500 to 40,000 rows, at least eight features, hardly any categories or missing "
+        "values. About others it says nothing.",
+        "- A minute on one thread is short; presets of AutoGluon are made for an hour. With more "
+        "time the order may be another.",
+        "- AutoGluon has no neural networks here and fits folds one after the other. All systems "
+        "minimise the error: that one gives good probabilities, too, is not what it was asked for.",
+        "- `make ensemble` also tests, calibrates and describes its ensemble within its time. "
+        "AutoGluon's refit, after its limit, is counted, too; predictions are not.",
+        "- CPU seconds on a machine with other work are longer than on an idle one, for all "
+        "systems alike.",
+        "",
+        "Where and when:",
+        "",
+    ]
+    for where in sorted({(row["date"], row["commit"], row["machine"]) for row in rows}):
+        lines.append(f"- `{where[1]}`, {where[0]}: {where[2]}")
+    return "\n".join([*lines, ""])
+
+
+def verdicts(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return a sentence per other system and measure: better, worse, or not distinguishable."""
+    sentences = []
+    for name in PEERS:
+        for measure, title in MEASURES.items():
+            found = differences(rows, name, measure)
+            if len(found) < 2:
+                continue
+            mean, low, high = interval(found)
+            verdict = "not distinguishable from"
+            if low > 0 or high < 0:
+                verdict = "**worse** than" if low > 0 else "**better** than"
+            side = f"{shown(measure, mean)} [{shown(measure, low)}, {shown(measure, high)}]"
+            sentences.append(
+                f"{title}: `make ensemble` is {verdict} {name} on {len(found)} data sets, {side}."
+            )
+    return sentences or ["Too few data sets are finished to compare."]
+
+
+def differences(rows: Sequence[Mapping[str, str]], system: str, measure: str) -> dict[str, float]:
+    """Return mean differences by data set: `make ensemble` minus another; of logarithms of RMSE."""
+    values = {
+        (row["system"], row["dataset"], row["split"]): float(row[measure])
+        for row in rows
+        if row[measure]
+    }
+    found: dict[str, list[float]] = {}
+    for (name, dataset, split), theirs in values.items():
+        ours = values.get((OWN, dataset, split))
+        if name == system and ours is not None:
+            difference = np.log(ours / theirs) if measure == "rmse" else ours - theirs
+            found.setdefault(dataset, []).append(float(difference))
+    return {dataset: float(np.mean(each)) for dataset, each in found.items()}
+
+
+def interval(found: Mapping[str, float]) -> tuple[float, float, float]:
+    """Return the mean over data sets and its interval of Student's t, NaN of a single one."""
+    from scipy.special import stdtrit
+
+    values = np.array([*found.values()])
+    n, half = len(values), np.nan
+    if n > 1:
+        half = stdtrit(n - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(n)
+    return values.mean(), values.mean() - half, values.mean() + half
+
+
+def shown(measure: str, difference: float) -> str:
+    """Write a difference: points of the error, a ratio of RMSEs, else as it is."""
+    if measure == "rmse":
+        return f"{np.exp(difference):.3f}"
+    return f"{100 * difference:+.2f}" if measure == "error" else f"{difference:+.4f}"
+
+
+def cpu_ratios(rows: Sequence[Mapping[str, str]], system: str) -> dict[tuple[str, str], float]:
+    """Return CPU seconds by data set and split, as multiples of those of `make ensemble`."""
+    spent = {
+        (row["system"], row["dataset"], row["split"]): float(row["cpu_seconds"])
+        for row in rows
+        if not row["failure"]
+    }
+    return {
+        (dataset, split): seconds / spent[OWN, dataset, split]
+        for (name, dataset, split), seconds in spent.items()
+        if name == system and (OWN, dataset, split) in spent
+    }
+
+
+def mean_of(rows: Sequence[Mapping[str, str]], system: str, name: str, measure: str) -> str:
+    """Write a mean loss and the mean CPU seconds; nothing if there are none."""
+    key = {"system": system, "dataset": name}
+    found = [row for row in rows if key.items() <= row.items() and row[measure]]
+    if not found:
+        return ""
+    loss = np.mean([float(row[measure]) for row in found])
+    text = f"{100 * loss:.2f}" if measure == "error" else f"{loss:.4g}"
+    return f"{text} ({np.mean([float(row['cpu_seconds']) for row in found]):.0f})"
+
+
+def spread(values: Sequence[float], how: str) -> str:
+    """Write the median and the range."""
+    if not values:
+        return ""
+    return f"{np.median(values):{how}} ({min(values):{how}} to {max(values):{how}})"
 
 
 if __name__ == "__main__":
+    from ensemble_search.runtime import errors
+
     errors.run(main)
