@@ -109,23 +109,21 @@ def main() -> None:
     if not 1 <= options.splits <= SPLITS:
         parser.error(f"--splits: {options.splits} is not between 1 and {SPLITS}")
     names = [n for n in options.sets if options.regressions or "openml" in SETS[n]]
+    systems = [s for s in options.systems if python_of(s).exists()]
+    for system in sorted({*options.systems} - {*systems}):
+        print(f"{system}: not installed; run: make autogluon peers", file=sys.stderr)
     rows = read()
     done = {(row["system"], row["dataset"], int(row["split"])) for row in rows}
     for split in range(options.splits):
-        for systems in (FIRST, set(PEERS) - set(FIRST)):
+        for group in (FIRST, set(PEERS) - set(FIRST)):
             for name in names:
-                for system in filter(systems.__contains__, options.systems):
-                    if (system, name, split) in done or not ready(system):
+                for system in filter(group.__contains__, systems):
+                    if (system, name, split) in done:
                         continue
                     rows.append(run(system, name, split, options.regressions, rows))
                     write(rows)
                     print(*rows[-1].values(), sep="  ", flush=True)
     write(rows)
-
-
-def ready(system: str) -> bool:
-    """Whether the environment of a system is there."""
-    return system == OWN or python_of(system).exists()
 
 
 def python_of(system: str) -> Path:
@@ -158,6 +156,8 @@ def run(
             log.seek(0)
             said = [line for line in log.read().splitlines() if line.strip()]
         result: dict[str, object] = {"failure": "", "version": "", "models": ""}
+        if status < 0 or status >= 128:  # stopped by a signal
+            raise SystemExit(f"{system} on {name} was stopped; the same command continues")
         if status:
             sys.stderr.write("\n".join(["", *said[-40:], ""]))
             result["failure"] = said[-1][:200] if said else f"exit status {status}"
@@ -298,11 +298,13 @@ def flaml(train, classes: bool, preset: str, limit: float):
 
     automl = AutoML()
     automl.fit(
-        train.drop(columns=TARGET), train[TARGET], n_jobs=1, log_file_name="flaml.log",
+        train.drop(columns=TARGET), train[TARGET], n_jobs=1,
+        log_file_name="flaml.log", log_type="all", time_budget=limit - cpu_seconds(),
         task="classification" if classes else "regression",
-        metric="accuracy" if classes else "rmse", time_budget=limit - cpu_seconds(),
+        metric="accuracy" if classes else "rmse",
     )  # fmt: skip
-    return automl, lambda: sum(1 for _ in automl.config_history)
+    log = Path("flaml.log").read_text(encoding="utf-8").splitlines()
+    return automl, lambda: sum("record_id" in line for line in log)
 
 
 def probabilities(fitted, X):

@@ -131,7 +131,7 @@ def test_runs_that_lack_a_method_do_not_count():
 
 
 def test_committed_evidence_decides_all_claims_of_its_study():
-    for folder in (path.parent for path in (ROOT / "evidence").glob("*/runs.csv")):
+    for folder in (path.parent for path in (ROOT / "evidence").glob("*/study.json")):
         content = [row | {"stale": ""} for row in evidence.read(folder)]
         for claim in CLAIMS.values():
             if claim.study == folder.name and claim.decide:

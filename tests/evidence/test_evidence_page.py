@@ -11,7 +11,7 @@ from support import made_results as made
 
 pytestmark = pytest.mark.slow
 
-STUDIES = sorted(path.parent for path in (ROOT / "evidence").glob("*/runs.csv"))
+STUDIES = sorted(path.parent for path in (ROOT / "evidence").glob("*/study.json"))
 STUDY = made.study(("RS", "DivBO"), ("d", "e"), repeats=2, budget=10)
 
 

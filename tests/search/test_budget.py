@@ -9,6 +9,9 @@ from ensemble_search.search.budget import Budget
 from ensemble_search.search.progress import amount, most_failed, summary
 from support.made_journal import record
 
+#: Of each evaluation.
+CPU = record(0).cpu_seconds
+
 
 def records(fidelities, origin="fitted"):
     """Records at these fidelities; every third one has failed."""
@@ -40,10 +43,20 @@ def test_given_evaluations_do_not_count():
     assert Budget(fits=2).end(made) == 7
     assert Budget(evaluations=2).end(made) == 5
     assert Budget(seconds=3).end(made) == 5, "of 1.5 s each"
+    assert Budget(cpu_seconds=CPU * 2.5).end(made) == 6
     assert Budget(fits=2).end(made[:3]) is None
     state = summary(made, Budget(fits=3))
     assert amount(state) == "4 in 2/3 fits"
     assert (state["failed"], state["seconds"]) == (1, 4 * 1.6)
+
+
+def test_cpu_seconds_count_instead_of_seconds():
+    made = [replace(r, fit_seconds=100.0) for r in records([1] * 4)]
+    budget = Budget(cpu_seconds=3 * CPU)
+    assert budget.end(made) == 3
+    assert budget.end(made[:2]) is None
+    assert budget.allows([1.0] * 9)
+    assert amount(summary(made[:2], budget)) == f"2 in {2 * CPU:.0f}/{3 * CPU:.10g} CPU s"
 
 
 def test_a_search_in_which_most_evaluations_fail_says_what_to_do():

@@ -91,7 +91,7 @@ def test_defaults_are_written_out():
         ("space", "divb", "space", "did you mean 'divbo'?"),
         ("metric", "eror", "metric", "did you mean 'error'?"),
         ("budget", 50, "budget", "is a mapping of keys to values; found 50"),
-        ("budget", {}, "budget", "needs 'evaluations', 'fits' or 'seconds'"),
+        ("budget", {}, "budget", "'fits', 'seconds' or 'cpu_seconds'"),
         ("budget", {"seconds": 9, "evaluations": 9}, "budget", "keep one, and set the others"),
         ("budget", {"fits": 0}, "budget.fits", "greater than or equal to 1; found 0"),
         ("budget", {"fits": 3}, "budget.fits", "3 is below what search 'bo' needs, 6"),

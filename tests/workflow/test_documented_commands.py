@@ -105,11 +105,11 @@ TABLES_OF = {
 }
 #: What no test really runs, and why.
 NOT_RUN = {
-    "benchmarks/automl_peers.py": "needs `make autogluon` and `make peers`, and runs for an hour",
     "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
     "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
     "make autogluon": "installs 1.1 GB",
     "make bench": "runs for an hour; benchmarks/test_suite.py does the same work on less",
+    "make bench-automl": "installs 1.1 GB and runs for hours; benchmarks/test_automl_peers.py",
     "make bench-peers": "runs for hours",
     "make bench-search": "runs for hours; benchmarks/test_search_quality.py runs its script",
     "make check": "is a part of make test",

@@ -26,7 +26,7 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     there = {key: manifest.get(key) for key in shared}
     lines = differences(manifest.get("settings") or {}, study["searches"][name])
     lines += differences(there, {key: study[key] for key in shared})
-    for unit in ("fits", "seconds"):
+    for unit in ("fits", "seconds", "cpu_seconds"):
         if limit := study["budget"].get(unit):
             lines += differences(budget(manifest), {unit: limit}, "budget.")
     return _reason(lines)

@@ -8,7 +8,7 @@ use them.
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
@@ -20,6 +20,7 @@ from ensemble_search.runtime.files import Missing, Unusable
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.runtime.schema import Amount, Count, Share, Stored
+from ensemble_search.search.budget import Unit
 from ensemble_search.search.limits import Limits
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Budget(Stored):
     evaluations: Count | None = None
     fits: Count | None = None
     seconds: Amount | None = None
+    cpu_seconds: Amount | None = None
 
 
 class Data(Stored):
@@ -120,7 +122,7 @@ class Progress(Stored):
     """``progress.json``."""
 
     evaluations: Count
-    unit: Literal["evaluations", "fits", "seconds"]
+    unit: Unit
     done: Amount
     failed: Count
     seconds: Amount

@@ -235,8 +235,9 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     if (cache := openml.get("cache")) and not os.path.isdir(cache):
         content["openml"] = {**openml, "cache": None}
         notes.append(f"openml.cache: there is no folder '{cache}' here; OpenML itself is asked")
-    if content["budget"]["seconds"]:
-        notes.append("budget.seconds: how much fits into it depends on the machine")
+    for key in ("seconds", "cpu_seconds"):
+        if content["budget"].get(key):
+            notes.append(f"budget.{key}: how much fits into it depends on the machine")
     return content, notes
 
 

@@ -162,7 +162,7 @@ def seconds_left(searches: list[dict]) -> float:
 def _mean(searches: list[dict]) -> float | None:
     """Mean seconds (wall time, suggesting included) of a unit of the budget, None without any.
 
-    A unit is an evaluation, a full fit or a second of fitting.
+    A unit is an evaluation, a full fit or a (CPU) second of fitting.
     """
     done = sum(s["done"] for s in searches)
     return sum(s["seconds"] for s in searches) / done if done else None

@@ -1,9 +1,9 @@
-"""Budget of a search: a number of evaluations, full fits, or seconds of fitting."""
+"""Budget of a search: a number of evaluations, full fits, or (CPU) seconds of fitting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import GIVEN, OK
@@ -12,11 +12,14 @@ from ensemble_search.search.journal import Record
 #: By how much a sum of fidelities may fall short of a number of fits: by rounding only, as three
 #: times 1/3 may. Every real difference is larger.
 TOLERANCE = 1e-6
+Unit = Literal["evaluations", "fits", "seconds", "cpu_seconds"]
+#: What of an evaluation counts, by unit.
+COUNTED = {"fits": "fidelity", "seconds": "fit_seconds", "cpu_seconds": "cpu_seconds"}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Exactly one of ``evaluations``, ``fits`` and ``seconds`` is given.
+    """Exactly one of ``evaluations``, ``fits``, ``seconds`` and ``cpu_seconds`` is given.
 
     Given evaluations (``search.given``) count towards none of them, nor towards ``minimum``.
 
@@ -29,13 +32,15 @@ class Budget:
     seconds
         The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
         reaches it. How many that are depends on the machine.
+    cpu_seconds
+        The same of their ``cpu_seconds``, which other work on the machine hardly changes.
     fits
         The search ends with the evaluation at which the sum of the evaluations' fidelities reaches
         it, failed ones included: one on a third of the rows is a third of a fit.
     minimum
-        Evaluations made in any case; only used with ``seconds`` and ``fits``.
+        Evaluations made in any case; not used with ``evaluations``.
     most
-        With ``seconds`` and ``fits``: the search ends after so many evaluations in any case.
+        Without ``evaluations``: the search ends after so many in any case.
     """
 
     evaluations: int | None = None
@@ -44,14 +49,13 @@ class Budget:
     successes: int | None = None
     most: int | None = None
     fits: int | None = None
+    cpu_seconds: float | None = None
 
     @property
-    def unit(self) -> Literal["evaluations", "fits", "seconds"]:
+    def unit(self) -> Unit:
         """What is counted."""
-        for unit in ("evaluations", "fits"):
-            if getattr(self, unit) is not None:
-                return unit
-        return "seconds"
+        units: tuple[Unit, ...] = get_args(Unit)
+        return next(unit for unit in units if getattr(self, unit) is not None)
 
     def within(self, configurations: int, shares: int, table: Path) -> "Budget":
         """Return the budget of a search in a table.
@@ -117,15 +121,13 @@ class Budget:
             return self.evaluations if len(records) >= self.evaluations else None
         spent = 0.0
         for number, record in enumerate(records, start=1):
-            spent += record.fit_seconds if self.fits is None else record.fidelity
+            spent += getattr(record, COUNTED[self.unit])
             if (self._reached(spent) and number >= self.minimum) or number == self.most:
                 return number
         return None
 
     def _reached(self, spent: float) -> bool:
-        if self.fits is not None:
-            return spent >= self.fits - TOLERANCE
-        return self.seconds is not None and spent >= self.seconds
+        return spent >= getattr(self, self.unit) - (TOLERANCE if self.fits else 0)
 
 
 def made(records: Sequence[Record]) -> Sequence[Record]:

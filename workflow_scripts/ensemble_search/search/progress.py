@@ -10,7 +10,7 @@ from typing import Any
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.files import write_json
 from ensemble_search.runtime.names import OK, STATUSES
-from ensemble_search.search.budget import Budget, made
+from ensemble_search.search.budget import COUNTED, Budget, made
 from ensemble_search.search.journal import Record
 
 #: Seconds between two reports.
@@ -81,15 +81,13 @@ def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
     """Count a search's evaluations and failures, and sum up its seconds; without given ones.
 
     ``done`` and ``budget`` are evaluations (successes if the budget counts these), full fits, or
-    seconds of fitting, as ``unit`` says. ``best_error`` is of given evaluations, too.
+    (CPU) seconds of fitting, as ``unit`` says. ``best_error`` is of given evaluations, too.
     """
     own = made(records)
     succeeded = sum(r.status == OK for r in own)
     whole = getattr(budget, budget.unit)
-    if budget.unit == "seconds":
-        done = sum(r.fit_seconds for r in own)
-    elif budget.unit == "fits":
-        done = sum(r.fidelity for r in own)
+    if budget.unit in COUNTED:
+        done = sum(getattr(r, COUNTED[budget.unit]) for r in own)
     else:
         done = len(own)
         if budget.successes:
@@ -120,7 +118,8 @@ def amount(state: dict[str, Any]) -> str:
         return f"{state['done']}/{state['budget']}"
     if state["unit"] == "fits":
         return f"{state['evaluations']} in {round(state['done'], 2):.10g}/{state['budget']} fits"
-    return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} s"
+    unit = "CPU s" if state["unit"] == "cpu_seconds" else "s"
+    return f"{state['evaluations']} in {state['done']:.0f}/{state['budget']:.10g} {unit}"
 
 
 def most_failed(counts: Mapping[str, int]) -> str:

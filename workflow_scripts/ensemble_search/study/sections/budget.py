@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Budget(Section):
-    """How long a search continues: exactly one of `evaluations`, `fits` and `seconds`."""
+    """How long a search continues: exactly one of these."""
 
     evaluations: int | None = Field(
         None, ge=1, le=1_000_000, description="evaluated configurations per search"
@@ -31,12 +31,18 @@ class Budget(Section):
         description="seconds (wall-clock) of fitting and predicting per search, over all its "
         "evaluations; the last one may go beyond; not deterministic",
     )
+    cpu_seconds: float | None = Field(
+        None,
+        gt=0,
+        le=SECONDS,
+        description="the same in CPU seconds, which other work on the machine hardly changes",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> "Budget":
         given = [name for name in type(self).model_fields if getattr(self, name) is not None]
         if not given:
-            raise ValueError("needs 'evaluations', 'fits' or 'seconds'")
+            raise ValueError("needs 'evaluations', 'fits', 'seconds' or 'cpu_seconds'")
         if len(given) > 1:
             names = " and ".join(f"'{name}'" for name in given)
             raise ValueError(f"has {names}; keep one, and set the others to null")
