@@ -25,7 +25,7 @@ RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
 
 def test_claims_of_all_papers():
     counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
-    assert counts == {"divbo": 34, "esmbo": 12, "boasf": 9, "dodge": 14}
+    assert counts == {"divbo": 37, "esmbo": 12, "boasf": 9, "dodge": 14}
 
 
 @pytest.mark.parametrize(("paper", "name"), CLAIMS)
@@ -259,3 +259,11 @@ def test_what_a_paper_prints_is_compared_over_repeats():
     assert verdict == decided.OPEN
     assert decided.decide(rule, made(0.5))[0] == decided.DIFFERS
     assert decided.decide(rule.model_copy(update={"within": 0.2}), made(0))[0] == decided.AGREES
+
+
+def test_a_claim_about_some_data_sets_is_decided_by_them_alone():
+    rule = RULE.model_copy(update={"datasets": ["d0"], "over": "repeats"})
+    verdict, pairs = decided.decide(rule, rows([0.03, -0.5], repeats=3))
+    assert pairs["units"].item() == 3
+    assert pairs["difference"].item() == pytest.approx(0.04)  # 0.03 + 0.01 * (-1, 1, 3)
+    assert verdict == decided.OPEN

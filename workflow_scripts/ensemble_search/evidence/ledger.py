@@ -137,7 +137,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     rule = claim.decide
     units = "data sets"
     if rule.over == "repeats":
-        units = f"repeats of {', '.join(rule.printed or study['datasets'])}"
+        of = rule.datasets or rule.printed or study["datasets"]
+        units = f"repeats of {', '.join(of)}"
     if rule.column in measured.DESIGNS:
         units = "repeats"
     # Of several pairs, the one with which the claim stands or falls.

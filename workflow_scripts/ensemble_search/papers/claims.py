@@ -33,6 +33,8 @@ class Decide(Part):
         The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
     within
         The methods are claimed to differ by less than this, in either direction.
+    datasets
+        Those that the claim is about; none: all.
     printed
         Instead of ``higher``: what the paper prints of the method, by data set.
     """
@@ -61,6 +63,7 @@ class Decide(Part):
     higher: list[str] = Field(default_factory=list)
     size: float | None = None
     within: float | None = None
+    datasets: list[str] = Field(default_factory=list)
     printed: dict[str, float] = Field(default_factory=dict)
 
 
