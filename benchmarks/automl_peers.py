@@ -143,10 +143,10 @@ def run(
     limit = SEARCH
     if system != OWN:
         key = {"system": OWN, "dataset": name, "split": str(split)}
-        used = [row for row in rows if key.items() <= row.items() and row["cpu_seconds"]]
-        if not used:
+        ours = [row for row in rows if key.items() <= row.items()]
+        if not ours:
             raise SystemExit(f"{system} needs the CPU time of {OWN} on {name}: run that first")
-        limit = SHARES[system] * float(used[0]["cpu_seconds"])
+        limit = SHARES[system] * float(ours[0]["cpu_seconds"])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         about = prepare(name, split, regressions, Path(folder))
         task = {"system": system, "folder": folder, "limit": limit, "classes": about["classes"]}
