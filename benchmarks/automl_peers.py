@@ -6,10 +6,10 @@
 A fifth of the rows is set aside, at random, in one to three splits. Every system gets the others
 as a CSV file, one thread, and the error or the squared error as its metric; all else is its own
 default. The search of `make ensemble` has :data:`SEARCH` seconds; what it takes from the file to
-the delivered ensemble, times :data:`SHARES`, is the limit of the others on this split. All of it
-is CPU time: the clock by which a system keeps its limit is replaced by the CPU seconds of its
-processes, so that other work on the machine takes nothing from it. (FLAML's logistic regression
-alone has an alarm of wall-clock time.)
+the delivered ensemble is the limit of the others on this split. All of it is CPU time: the clock by
+which a system keeps its limit is replaced by the CPU seconds of its processes, so that other work
+on the machine takes nothing from it. (FLAML's logistic regression alone has an alarm of wall-clock
+time.)
 
 The CPU time of a system is user and system time of its process and of all processes below it
 (`RUSAGE_CHILDREN` of a process that adopts orphans), from its start to the fitted model.
@@ -71,8 +71,6 @@ PEERS = {
 FIRST = (OWN, *tuple(PEERS)[:2])
 #: CPU seconds of the search of `make ensemble`, which takes about two thirds of its time here.
 SEARCH = 40.0
-#: Time limits of the others as shares of what `make ensemble` takes, chosen by CPU time alone.
-SHARES = {"AutoGluon good_quality": 1.0, "FLAML": 1.0, "AutoGluon best_quality": 1.0}
 #: By how much CPU times may differ from those of `make ensemble` and still count as equal.
 EQUAL = 0.2
 TEST_SHARE, SPLITS = 0.2, 3
@@ -146,7 +144,7 @@ def run(
         ours = [row for row in rows if key.items() <= row.items()]
         if not ours:
             raise SystemExit(f"{system} needs the CPU time of {OWN} on {name}: run that first")
-        limit = SHARES[system] * float(ours[0]["cpu_seconds"])
+        limit = float(ours[0]["cpu_seconds"])
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         about = prepare(name, split, regressions, Path(folder))
         task = {"system": system, "folder": folder, "limit": limit, "classes": about["classes"]}
