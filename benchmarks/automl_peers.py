@@ -408,7 +408,8 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
             seconds = [float(row["cpu_seconds"]) for row in own_rows]
             ratios = list(cpu_ratios(rows, system).values())
             near = sum(abs(ratio - 1) <= EQUAL for ratio in ratios)
-            versions = ", ".join(sorted({row["version"] for row in own_rows}))
+            which = "commit" if system == OWN else "version"
+            versions = ", ".join(sorted({row[which] for row in own_rows}))
             models = np.median([float(row["models"]) for row in own_rows])
             cells = (
                 f"{system} | {versions} | {len(own_rows)} | {spread(seconds, '.0f')} | "
@@ -435,11 +436,11 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
         for measure, title in MEASURES.items():
             if found := differences(rows, peer_name, measure):
                 mean, low, high = (shown(measure, value) for value in interval(found))
+                between = f"[{low}, {high}]" if len(found) > 1 else "of one: none"
                 signs = [int(np.sign(round(d, DIGITS))) for d in found.values()]
                 counts = " / ".join(str(signs.count(sign)) for sign in (-1, 0, 1))
                 lines.append(
-                    f"| {peer_name} | {title} | {len(found)} | {mean} | "
-                    f"[{low}, {high}] | {counts} |"
+                    f"| {peer_name} | {title} | {len(found)} | {mean} | {between} | {counts} |"
                 )
     lines += [
         "",
@@ -463,7 +464,8 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
         "## What this cannot show",
         "",
         "- Splits share rows, and one split is one draw: intervals are over data sets, of which "
-        "there are few. The four regressions decide little by themselves.",
+        "there are few. The four regressions decide little by themselves, and on the smallest "
+        "sets, with a hundred test rows, a point of the error is one row.",
         "- The data sets were chosen by a rule before any result (`benchmarks/automl_peers.py`): "
         "tables with 500 to 40,000 rows, at least eight features, hardly any categories or missing "
         "values. About others it says nothing.",
