@@ -162,7 +162,7 @@ def run(
         else:
             result |= json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
             result |= losses(Path(folder), about["classes"])
-        cpu -= float(result.pop("predicting", 0))  # type: ignore[arg-type]
+        cpu -= float(result.pop("predicting", 0))
     where = {"commit": describe(ROOT), "date": datetime.date.today().isoformat()}
     about["classes"] = len(about["classes"]) or ""
     row: dict[str, object] = {
@@ -181,7 +181,7 @@ def prepare(name: str, split: int, regressions: Path | None, folder: Path) -> di
 
     source = dict(SETS[name])
     if "file" in source:
-        source["file"] = str(regressions / source["file"])  # type: ignore[operator]
+        source["file"] = str(regressions / source["file"])
     raw = sources.read(source)
     frame = raw.frame.rename(columns={raw.target: TARGET})
     classes: list[str] = []
