@@ -14,6 +14,7 @@ from ensemble_search.delivery import calibration, figures, measures
 from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 
@@ -66,6 +67,10 @@ class Table:
         How dark each cell of a row but the first is, from 0 to 1, if any is.
     wide
         Whether the last column has long text.
+    csv
+        Text of a file with its numbers, beside those of the figures; empty: there is none.
+    name
+        Stem of that file.
     """
 
     head: Sequence[str]
@@ -73,6 +78,8 @@ class Table:
     bars: Sequence[float] = ()
     shades: Sequence[Sequence[float]] = ()
     wide: bool = False
+    csv: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -534,6 +541,17 @@ def _columns(tested: _Tested) -> Part:
             for row in shown
         ],
         bars=[max(0.0, row["rise"]) / top for row in shown],
+        csv=figures.csv_text(
+            ("column", "rise", "spread"),
+            [
+                (
+                    row["column"],
+                    *(f"{tested.scale * _near(row[k]):.6g}" for k in ("rise", "spread")),
+                )
+                for row in found
+            ],
+        ),
+        name=Path(IMPORTANCE).stem,
     )
     seen = "" if tested.unseen else " The members were fitted on these rows, too."
     charts: list[Chart] = []
@@ -763,6 +781,7 @@ def write(card: Card, folder: Path) -> None:
     (folder / FIGURES).mkdir()
     for part in card.parts:
         texts |= {f"{FIGURES}/{chart.name}.csv": chart.csv() for chart in part.charts}
+        texts |= {f"{FIGURES}/{table.name}.csv": table.csv for table in part.tables if table.csv}
     for name, text in texts.items():
         with files.atomic(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -781,6 +800,7 @@ def markdown(card: Card) -> str:
         for table in part.tables:
             head = table.head[: len(table.rows[0])]
             lines += [_row(head), _row(["---"] * len(head)), *map(_row, table.rows), ""]
+            lines += [f"[CSV]({FIGURES}/{table.name}.csv)\n"] * bool(table.csv)
         lines += [f"[{_escaped(c.title)}]({FIGURES}/{c.name}.csv)\n" for c in part.charts]
         if part.code:
             lines += ["```sh", part.code, "```", ""]
