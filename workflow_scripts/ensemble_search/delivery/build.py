@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.data.split import Inputs, checked_inputs
-from ensemble_search.delivery import calibration, card, limits, onnx_export
+from ensemble_search.delivery import calibration, card, limits, onnx_ensemble, onnx_export
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
@@ -47,6 +47,8 @@ LIBRARIES, MORE_LIBRARIES = ("numpy", "scipy"), ("scikit-learn",)
 #: A stored member may differ so much from the fitted one: sums of single precision, as XGBoost's,
 #: have these last digits.
 TOLERANCE = 1e-6
+#: A member, and the whole ensemble, in the format ONNX.
+PIPELINE, WHOLE = "pipeline.onnx", "ensemble.onnx"
 ROOT = Path(__file__).parents[2]
 
 
@@ -264,13 +266,28 @@ class Delivery:
             try:
                 model = onnx_export.export(self.loaded[index], X.shape[1], n_classes)
                 self.onnx[index] = onnx_export.check(model, X, expected, self.pool.problem)
-                (place / "pipeline.onnx").write_bytes(model)
+                (place / PIPELINE).write_bytes(model)
             except onnx_export.NotConvertible as error:
                 failed.append(f"evaluation {index + 1} ({error})")
         if not self.onnx:
             raise UserError(f"deliver.onnx: no member can be in this format: {'; '.join(failed)}")
         if failed:
             self._reselect(np.array(sorted(self.onnx)), f"not in ONNX: {'; '.join(failed)}")
+
+    def _whole_in_onnx(self, ensemble: Any, parity: dict[str, Any]) -> None:
+        """Write preparation, members and combination as one graph, or note why not."""
+        models = [
+            (self._place(index) / PIPELINE).read_bytes() for index in self.members.indices.tolist()
+        ]
+        try:
+            model = onnx_ensemble.export(ensemble, models)
+            gap = onnx_ensemble.check(model, ensemble, self.inputs.X_test)
+        except onnx_export.NotConvertible as error:
+            self.notes.append(f"there is no {WHOLE}: {error}")
+            print(self.notes[-1], file=sys.stderr)
+            return
+        (self.folder / WHOLE).write_bytes(model)
+        parity["largest_difference_of_the_onnx_graph"] = gap
 
     def _place(self, index: int) -> Path:
         return self.folder / "members" / str(index + 1)
@@ -311,6 +328,8 @@ class Delivery:
         self._write(manifest)
         ensemble = load_ensemble(folder)
         parity = self._parity(ensemble)
+        if self.settings["onnx"]:
+            self._whole_in_onnx(ensemble, parity)
         write_json(folder / "parity.json", parity)
         card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         if self.settings["joblib"]:

@@ -759,6 +759,8 @@ def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
         yield f"They are {same} what the search had stored."
     if differences := parity.get("largest_difference_of_onnx"):
         yield f"The files pipeline.onnx predict them within {max(differences.values()):.1g}."
+    if (difference := parity.get("largest_difference_of_the_onnx_graph")) is not None:
+        yield f"The file ensemble.onnx, from the columns on, predicts within {difference:.1g}."
 
 
 def write(card: Card, folder: Path) -> None:
