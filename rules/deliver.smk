@@ -29,6 +29,8 @@ rule deliver:
         preparation=ancient(delivered(f"{SPLIT}/preparation.json")),
         labels=ancient(delivered(f"{SPLIT}/test_labels.npy")),
         inputs=ancient(delivered(f"{SPLIT}/inputs.npz")),
+        dataset=lambda w: ancient(f"results/data/{JOBS.source_key(w.dataset)}/dataset.parquet"),
+        test=STUDY.deliver.test if STUDY.deliver and STUDY.deliver.test else [],
     output:
         directory(RESULTS / layout.DELIVERED),
     log:
@@ -47,8 +49,9 @@ rule deliver:
         job=lambda w: JOBS.deliver(w.dataset),
         search=subpath(input.observations, parent=True),
         split=subpath(input.split, parent=True),
+        data=subpath(input.dataset, parent=True),
         code=lambda w: JOBS.deliver_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/deliver.py --search {params.search} --split {params.split}"
-        " --job {params.job:q} --study-file {JOBS.file:q} --output {output:q}"
+        " --dataset {params.data:q} --job {params.job:q} --study-file {JOBS.file:q} --output {output:q}"
         " --threads {threads} 2> {log}"

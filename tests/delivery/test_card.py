@@ -102,7 +102,7 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     made = SimpleNamespace(
         labels=np.array(labels), found=np.array(found)[:, None], baseline=baseline, metric=metric,
         classes=list(classes), name="error" if classes else "rmse",
-        delivery=SimpleNamespace(warning=warning),
+        delivery=SimpleNamespace(warning=warning), groups=None,
     )  # fmt: skip
     measure = measures.measured(made.name, made.labels, made.found, baseline, weights=np.empty(0))
     return made, {made.name: measure}
@@ -167,3 +167,55 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()
     constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
     assert len(constant.drawn()["series"][0]["dots"]) == 1
+
+
+def grouped(rng, groups, size):
+    """Rows of groups, some harder than others: whether each is wrong, and its group."""
+    hard = rng.beta(1, 3, groups)
+    codes = np.repeat(np.arange(groups), size)
+    return (rng.random(groups * size) < hard[codes]).astype(int), codes
+
+
+def test_intervals_of_groups_hold_the_true_loss_as_often_as_they_say():
+    """A quarter of the rows is wrong, but whole groups at a time."""
+    rng = np.random.default_rng(0)
+    held = {"rows": 0, "groups": 0, "brier": 0}
+    n = 300
+    for _ in range(n):
+        labels, codes = grouped(rng, 15, 20)
+        predictions = np.zeros((len(labels), 1))
+        for name, own in (("rows", None), ("groups", codes)):
+            low, high = measures.interval(ERROR, labels, predictions, own)
+            held[name] += low <= 0.25 <= high
+        # The squared error of predicting 0.25 has the mean 2 x 0.25 x 0.75.
+        low, high = measures.interval(SQUARED_ERROR, labels, predictions + 0.25, codes)
+        held["brier"] += low <= 0.25 * 0.75 <= high
+    assert held["rows"] / n < 0.75
+    assert held["groups"] / n > 0.9
+    assert held["brier"] / n > 0.85
+
+
+def test_intervals_of_groups_without_any_variation():
+    codes = np.repeat(np.arange(10), 30)
+    low, high = measures.share(np.zeros(300, bool), codes)
+    assert low == 0
+    assert high == pytest.approx(0.34, abs=0.01)  # of ten rows, with Student's t
+    assert measures.share(np.ones(300, bool), codes) == pytest.approx((1 - high, 1))
+    assert measures.share(np.ones(5, bool), np.zeros(5, int)) == (0, 1)
+    alone = measures.interval(SQUARED_ERROR, np.zeros(5), np.full((5, 1), 0.5), np.zeros(5))
+    assert alone == (0, np.inf)
+
+
+def test_many_groups_are_put_together():
+    rng = np.random.default_rng(0)
+    labels, codes = grouped(rng, 3000, 2)
+    calls = []
+
+    class Counted(type(SQUARED_ERROR)):
+        def loss(self, *given):
+            calls.append(given)
+            return super().loss(*given)
+
+    low, high = measures.interval(Counted(), labels, np.full((len(labels), 1), 0.25), codes)
+    assert len(calls) == measures.BLOCKS + 1
+    assert low < SQUARED_ERROR.loss(labels, np.full((len(labels), 1), 0.25)) < high < low + 0.04

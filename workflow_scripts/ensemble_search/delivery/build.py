@@ -14,9 +14,17 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ensemble_search.data import fetched, prepare
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.data.split import Inputs, checked_inputs
-from ensemble_search.delivery import calibration, card, limits, onnx_ensemble, onnx_export
+from ensemble_search.delivery import (
+    calibration,
+    card,
+    limits,
+    onnx_ensemble,
+    onnx_export,
+    test_file,
+)
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
@@ -72,6 +80,8 @@ class Source:
         ``seconds`` and ``memory_mb`` of an evaluation in the search.
     threads
         Threads of the learners.
+    dataset
+        Folder of the data set; None: rows of groups count as independent.
     """
 
     search: Path
@@ -82,6 +92,7 @@ class Source:
     space: str
     limits: Mapping[str, float]
     threads: int
+    dataset: Path | None = None
 
 
 def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any], output: Path):
@@ -151,6 +162,8 @@ class Delivery:
         self.source, self.settings, self.folder = source, settings, folder
         self.pool, self.inputs = pool, inputs
         self.test_predictions, self.test_labels = test_predictions, test_labels
+        self.described = read_json(source.split / "split.json")
+        self.own_test = self._own_test()
         table = readers.observations(source.search, ["status"], others=CONFIGURATION)
         self.warning = most_failed(Counter(table["status"].to_pylist()[: len(pool.errors)]))
         self.configurations = tables.configurations(table)
@@ -159,6 +172,21 @@ class Delivery:
         self.loaded: dict[int, stored.StoredPipeline] = {}
         self.gaps: dict[int, float] = {}
         self.onnx: dict[int, float] = {}
+
+    def _own_test(self) -> test_file.TestRows | None:
+        """Read the file of test rows, if there is one."""
+        if not (file := self.settings.get("test")):
+            return None
+        prepared, classes = read_json(self.source.split / PREPARATION), self.inputs.classes.tolist()
+        return test_file.read(file, prepared, self.described, classes)
+
+    def groups(self) -> np.ndarray | None:
+        """Return codes of the test rows' groups; None if the rows are not grouped."""
+        if self.source.dataset is None or "group" not in self.described.get("by", {}):
+            return None
+        frame, about = fetched.read(self.source.dataset)
+        rows, _, _, of_rows, _ = prepare.divide(frame, about, self.described["settings"])
+        return of_rows["group"][rows["test"]]
 
     # The ensemble -----------------------------------------------------------------------------
 
@@ -297,7 +325,7 @@ class Delivery:
     def finish(self, about: Mapping[str, Any]) -> None:
         """Write preparation, code, manifest and card, and check what a user will load."""
         problem, folder = self.pool.problem, self.folder
-        described = read_json(self.source.split / "split.json")
+        described = self.described
         shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
         prepared = read_json(folder / PREPARATION)
         temperature = 1.0

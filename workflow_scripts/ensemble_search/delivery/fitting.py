@@ -42,6 +42,7 @@ def fit(
     fold: str | None = None,
     weight: str | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
+    test: "pd.DataFrame | str | Path | None" = None,
     cores: int | None = None,
     name: str | None = None,
     folder: str | Path = ".",
@@ -69,6 +70,8 @@ def fit(
         Names of columns that divide or weight the rows; see docs/deliver.md.
     columns
         Names of columns by role, such as ``{"drop": ["id"], "text": ["note"]}``.
+    test
+        Further rows with the same columns, for the page only. Default: a fifth of the rows.
     cores
         Pipelines fitted side by side. Default: all cores.
     name
@@ -102,11 +105,15 @@ def fit(
         else:
             name = short.name_of(f"{target}.parquet", name)
             file = _written(frame, target, place, name)
+        if isinstance(test, (str, Path)):
+            test = os.path.abspath(test)
+        elif test is not None:
+            test = _written(test, target, place, f"{name}-test")
     except UserError as error:
         raise ValueError(_in_python(str(error))) from None
     given = {
         "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
-        "time": time, "fold": fold, "weight": weight, "cores": cores, "name": name,
+        "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores, "name": name,
         "columns": json.dumps({k: [v] if isinstance(v, str) else list(v)
                                for k, v in (columns or {}).items()}, default=str),
     }  # fmt: skip
