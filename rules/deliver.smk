@@ -30,7 +30,7 @@ rule deliver:
         labels=ancient(delivered(f"{SPLIT}/test_labels.npy")),
         inputs=ancient(delivered(f"{SPLIT}/inputs.npz")),
         dataset=lambda w: ancient(f"results/data/{JOBS.source_key(w.dataset)}/dataset.parquet"),
-        test=STUDY.deliver.test if STUDY.deliver and STUDY.deliver.test else [],
+        test_file=STUDY.deliver.test if STUDY.deliver and STUDY.deliver.test else [],
     output:
         directory(RESULTS / layout.DELIVERED),
     log:

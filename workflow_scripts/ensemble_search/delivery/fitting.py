@@ -120,7 +120,7 @@ def fit(
     options = [f"--{key}={value}" for key, value in given.items() if value is not None]
     status, lines = _run([sys.executable, str(SCRIPT), *options], place, quiet)
     if status:
-        raise ValueError(_mistake(lines, status))
+        raise ValueError(_mistake(lines, status, place / "results" / name / "logs"))
     return load_ensemble(place / "results" / name / "delivered" / name / short.METHOD)
 
 
@@ -182,11 +182,10 @@ def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[st
         process.stdout.close()
 
 
-def _mistake(lines: Sequence[str], status: int) -> str:
+def _mistake(lines: Sequence[str], status: int, logs: Path) -> str:
     """Return what a run says is wrong, in one line."""
     said = [MISTAKE.sub("", line) for line in lines if MISTAKE.match(line)]
-    last = [line for line in lines if line.strip()][-1:] or [f"it ended with status {status}"]
-    return _in_python("; ".join(said or last))
+    return _in_python("; ".join(said or [f"the search ended with status {status}; see '{logs}'"]))
 
 
 def _in_python(text: str) -> str:
