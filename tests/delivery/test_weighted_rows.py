@@ -61,6 +61,7 @@ def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     error = np.average(wrong, weights=inputs.test_weights)
     assert f"| error | {error:.4g} |" in card
     assert re.search(r"They are of \d+ groups of one 'alcohol' each, and intervals are of", card)
+    assert "too short" not in card
     counts = np.bincount(inputs.y_train, inputs.weights)
     commonest = inputs.classes[counts.argmax()]
     baseline = np.average(labels != counts.argmax(), weights=inputs.test_weights)

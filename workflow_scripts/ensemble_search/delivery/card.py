@@ -333,8 +333,6 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         *([f"They are of {_number(len(np.unique(tested.groups)), 'group')} of one "
            f"'{described['by']['group']}' each, and intervals are of the choice of groups."]
           if tested.groups is not None else []),
-        *([f"Rows of one '{group}' are alike, so the intervals are too short: they count rows."]
-          if (group := described.get("by", {}).get("group")) else []),
         *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
