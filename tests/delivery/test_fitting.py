@@ -96,6 +96,12 @@ def test_mistakes_in_the_table_cost_a_line(given, line, tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_files_are_named_as_make_ensemble_is_given_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert fitting._from(tmp_path, "more/mine.csv") == "more/mine.csv"
+    assert fitting._from(tmp_path / "other", "mine.csv") == str(tmp_path / "mine.csv")
+
+
 def test_values_of_several_types_are_text(tmp_path):
     (tmp_path / "results").mkdir()
     frame = pd.DataFrame({0: [1, "x", None], "y": pd.Categorical(["a", "b", "a"])})

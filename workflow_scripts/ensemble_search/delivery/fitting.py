@@ -100,13 +100,13 @@ def fit(
         raise ValueError(f"folder: there is no folder '{folder}'")
     try:
         if isinstance(frame, (str, Path)):
-            file = os.path.abspath(frame)
+            file = _from(place, frame)
             name = short.name_of(file, name)
         else:
             name = short.name_of(f"{target}.parquet", name)
             file = _written(frame, target, place, name)
         if isinstance(test, (str, Path)):
-            test = os.path.abspath(test)
+            test = _from(place, test)
         elif test is not None:
             test = _written(test, target, place, f"{name}-test")
     except UserError as error:
@@ -122,6 +122,12 @@ def fit(
     if status:
         raise ValueError(_mistake(lines, status, place / "results" / name / "logs"))
     return load_ensemble(place / "results" / name / "delivered" / name / short.METHOD)
+
+
+def _from(place: Path, file: str | Path) -> str:
+    """Name a file as `make ensemble` is given it in a folder."""
+    path = Path(os.path.abspath(file))
+    return str(path.relative_to(place) if path.is_relative_to(place) else path)
 
 
 def _written(frame: Any, target: str, place: Path, name: str) -> str:
