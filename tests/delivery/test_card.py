@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ensemble_search.data.preparation import Categories, Numbers, Preparation
+from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures
 from ensemble_search.delivery.figures import Chart, Series, ticks
 from ensemble_search.metrics.error import ERROR
@@ -83,7 +83,7 @@ def test_partial_dependence_by_hand():
     ensemble = SimpleNamespace(
         preparation=PREPARATION,
         member_predictions=lambda X: X,
-        combine=lambda X: X[:, :1] + 100 * X[:, 1:2] + 1000 * X[:, 3:4],
+        combine=lambda X: X[:, :1] + 100 * X[:, 1:2] + 1000 * X[:, 3:4] + 1e4 * X[:, 4:5],
     )
     whole = {c: measures.dependence(ensemble, lambda c: c, X, c, 0) for c in PREPARATION.names}
     values, means = whole["size"]
@@ -93,7 +93,26 @@ def test_partial_dependence_by_hand():
     assert means[0, 0] - means[1, 0] == pytest.approx(100)
     values, means = whole["new"]
     assert (values, means[1, 0] - means[0, 0]) == (["false", "true"], 1000)
-    assert whole["day"] is None
+    values, means = whole["day"]
+    assert (values[0], values[-1]) == ("1970-01-01", "1970-02-18")
+    days = np.array(values, "M8[D]").astype(float)
+    assert np.diff(means[:, 0]) == pytest.approx(1e4 * np.diff(days))
+
+
+def test_partial_dependence_of_what_has_no_simple_values():
+    column = Texts("note", ["good", "bad", "so"], [1.0, 2.0, 3.0])
+    X = np.array([[0.6, 0.8, 0.0]] * 10 + [[1.0, 0.0, 0.0]] * 30)
+    ensemble = SimpleNamespace(
+        preparation=Preparation([column], ["note"]),
+        member_predictions=lambda X: X,
+        combine=lambda X: X @ [[1.0], [10.0], [100.0]],
+    )
+    values, means = measures.dependence(ensemble, lambda c: c, X, "note", 0)
+    assert values == ["good", "bad", "so"]
+    assert means[:, 0].tolist() == [1, 10, 100]
+    # Of a date without its days, there are no values to take.
+    ensemble.preparation = Preparation([Numbers("day", "date", {"day.month": 1.0})], ["day"])
+    assert measures.dependence(ensemble, lambda c: c, X[:, :1], "day", 0) is None
 
 
 def of_test_rows(labels, found, metric, classes=(), warning=""):

@@ -149,10 +149,9 @@ class _Tested:
         self.name = "rmse" if self.squared else manifest["metric"]
         self.metric = plugins.load("metrics", self.name)().with_weights(self.weights)
         self.unseen = manifest["rows"] != "all" or own is not None
-        self.as_found = None
+        self.as_found, self.found = None, np.empty(0)
         if own is None:
-            self.as_found = delivery.members.predict(delivery.test_predictions)
-        self.found = self.as_found
+            self.as_found = self.found = delivery.members.predict(delivery.test_predictions)
         if self.unseen:
             self.found = ensemble.combine(ensemble.member_predictions(self.X))
         self.classes = manifest.get("classes", [])
@@ -620,7 +619,9 @@ def _dependence(
         y = "probability"
     else:
         series = [Series(y, x, means[:, 0].tolist(), "both")]
-    return Chart(f"column-{number}", column, column, y, series, words)
+    kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
+    title = f"{column}: a text of one word" if kinds[column] == "text" else column
+    return Chart(f"column-{number}", title, column, y, series, words)
 
 
 def _use(tested: _Tested) -> Part:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.preparation import Categories, Preparation
+from ensemble_search.data.preparation import Categories, Preparation, Texts
 from ensemble_search.metrics.base import Metric
 from ensemble_search.runtime import plugins
 
@@ -21,6 +21,8 @@ BLOCKS = 200
 ROWS, REPEATS = 500, 3
 #: Rows and values for the mean prediction by the value of a column.
 SOME, VALUES = 200, 12
+#: Microseconds.
+DAY = 86_400_000_000
 #: Rows predicted at once, and one at a time, to measure the time.
 BULK, SINGLES = 2000, 20
 
@@ -289,18 +291,25 @@ def dependence(
     Returns
     -------
     values, predictions
-        Values: quantiles of numbers, the commonest categories, or ``false`` and ``true``. Mean
-        predictions: of shape (len(values), n_outputs). None for a date or text, or a column with
-        fewer than two values.
+        Values: quantiles of numbers and dates, the commonest categories, ``false`` and ``true``, or
+        the commonest words, for texts of this word alone. Mean predictions: of shape (len(values),
+        n_outputs). None for a column with fewer than two values, or a date without its days.
     """
     own = next(c for c in ensemble.preparation.columns if c.name == column)
     places = ensemble.preparation.places()[column]
-    if isinstance(own, Categories):
+    if isinstance(own, (Categories, Texts)):
         common = np.argsort(-X[:, places].sum(axis=0), kind="stable")[:VALUES]
         values: list[Any] = [own.words[i] for i in common]
         settings = np.eye(len(places))[common]
-    elif own.kind in ("date", "text"):
-        return None
+    elif own.kind == "date":
+        if (place := f"{column}.days") not in own.features:
+            return None
+        seen = X[:, places[own.features.index(place)]]
+        chosen = np.quantile(seen, np.linspace(0.02, 0.98, VALUES), method="lower")
+        dates = (np.unique(chosen) * DAY).round().astype(np.int64).astype("M8[us]")
+        settings = np.empty((len(dates), len(places)))
+        own.write(dates, settings)
+        values = [str(date) for date in dates.astype("M8[D]")]
     else:
         quantiles = np.quantile(X[:, places[0]], np.linspace(0.02, 0.98, VALUES), method="lower")
         settings = np.unique(quantiles)[:, None]
