@@ -11,6 +11,7 @@ import pytest
 from ensemble_search import fit
 from ensemble_search.delivery import fitting
 from ensemble_search.runtime.code_version import FACADE
+from ensemble_search.runtime.errors import UserError
 from support import ROOT, SCRIPTS
 
 NOTEBOOK = ROOT / "examples/notebook/ensemble.ipynb"
@@ -105,11 +106,17 @@ def test_files_are_named_as_make_ensemble_is_given_them(tmp_path, monkeypatch):
 def test_values_of_several_types_are_text(tmp_path):
     (tmp_path / "results").mkdir()
     frame = pd.DataFrame({0: [1, "x", None], "y": pd.Categorical(["a", "b", "a"])})
+    frame["in"], frame["month"] = pd.cut([1, 5, 9], 2), pd.period_range("2024-01", periods=3)
     file = fitting._written(frame, "y", tmp_path, "mine")
     found = pd.read_parquet(tmp_path / file)
     assert found["0"].tolist()[:2] == ["1", "x"]
     assert found["0"].isna().tolist() == [False, False, True]
     assert found["y"].tolist() == ["a", "b", "a"]
+    assert found["in"].tolist()[1:] == ["(0.992, 5.0]", "(5.0, 9.0]"]
+    assert found["month"].tolist()[0] == "2024-01-01"
+    frame["lists"] = [[1], [2], [3]]
+    with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
+        fitting._written(frame, "y", tmp_path, "mine")
 
 
 def test_importing_the_package_imports_nothing_else():

@@ -145,18 +145,31 @@ def _written(frame: Any, target: str, place: Path, name: str) -> str:
     if target not in frame:
         known = ", ".join(map(one_line, frame.columns[:MOST]))
         raise UserError(f"target: the frame has no column '{target}'; known: {known}")
-    made = {}
-    for column in frame:
-        try:
-            made[column] = pa.Array.from_pandas(frame[column])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            # Values of several types are text, as they are in a CSV file.
-            made[column] = pa.Array.from_pandas(kinds.text(frame[column]))
+    made = {column: _in_parquet(frame[column]) for column in frame}
     file = Path("results", f"{name}.parquet")
     (place / "results").mkdir(exist_ok=True)
     with files.atomic(place / file) as temporary:
         pq.write_table(pa.table(made), temporary)
     return str(file)
+
+
+def _in_parquet(column: "pd.Series") -> Any:
+    """Convert a column; values of several types, or of odd ones, are text, as in a CSV file."""
+    import pyarrow as pa
+
+    try:
+        made = pa.Array.from_pandas(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.Array.from_pandas(kinds.text(column))
+    own = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
+    if isinstance(own, pa.BaseExtensionType):  # periods and intervals
+        return pa.Array.from_pandas(kinds.text(column))
+    if pa.types.is_nested(own):
+        raise UserError(
+            f"frame: column '{column.name}' holds lists or the like; a value has to be text, a "
+            "number, a boolean or a date"
+        )
+    return made
 
 
 def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[str]]:
