@@ -310,14 +310,14 @@ class _Delivered:
         raise UserError("a delivered ensemble cannot be fitted again; deliver a new one")
 
     def save(self, path: str | Path) -> Path:
-        """Copy its folder, with card and program, to a place that does not exist yet.
+        """Copy its folder, with card and program, to a place that does not exist yet; return that.
 
         Raises
         ------
         UserError
             If the place exists, or the folder was changed since it was loaded.
         """
-        path = Path(path)
+        path = Path(path).resolve()
         if path.exists():
             raise InvalidRows(f"'{path}' exists; name another folder")
         shutil.copytree(self.folder, path, ignore=shutil.ignore_patterns("__pycache__"))
