@@ -1,6 +1,10 @@
 # The ensemble of a method as a folder that predicts new rows, if the study has the key `deliver:`.
 DELIVERED = []
 if STUDY.deliver:
+    if STUDY.deliver.test and workflow.is_main_process and not Path(STUDY.deliver.test).is_file():
+        sys.exit(
+            one_line(f"error: {JOBS.file}: deliver.test: there is no file '{STUDY.deliver.test}'")
+        )
     DELIVERED = [
         layout.path(RESULTS, layout.DELIVERED, dataset=d, method=STUDY.deliver.method)
         for d in STUDY.deliver.datasets or STUDY.datasets

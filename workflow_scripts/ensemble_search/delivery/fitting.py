@@ -121,7 +121,10 @@ def fit(
     status, lines = _run([sys.executable, str(SCRIPT), *options], place, quiet)
     if status:
         raise ValueError(_mistake(lines, status, place / "results" / name / "logs"))
-    return load_ensemble(place / "results" / name / "delivered" / name / short.METHOD)
+    try:
+        return load_ensemble(place / "results" / name / "delivered" / name / short.METHOD)
+    except UserError as error:
+        raise ValueError(str(error)) from None
 
 
 def _from(place: Path, file: str | Path) -> str:
