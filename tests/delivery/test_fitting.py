@@ -69,6 +69,7 @@ def test_it_is_the_study_of_make_ensemble(notebook):
         ({"frame": [[1, 2]]}, "frame: a list is neither a pandas frame nor a file"),
         ({"target": "z"}, "target: the frame has no column 'z'; known: a, b, y"),
         ({"name": "a b"}, "name: 'a b' is not possible; take up to 64 of .*"),
+        ({"columns": ["a"]}, "columns: give names by role, .*"),
         ({"folder": "nowhere"}, "folder: there is no folder 'nowhere'"),
         ({"frame": pd.DataFrame([[1, 2]], columns=["y", "y"])}, "frame: there are two columns .*"),
     ],

@@ -95,7 +95,9 @@ def fit(
     """
     if not SCRIPT.is_file():
         raise ValueError(f"'{SCRIPT}' is missing: install from a checkout, with pip install -e .")
-    place = Path(folder).resolve()
+    if not isinstance(columns, (Mapping, type(None))):
+        raise ValueError("columns: give names by role, such as {'drop': ['id'], 'text': ['note']}")
+    target, place = str(target), Path(folder).resolve()
     if not place.is_dir():
         raise ValueError(f"folder: there is no folder '{folder}'")
     try:
