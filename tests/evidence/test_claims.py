@@ -8,20 +8,20 @@ from ensemble_search.analysis.effects import detectable
 from ensemble_search.evidence import claims as decided
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.jobs import Jobs
-from ensemble_search.papers import claims, printed
-from ensemble_search.papers.claims import Decide
+from ensemble_search.papers import printed
 from ensemble_search.papers.divbo import checks as divbo
+from ensemble_search.papers.printed import Decide
 from support import ROOT, STUDIES
 
 pytestmark = pytest.mark.slow
 
-CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
+CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in printed.claims(p).items()}
 DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
 RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
 
 
 def test_claims_of_all_papers():
-    counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
+    counts = {paper: len(printed.claims(paper)) for paper in printed.PAPERS}
     assert counts == {"divbo": 34, "esmbo": 12, "boasf": 9, "dodge": 13}
 
 
@@ -43,7 +43,7 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
 
 @pytest.mark.parametrize("other", ["RS-ES", "BO-ES", "RB-ES"])
 def test_sizes_are_those_of_table_1(other):
-    rule = claims.load("divbo")[f"better-than-{other.lower()}"].decide
+    rule = printed.claims("divbo")[f"better-than-{other.lower()}"].decide
     assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
 
 
@@ -57,7 +57,7 @@ def test_sizes_are_those_of_table_1(other):
 def test_sizes_are_mean_differences_of_a_table(claim, table, lower, higher):
     printed_errors = printed.load("divbo")[table]["values"].values()
     differences = [row[higher][0] - row[lower][0] for row in printed_errors]
-    size = claims.load("divbo")[claim].decide.size
+    size = printed.claims("divbo")[claim].decide.size
     assert 100 * size == pytest.approx(np.mean(differences))
 
 

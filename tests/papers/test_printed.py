@@ -7,13 +7,13 @@ import pytest
 from pydantic import ValidationError
 
 from ensemble_search.analysis import pairwise
-from ensemble_search.papers import inconsistencies, printed
+from ensemble_search.papers import printed
 from ensemble_search.papers.boasf import checks as boasf
 from ensemble_search.papers.divbo import checks as divbo
 from ensemble_search.papers.dodge import checks as dodge
 from ensemble_search.papers.esmbo import checks as esmbo
 
-FOUND = [(paper, name) for paper in printed.PAPERS for name in inconsistencies.load(paper)]
+FOUND = [(paper, name) for paper in printed.PAPERS for name in printed.inconsistencies(paper)]
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ def test_the_largest_gap_is_that_of_random_points():
 
 @pytest.mark.parametrize(("paper", "name"), FOUND)
 def test_an_inconsistency_is_what_follows(paper, name):
-    assert inconsistencies.compute(paper, name) == inconsistencies.load(paper)[name].computed
+    assert printed.compute(paper, name) == printed.inconsistencies(paper)[name].computed
 
 
 def test_contradictions_are_not_what_is_printed():
-    kinds = {(p, n): inconsistencies.load(p)[n] for p, n in FOUND}
+    kinds = {(p, n): printed.inconsistencies(p)[n] for p, n in FOUND}
     for entry in kinds.values():
         if entry.kind == "contradicts":
             assert entry.printed != entry.computed

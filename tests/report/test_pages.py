@@ -17,17 +17,16 @@ from ensemble_search.analysis import (
     ranks,
     suggested,
     updates,
-    variants,
 )
 from ensemble_search.analysis.load import diversities, load
 from ensemble_search.analysis.losses import ERROR
 from ensemble_search.data import normalise, paper_sets, prepare, split
 from ensemble_search.data.sources import Raw, source_key
+from ensemble_search.papers import agreement
+from ensemble_search.papers.divbo import rank_curves, speed_up
+from ensemble_search.papers.divbo.test_errors import common_ranks
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.report import pages, write
-from ensemble_search.report.pages import speed_up
-from ensemble_search.report.pages.test_errors import common_ranks
-from ensemble_search.report.papers import published
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.runtime import code_version
 from ensemble_search.runtime.files import Missing
@@ -44,8 +43,8 @@ nan = np.nan
 
 
 def test_the_printed_ranks_of_table_1_follow_from_its_printed_means():
-    errors = published.errors("test-error").pivot(index="dataset", columns="method", values="mean")
-    printed = published.entry("test-rank")["values"]
+    errors = agreement.errors("test-error").pivot(index="dataset", columns="method", values="mean")
+    printed = agreement.entry("test-rank")["values"]
     table = ranks.rank(errors[list(printed)].to_numpy())
     assert table.shape == (15, 9)
     assert table.sum(axis=1).tolist() == [45] * 15
@@ -53,21 +52,21 @@ def test_the_printed_ranks_of_table_1_follow_from_its_printed_means():
 
 
 def test_the_printed_counts_of_lowest_errors_follow_from_the_printed_means():
-    errors = published.errors("test-error").pivot(index="dataset", columns="method", values="mean")
+    errors = agreement.errors("test-error").pivot(index="dataset", columns="method", values="mean")
     counts = ranks.lowest(errors)
     assert counts.sum() == 15
-    assert counts[counts > 1].to_dict() == published.entry("best-datasets")["values"]
+    assert counts[counts > 1].to_dict() == agreement.entry("best-datasets")["values"]
 
 
 def test_the_data_sets_of_the_paper_are_those_of_its_study_and_its_table():
     study = yaml.safe_load((ROOT / "config.yaml").read_text())
     assert {d: s["openml"] for d, s in study["datasets"].items()} == paper_sets.IDS
-    assert set(published.entry("test-error")["values"]) == set(paper_sets.IDS)
+    assert set(agreement.entry("test-error")["values"]) == set(paper_sets.IDS)
 
 
 @pytest.mark.parametrize("name", ["weight-error", "size-error", "autogluon-error"])
 def test_what_the_paper_calls_significant_agrees_with_its_means(name):
-    entry = published.entry(name)
+    entry = agreement.entry(name)
     subject, other = entry["significant"]["of"]
     better, same = (entry["significant"][outcome] for outcome in ("better", "same"))
     rest = set(entry["values"]) - {*better, *same}
@@ -94,11 +93,11 @@ STUDY = {
 
 def test_errors_agree_within_two_standard_errors():
     # Printed: 45.55 ± 1.37. 0.01² / 10 + 0.0137² / 10 + 2 · 0.4528 · 0.5472 / 436 = 0.03414².
-    found = published.compare_errors(STUDY, "test-error", ours(0.45), {"quake": 436}).iloc[0]
+    found = agreement.compare_errors(STUDY, "test-error", ours(0.45), {"quake": 436}).iloc[0]
     assert (found["method"], found["verdict"]) == ("DivBO", "agrees")
     assert found[["published", "error"]].tolist() == pytest.approx([0.4555, 0.03414], rel=1e-3)
     for mean, verdict in ((0.4555 + 0.067, "agrees"), (0.4555 + 0.069, "differs")):
-        table = published.compare_errors(STUDY, "test-error", ours(mean), {"quake": 436})
+        table = agreement.compare_errors(STUDY, "test-error", ours(mean), {"quake": 436})
         assert table["verdict"].tolist() == [verdict]  # "mine" is not printed
 
 
@@ -115,12 +114,12 @@ def test_errors_agree_within_two_standard_errors():
     ],
 )
 def test_other_settings_cannot_be_compared(change, words):
-    assert published.obstacles(STUDY, "test-error", ["quake"]) == []
+    assert agreement.obstacles(STUDY, "test-error", ["quake"]) == []
     study = {**STUDY, **change}
-    found = published.compare_errors(study, "test-error", ours(0.45), {"quake": 436}).iloc[0]
-    assert found["verdict"] == published.INCOMPARABLE
+    found = agreement.compare_errors(study, "test-error", ours(0.45), {"quake": 436}).iloc[0]
+    assert found["verdict"] == agreement.INCOMPARABLE
     assert words in found["reason"]
-    assert "1 of the paper's 15 data sets" in published.obstacles(STUDY, "test-rank")
+    assert "1 of the paper's 15 data sets" in agreement.obstacles(STUDY, "test-rank")
 
 
 def test_common_ranks_leave_out_methods_that_lack_a_data_set():
@@ -183,7 +182,7 @@ def paper_study() -> dict:
 def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
     study = paper_study()
     designs = ["RS-ES", "BO-bagging", "mine", "DivBO"]
-    assert variants.post_hoc(study) == designs
+    assert rank_curves.post_hoc(study) == designs
     # The single models and the others are better than all of them, which may not matter.
     test = dict(zip(PAPER, (0.1, 0.11, 0.12, 0.3, 0.28, 0.26, 0.13, 0.24), strict=True))
 

@@ -21,8 +21,8 @@ import report
 from ensemble_search.analysis import final_members
 from ensemble_search.analysis.load import load
 from ensemble_search.analysis.losses import ERROR
+from ensemble_search.papers.divbo.significance import counts_table
 from ensemble_search.report import tables, write
-from ensemble_search.report.pages.significance import counts_table
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.results import layout
@@ -411,7 +411,7 @@ def test_a_bad_study_gets_one_line(text, message, tmp_path):
 
 def broken_page(monkeypatch, action):
     """Let one page, rank curves, do something else."""
-    from ensemble_search.report.pages import rank_curves
+    from ensemble_search.papers.divbo import rank_curves
 
     monkeypatch.setattr(rank_curves, "build", lambda results, publish: action())
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks
-from ensemble_search.papers.claims import Decide
+from ensemble_search.papers.printed import Decide
 
 AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
 OPEN, MISSING = "could not be seen", "not attempted"
@@ -23,7 +23,7 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     Parameters
     ----------
     rule
-        How; see :class:`ensemble_search.papers.claims.Decide`.
+        How; see :class:`ensemble_search.papers.printed.Decide`.
     rows
         Content of a study's ``runs.csv``. Stale rows and those of runs that lack one of the methods
         are left out.

@@ -9,9 +9,7 @@ from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.page import markdown
-from ensemble_search.papers import claims, inconsistencies
-from ensemble_search.papers.claims import Claim
-from ensemble_search.papers.printed import PAPERS
+from ensemble_search.papers.printed import PAPERS, Claim, claims, inconsistencies
 
 #: What the papers are called.
 NAMES = {
@@ -52,7 +50,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
     for paper in PAPERS:
         lines = []
         verdicts = dict.fromkeys(VERDICTS, 0)
-        for claim in claims.load(paper).values():
+        for claim in claims(paper).values():
             verdict, found = _decide(claim, evidence)
             verdicts[verdict] += 1
             lines.append(
@@ -159,7 +157,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
 def _own_numbers(paper: str) -> list[str]:
     lines = [
         [entry.where, entry.what, entry.kind, _short(entry.printed), _short(entry.computed)]
-        for entry in inconsistencies.load(paper).values()
+        for entry in inconsistencies(paper).values()
     ]
     head = ["where", "what", "", "printed", "computed"]
     return ["What follows from the paper's own numbers:", "", *markdown(head, lines)]

@@ -1,6 +1,10 @@
-"""Read the papers' numbers, ``<paper>/published.yaml``, and check their shape."""
+"""Read a paper's numbers, its claims, and what its own numbers contradict.
 
-from collections.abc import Iterator
+Each is a YAML file in the folder of the paper, whose shape is checked.
+"""
+
+import importlib
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -142,3 +146,128 @@ def table(paper: str, name: str) -> pd.DataFrame:
     """Return an entry that has ``columns`` as a frame, one row per name."""
     entry = load(paper)[name]
     return pd.DataFrame.from_dict(entry["values"], orient="index", columns=entry["columns"])
+
+
+class Decide(Part):
+    """How rows of evidence decide a claim; see ``evidence.claims.decide``.
+
+    Attributes
+    ----------
+    column
+        Column of the rows in which methods are compared. ``validation_100``: the lowest validation
+        loss up to iteration 100; ``test_1``: the test loss after a tenth of the budget;
+        ``reached``: log2 of the iterations to the higher one of two methods' final validation
+        losses, which both reach, so that a difference of 1 means twice as many.
+    over
+        What the intervals are over: ``datasets``, or ``repeats`` for a study of one data set, which
+        then speaks of this data set and split only.
+    by
+        ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
+        the methods named here; ``spread``: by the absolute deviation from the method's median over
+        repeats (Brown and Forsythe 1974); ``best``: by the share of data sets on which a method has
+        the lowest mean, compared with its share by chance.
+    lower, higher
+        Methods: each of the first is claimed to be lower than each of the second; with ``best``,
+        more often the lowest than by chance.
+    size
+        The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
+    within
+        The methods are claimed to differ by less than this, in either direction.
+    """
+
+    column: Literal[
+        "test",
+        "test_1",
+        "validation",
+        "validation_100",
+        "reached",
+        "minimum_diversity",
+        "updates_100",
+        "updates_50",
+        "member_error",
+        "disagreement",
+        "suggested_error",
+        "suggested_beats",
+    ]
+    over: Literal["datasets", "repeats"] = "datasets"
+    by: Literal["mean", "rank", "spread", "best"] = "mean"
+    lower: list[str]
+    higher: list[str]
+    size: float | None = None
+    within: float | None = None
+
+
+class Claim(Part):
+    """A claim.
+
+    Attributes
+    ----------
+    where
+        Section, table or figure.
+    claim
+        In short, with its numbers.
+    numbers
+        Entries of ``published.yaml`` that have them.
+    study
+        Name of the file below ``studies/`` that tests it; empty if none does.
+    decide
+        How the evidence of that study decides it, if it can.
+    """
+
+    where: str
+    claim: str
+    numbers: list[str] = Field(default_factory=list)
+    study: str = ""
+    decide: Decide | None = None
+
+
+def claims(paper: str) -> dict[str, Claim]:
+    """Read what a paper claims, ``claims.yaml``, by name; see :func:`entries`."""
+    return entries(paper, "claims.yaml", Claim)
+
+
+class Inconsistency(Part):
+    """An entry of ``<paper>/inconsistencies.yaml``.
+
+    Attributes
+    ----------
+    where
+        Tables and sections.
+    what
+        In a sentence.
+    kind
+        ``contradicts``: both cannot be true; ``qualifies``: what is printed says less than it seems
+        to, or is unlikely.
+    printed
+        What the paper prints.
+    by
+        Name of the function in ``<paper>/checks.py`` that computes ``computed``.
+    of
+        Its arguments.
+    computed
+        What follows from other numbers of the paper, rounded.
+    """
+
+    where: str
+    what: str
+    kind: Literal["contradicts", "qualifies"]
+    printed: Any = None
+    by: str
+    of: dict[str, Any] = Field(default_factory=dict)
+    computed: Any
+
+
+def inconsistencies(paper: str) -> dict[str, Inconsistency]:
+    """Read what follows from a paper's own numbers and contradicts or qualifies what it says.
+
+    From ``inconsistencies.yaml``, by name; see :func:`entries`.
+    """
+    return entries(paper, "inconsistencies.yaml", Inconsistency)
+
+
+def compute(paper: str, name: str) -> Any:
+    """Compute what :attr:`Inconsistency.computed` holds."""
+    entry = inconsistencies(paper)[name]
+    checks = importlib.import_module(f"ensemble_search.papers.{paper}.checks")
+    function: Callable[..., Any] = getattr(checks, entry.by)
+    return function(**entry.of)

@@ -6,9 +6,9 @@ import pandas as pd
 from ensemble_search.analysis import updates
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.papers import agreement, published
+from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.report.view import view
 
 TITLE, ORDER = "Updates of the ensemble", 70
@@ -27,7 +27,7 @@ def build(results: Results, publish) -> list[Section] | str:
     spans = [n for n in updates.SPANS if counts[f"last_{n}"].notna().any()]
     if counts.empty or not spans:
         return f"it needs members.parquet of searches of more than {min(updates.SPANS)} iterations"
-    printed = published.values(results.study, "pool-updates")
+    printed = agreement.values(results.study, "pool-updates")
     parts: list = [_over_all(counts, methods, spans, seen.losses, printed)]
     if printed and (text := agreement.caution(results.study, "pool-updates")):
         parts.append(text)
@@ -51,9 +51,9 @@ def _over_all(
             continue
         row = [method]
         for n in spans:
-            row.append(agreement.number(means.loc[method, f"last_{n}"]))
+            row.append(number(means.loc[method, f"last_{n}"]))
             if printed:
-                row.append(agreement.number(printed.get(method, {}).get(n, np.nan), 1))
+                row.append(number(printed.get(method, {}).get(n, np.nan), 1))
         rows.append(cells(*row, runs[method]))
     columns = ["method"]
     for n in spans:
@@ -73,7 +73,7 @@ def _by_dataset(counts: pd.DataFrame, methods: list[str], span: int) -> Table:
     column = f"last_{span}"
     wide = counts.pivot_table(column, "dataset", "method", sort=False, observed=True)
     wide = wide[[m for m in methods if m in wide]]
-    rows = [cells(d, *map(agreement.number, row)) for d, row in wide.iterrows()]
+    rows = [cells(d, *map(number, row)) for d, row in wide.iterrows()]
     data = counts[["method", "dataset", "repeat", column]]
     caption = f"Effective updates in the last {span} iterations, mean over repeats"
     return Table(f"last-{span}", caption, ["data set", *wide.columns], rows, data)

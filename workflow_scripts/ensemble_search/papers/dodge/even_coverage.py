@@ -11,10 +11,9 @@ from matplotlib.figure import Figure
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.dpp.coverage import SAMPLERS
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table
+from ensemble_search.report.tables import Cell, Table, number
 from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "How evenly designs cover a range", 170

@@ -5,12 +5,11 @@ import pandas as pd
 from ensemble_search.analysis import final_members, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.papers import agreement
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers import published
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, number
 from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import CLASSIFICATION
 
@@ -75,9 +74,9 @@ def _table(table: pd.DataFrame, column: str) -> Table:
 
 def _paper(results: Results, table: pd.DataFrame) -> list[str]:
     """Put the printed disagreement beside ours."""
-    where = published.entry("disagreement")["where"]
+    where = agreement.entry("disagreement")["where"]
     lines = []
-    for dataset, values in published.values(results.study, "disagreement").items():
+    for dataset, values in agreement.values(results.study, "disagreement").items():
         mine = table[table["dataset"] == dataset]
         ours = mine.groupby("method", sort=False)["disagreement"].mean()
         texts = [
@@ -86,7 +85,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
         if not texts:
             continue
         text = f"Disagreement on {dataset}, beside the paper's ({where}) in brackets: "
-        reasons = published.obstacles(results.study, "disagreement", [dataset])
+        reasons = agreement.obstacles(results.study, "disagreement", [dataset])
         text += ", ".join(texts) + "."
         text += f" They cannot be compared directly: {'; '.join(reasons)}." if reasons else ""
         lines.append(text)
@@ -95,7 +94,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
 
 def _panels(results: Results, compared: Comparison, publish) -> Section | None:
     """Draw the members' diversity in the first run of the data set that the paper shows."""
-    shown = [d for d in published.entry("disagreement")["values"] if d in compared.datasets]
+    shown = [d for d in agreement.entry("disagreement")["values"] if d in compared.datasets]
     dataset = (shown or compared.datasets)[0]
     mine = compared.scores[compared.scores["dataset"] == dataset]
     repeat = int(mine["repeat"].min())

@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ensemble_search.analysis.load import Results
+from ensemble_search.papers import agreement
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, number, spread
 from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "Diversity surrogates", 75
@@ -52,7 +52,7 @@ def build(results: Results, publish) -> list[Section] | str:
                 *lack,
                 *_caution(results.study),
                 _panels(found, asked, publish),
-                _taus(found, asked, published.values(results.study, "kendall-tau")),
+                _taus(found, asked, agreement.values(results.study, "kendall-tau")),
             ],
         ),
         _calibration(calibration(quality), asked),
@@ -74,7 +74,7 @@ def _how(section: dict[str, Any]) -> str:
 
 def _caution(study: dict[str, Any]) -> list[str]:
     section = study["surrogates"]
-    printed = published.values(study, "kendall-tau")
+    printed = agreement.values(study, "kendall-tau")
     here = [d for d in printed if d in (section["datasets"] or study["datasets"])]
     text = agreement.caution(_as_study(study), "kendall-tau", here) if here else ""
     return [text] if text else []
@@ -146,10 +146,10 @@ def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
                     row.append(Cell("–"))
                     continue
                 mean, std = mine.loc[size, ["mean", "std"]]
-                row.append(Cell(agreement.spread(mean, std), bool(np.isclose(mean, best[size]))))
+                row.append(Cell(spread(mean, std), bool(np.isclose(mean, best[size]))))
             if printed:
                 theirs = printed.get(dataset, {}).get(PRINTED.get(surrogate, ""), np.nan)
-                row.append(Cell(agreement.number(theirs)))
+                row.append(Cell(number(theirs)))
             rows.append(row)
     note = (
         "Mean ± standard deviation over repeats; bold: highest of its question; 0 where a model "
@@ -179,7 +179,7 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
         share = [f"{100 * line[c]:.0f} %" if known else "–" for c in ("within_1", "within_2")]
         row = [line["dataset"], asked[line["protocol"]], line["surrogate"], *share]
         row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
-        rows.append(cells(*row, agreement.number(line["ratio"], 1)))
+        rows.append(cells(*row, number(line["ratio"], 1)))
     columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]
     columns += ["mean absolute error", "mean spread", "error / spread"]
     largest = table["observations"].max()
@@ -195,7 +195,7 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
 
 
 def _seconds(table: pd.DataFrame) -> Section:
-    rows = [cells(name, *(agreement.number(v) for v in row)) for name, *row in table.itertuples()]
+    rows = [cells(name, *(number(v) for v in row)) for name, *row in table.itertuples()]
     columns = ["surrogate", *map(str, table.columns)]
     caption = "CPU seconds of one fit by number of observations, mean over data sets and repeats"
     return Section("What a fit costs", [Table("seconds", caption, columns, rows,

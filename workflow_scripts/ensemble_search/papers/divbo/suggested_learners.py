@@ -6,9 +6,9 @@ import pandas as pd
 from ensemble_search.analysis import suggested
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.papers import agreement, published
+from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number
 
 TITLE, ORDER = "Validation {losses} of suggestions", 60
 PAPER = "Table 3 of Shen et al. (2022)"
@@ -61,19 +61,19 @@ def _table(table: pd.DataFrame, losses: Losses) -> Table:
 
 
 def _beside(results: Results, table: pd.DataFrame) -> Table | None:
-    printed = published.errors("suggested-error")
+    printed = agreement.errors("suggested-error")
     searches = {m: parts["search"] for m, parts in results.study["methods"].items()}
     printed["search"] = printed["method"].map(searches)
     both = printed.merge(table, on=["dataset", "search"], suffixes=("_published", ""))
     if both.empty:
         return None
-    beats = published.entry("suggested-beats-random")["values"]
+    beats = agreement.entry("suggested-beats-random")["values"]
     rows = []
     for line in both.to_dict("records"):
         ours = results.losses.spread(line["mean"], line["std"])
         theirs = results.losses.spread(line["mean_published"], line["std_published"])
         share = beats.get(line["dataset"], {}).get(line["method"], np.nan)
-        texts = (agreement.number(100 * line["beaten"], 0), agreement.number(share, 0))
+        texts = (number(100 * line["beaten"], 0), number(share, 0))
         rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
     columns = ["search", "data set", "ours", "printed", "beats random, %", "printed"]
     notes = [
@@ -89,7 +89,7 @@ def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
     wide = wide.reindex(list(dict.fromkeys(table["dataset"])))[list(dict.fromkeys(table["search"]))]
     rows = []
     for dataset, row in wide.iterrows():
-        shares = (agreement.number(100 * share, 0) for share in row)
+        shares = (number(100 * share, 0) for share in row)
         rows.append(cells(dataset, str(len(random.get(dataset, ()))), *shares))
     notes = [
         f"Share of random configurations whose validation {losses.title} is above the mean "

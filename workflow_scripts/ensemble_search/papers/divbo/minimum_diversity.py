@@ -8,11 +8,11 @@ import pandas as pd
 from ensemble_search.analysis import minimum_diversity
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.verdict import counted
+from ensemble_search.papers import agreement
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.plots import curve_figures
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number, spread
 from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Diversity of suggestions", 80
@@ -54,7 +54,7 @@ def build(results: Results, publish) -> list[Section] | str:
     sections = []
     for column, texts in WHAT.items():
         title, text, label = map(seen.losses.fill, texts)
-        printed = published.values(results.study, PRINTED[column])
+        printed = agreement.values(results.study, PRINTED[column])
         parts: list = [
             f"{text} {curve_figures.FRAMES}",
             _table(column, summary, methods, seen, printed),
@@ -72,7 +72,7 @@ def _table(
 ) -> Table:
     """Show data sets × methods, and a row with the printed figures below a data set."""
     entry, losses = PRINTED[column], seen.losses
-    write = losses.spread if column == "average" else partial(agreement.spread, digits=3)
+    write = losses.spread if column == "average" else partial(spread, digits=3)
     indexed = summary.set_index(["dataset", "method"])
     methods = [m for m in methods if m in set(summary["method"])]
     rows, beside = [], False
@@ -89,7 +89,7 @@ def _table(
     notes = [f"Printed: {agreement.source(entry)}, read as “around”."] if beside else []
     if column == "minimum":
         if beside:
-            runs = published.entry("minimum-diversity-runs")["values"]["runs"]
+            runs = agreement.entry("minimum-diversity-runs")["values"]["runs"]
             notes.append(
                 f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
                 f"is of {counted(int(summary['repeats'].max()), 'run')} per data set."
@@ -112,7 +112,7 @@ def _panels(
 ) -> Panels:
     names = list(dict.fromkeys(curves["dataset"]))
     scale, axis = 1, label
-    write: Callable[[float], str] = partial(agreement.number, digits=3)
+    write: Callable[[float], str] = partial(number, digits=3)
     if column == "average":
         losses = seen.losses
         axis = losses.heading(f"{losses.title} of members")
