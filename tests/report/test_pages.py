@@ -11,19 +11,19 @@ import pytest
 import yaml
 from matplotlib.transforms import Bbox
 
-from ensemble_search.analysis import (
-    datasets,
-    minimum_diversity,
-    ranks,
-    suggested,
-    updates,
-)
+from ensemble_search.analysis import datasets, ranks
 from ensemble_search.analysis.load import diversities, load
 from ensemble_search.analysis.losses import ERROR
 from ensemble_search.data import normalise, paper_sets, prepare, split
 from ensemble_search.data.sources import Raw, source_key
 from ensemble_search.papers import agreement
-from ensemble_search.papers.divbo import rank_curves, speed_up
+from ensemble_search.papers.divbo import (
+    minimum_diversity,
+    pool_updates,
+    rank_curves,
+    speed_up,
+    suggested_learners,
+)
 from ensemble_search.papers.divbo.test_errors import common_ranks
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.report import pages, write
@@ -257,9 +257,9 @@ def test_an_update_is_effective_if_members_or_weights_change_and_the_error_falls
         }
     )
     error = [nan, 0.5, 0.4, 0.4, 0.4, 0.3, 0.2, 0.3]
-    found = updates.effective(members, error)
+    found = pool_updates.effective(members, error)
     assert np.flatnonzero(found).tolist() == [2, 6]
-    assert np.flatnonzero(updates.changes(members, 8)).tolist() == [1, 2, 4, 6, 7]
+    assert np.flatnonzero(pool_updates.changes(members, 8)).tolist() == [1, 2, 4, 6, 7]
 
 
 def test_the_last_updates_are_those_of_the_run_itself():
@@ -283,7 +283,7 @@ def test_the_last_updates_are_those_of_the_run_itself():
         manifests=manifests.assign(repeat=list(own)),
         members=lambda *run: frame({t: {t: 1.0} for t in range(1, own[run[-1]] + 1)}),
     )
-    counts = updates.count(results, ["DivBO"])
+    counts = pool_updates.count(results, ["DivBO"])
     assert counts["last_50"].tolist() == [50, 50]
     assert counts["last_100"].isna().tolist() == [True, False]
 
@@ -326,14 +326,14 @@ def test_suggested_learners_by_hand():
     rows = [("d", "bo", 0, 0.1, 1.0), ("d", "bo", 0, nan, 1.0), ("d", "bo", 0, 0.3, 1.0)]
     rows += [("d", "bo", 1, 0.8, 1.0), ("e", "bo", 0, nan, 1.0)]
     rows += [("d", "bo", 1, 0.9, 0.5), ("f", "bo", 0, 0.4, 0.5)]  # on half the rows
-    table = suggested.errors(pd.DataFrame(rows, columns=columns))
+    table = suggested_learners.errors(pd.DataFrame(rows, columns=columns))
     row = table.iloc[0]
     assert (len(table), row["learners"], row["repeats"]) == (1, 3, 2)
     assert row[["mean", "std"]].tolist() == pytest.approx([0.4, np.std([0.1, 0.3, 0.8], ddof=1)])
     assert row["between"] == pytest.approx(np.std([0.2, 0.8], ddof=1))
     random = {"d": np.array([0.1, 0.4, 0.5, 0.9])}
-    assert suggested.beaten(table, random).tolist() == [0.5]  # an equal one is not beaten
-    assert suggested.beaten(table, {}).isna().all()
+    assert suggested_learners.beaten(table, random).tolist() == [0.5]  # an equal one is not beaten
+    assert suggested_learners.beaten(table, {}).isna().all()
 
 
 # The pages

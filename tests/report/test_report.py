@@ -18,9 +18,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import report
-from ensemble_search.analysis import final_members
 from ensemble_search.analysis.load import load
 from ensemble_search.analysis.losses import ERROR
+from ensemble_search.papers.divbo import member_diversity
 from ensemble_search.papers.divbo.significance import counts_table
 from ensemble_search.report import tables, write
 from ensemble_search.report.plots import curve_figures, figures
@@ -448,7 +448,7 @@ def test_a_result_that_the_machine_does_not_let_read_is_not_missing(whole, monke
         with monkeypatch.context() as patch:
             patch.setattr(library, name, lambda *_, **__: raising(error)())
             with pytest.raises((UserError, MemoryError)) as caught:
-                final_members.table(results := load(*whole), results.compared)
+                member_diversity.of_runs(results := load(*whole), results.compared)
             assert not isinstance(caught.value, files.Unusable)
 
 

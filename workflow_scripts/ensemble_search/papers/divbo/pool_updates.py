@@ -1,18 +1,23 @@
 """Table 4: how often the ensemble still improves at the end of a search."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import updates
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
+from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.report.view import view
+from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "Updates of the ensemble", 70
 PAPER = "Table 4 of Shen et al. (2022)"
+#: Over how many last iterations the paper counts.
+SPANS = (100, 50)
 
 
 def build(results: Results, publish) -> list[Section] | str:
@@ -23,10 +28,10 @@ def build(results: Results, publish) -> list[Section] | str:
     methods = seen.ensembles
     if not methods:
         return "no method with results builds an ensemble"
-    counts = updates.count(results, methods)
-    spans = [n for n in updates.SPANS if counts[f"last_{n}"].notna().any()]
+    counts = count(results, methods)
+    spans = [n for n in SPANS if counts[f"last_{n}"].notna().any()]
     if counts.empty or not spans:
-        return f"it needs members.parquet of searches of more than {min(updates.SPANS)} iterations"
+        return f"it needs members.parquet of searches of more than {min(SPANS)} iterations"
     printed = agreement.values(results.study, "pool-updates")
     parts: list = [_over_all(counts, methods, spans, seen.losses, printed)]
     if printed and (text := agreement.caution(results.study, "pool-updates")):
@@ -77,3 +82,84 @@ def _by_dataset(counts: pd.DataFrame, methods: list[str], span: int) -> Table:
     data = counts[["method", "dataset", "repeat", column]]
     caption = f"Effective updates in the last {span} iterations, mean over repeats"
     return Table(f"last-{span}", caption, ["data set", *wide.columns], rows, data)
+
+
+def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
+    """Mark the iterations at which members or weights differ from those before.
+
+    Parameters
+    ----------
+    members
+        Columns ``iteration``, ``member``, ``weight``; rows for the iterations at which the ensemble
+        was written, changed or not.
+    iterations
+        How many there are.
+
+    Returns
+    -------
+    changes
+        bool, of shape (iterations,); the first ensemble is a change.
+    """
+    changed = np.zeros(iterations, dtype=bool)
+    before: dict[int, float] = {}
+    members = members[members["iteration"] <= iterations].sort_values("iteration", kind="stable")
+    written, starts = np.unique(members["iteration"], return_index=True)
+    names = members["member"].to_numpy().tolist()
+    weights = members["weight"].to_numpy().round(DIGITS).tolist()
+    ends = np.append(starts, len(names))[1:]
+    for iteration, first, end in zip(written, starts, ends, strict=True):
+        now = dict(zip(names[first:end], weights[first:end], strict=True))
+        changed[iteration - 1] = now != before
+        before = now
+    return changed
+
+
+def effective(members: pd.DataFrame, validation_error: Sequence[float]) -> np.ndarray:
+    """Mark the iterations of effective updates.
+
+    An update is effective if members or weights change and the ensemble's validation error falls.
+
+    Parameters
+    ----------
+    members
+        As :func:`changes` takes it.
+    validation_error
+        Of the ensemble at every iteration; NaN before the first.
+
+    Returns
+    -------
+    effective
+        bool, of shape (iterations,); the first ensemble is none.
+    """
+    error = np.asarray(validation_error, dtype=float).round(DIGITS)
+    falls = np.zeros(len(error), dtype=bool)
+    falls[1:] = error[1:] < error[:-1]
+    return changes(members, len(error)) & falls
+
+
+def count(results: Results, methods: list[str]) -> pd.DataFrame:
+    """Count the effective updates at the end of every finished run.
+
+    Returns
+    -------
+    counts
+        One row per run whose members can be read: ``method``, ``dataset``, ``repeat``, ``last_100``
+        and ``last_50``; NaN where there are not more iterations than that.
+    """
+    rows = []
+    made = results.manifests.set_index(["dataset", "search", "repeat"])["evaluations"]
+    wanted = results.scores[results.scores["method"].isin(methods)]
+    groups = wanted.groupby(["method", "dataset", "repeat"], observed=True, sort=True)
+    for (method, dataset, repeat), group in groups:
+        parts = results.study["methods"][method]
+        try:
+            members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+        except Missing:
+            continue
+        found = effective(members, group.sort_values("iteration")["validation_error"])
+        # Budgets in seconds: without the rows that a shorter run repeats.
+        found = found[: made[dataset, parts["search"], repeat]]
+        counts = (found[-n:].sum() if len(found) > n else np.nan for n in SPANS)
+        rows.append((method, dataset, repeat, *counts))
+    columns = ["method", "dataset", "repeat", *(f"last_{n}" for n in SPANS)]
+    return pd.DataFrame(rows, columns=columns)

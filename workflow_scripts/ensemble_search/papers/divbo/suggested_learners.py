@@ -1,9 +1,10 @@
 """Table 3: the single learners that a search suggests."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import suggested
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.papers import agreement
@@ -16,12 +17,12 @@ PAPER = "Table 3 of Shen et al. (2022)"
 
 def build(results: Results, publish) -> list[Section] | str:
     """Show losses of the learners by search, and how many random configurations they beat."""
-    table = suggested.errors(results.observations)
+    table = errors(results.observations)
     if table.empty:
         return "no search has finished"
     losses = results.losses
     random = results.random_errors()
-    table["beaten"] = suggested.beaten(table, random)
+    table["beaten"] = beaten(table, random)
     parts: list = [
         "How good a search's suggestions are as single learners, the first random ones included. A "
         "search that looks for diversity may suggest worse learners and still be the one with the "
@@ -34,7 +35,7 @@ def build(results: Results, publish) -> list[Section] | str:
         text = agreement.caution(results.study, "suggested-error", where)
         sections.append(Section("Beside the paper's", [printed, *([text] if text else [])]))
     if random:
-        sections.append(Section("Against random configurations", [_beaten(table, random, losses)]))
+        sections.append(Section("Against random configurations", [_shares(table, random, losses)]))
     return sections
 
 
@@ -84,7 +85,7 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
     return Table("beside", caption, columns, rows, both, notes)
 
 
-def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) -> Table:
+def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) -> Table:
     wide = table.pivot(index="dataset", columns="search", values="beaten")
     wide = wide.reindex(list(dict.fromkeys(table["dataset"])))[list(dict.fromkeys(table["search"]))]
     rows = []
@@ -100,3 +101,51 @@ def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
     columns = ["data set", "random configurations", *wide.columns]
     caption = "Random configurations that a search's mean suggestion beats, percent"
     return Table("beaten", caption, columns, rows, data, notes)
+
+
+def errors(observations: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation of the validation errors of all learners that a search suggested.
+
+    Those that were fitted on a share of the training rows do not count.
+
+    Parameters
+    ----------
+    observations
+        Columns ``dataset``, ``search``, ``repeat``, ``error`` (NaN: failed), ``fidelity``.
+
+    Returns
+    -------
+    errors
+        One row per data set and search: ``mean``, ``std`` (over all learners of all repeats,
+        divisor n - 1), ``learners`` (that could be fitted), ``between`` (deviation of the means
+        of the repeats) and ``repeats``.
+    """
+    fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
+    groups = fitted.groupby(["dataset", "search"], sort=False)
+    table = groups["error"].agg(mean="mean", std="std", learners="size")
+    means = fitted.groupby(["dataset", "search", "repeat"], sort=False)["error"].mean()
+    runs = means.groupby(level=["dataset", "search"], sort=False)
+    table["between"], table["repeats"] = runs.std(), runs.size()
+    return table.reset_index()
+
+
+def beaten(table: pd.DataFrame, random: Mapping[str, np.ndarray]) -> pd.Series:
+    """Share of random configurations with a higher error than the mean of the suggested learners.
+
+    Parameters
+    ----------
+    table
+        Of :func:`errors`.
+    random
+        Validation errors of random configurations that could be fitted, by data set.
+
+    Returns
+    -------
+    beaten
+        In [0, 1], one a row of the table; NaN for data sets without random configurations.
+    """
+    shares = []
+    for dataset, mean in zip(table["dataset"], table["mean"], strict=True):
+        theirs = np.asarray(random.get(dataset, ()), dtype=float)
+        shares.append((theirs > mean).mean() if len(theirs) else np.nan)
+    return pd.Series(shares, table.index, dtype=float)

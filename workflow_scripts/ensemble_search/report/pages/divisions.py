@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from ensemble_search.analysis import components, divisions, effects
+from ensemble_search.analysis import components, effects
 from ensemble_search.analysis.components import LEVELS
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.verdict import counted
@@ -12,6 +12,7 @@ from ensemble_search.report.overview_tables import DETECTABLE
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
+from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "Rules on many divisions of the held-out rows", 166
 
@@ -23,7 +24,7 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
-    scores, missing = divisions.load(results)
+    scores, missing = load(results)
     keys = ["dataset", "split", "repeat", "division"]
     tests = scores.pivot(index=keys, columns="method", values="test_error")
     # Those of a run are all there, or none of them.
@@ -79,3 +80,44 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     caption = f"Test {losses.title} of each rule minus {reference}'s, over divisions"
     data = table.rename_axis("method").reset_index()
     return Table("rules", caption, columns, rows, data, notes)
+
+
+def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
+    """Read the losses of all methods on the divisions.
+
+    Returns
+    -------
+    scores
+        One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
+        ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
+    missing
+        Files that are not there, or were made otherwise, with the reason.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    study, tables, missing = results.study, list[Any](), list[str]()
+    wanted = study.get("divisions")
+    searches = dict.fromkeys(m["search"] for m in study["methods"].values()) if wanted else {}
+    for dataset in study["datasets"]:
+        for search in searches:
+            for repeat in range(study["repeats"]):
+                folder = layout.DIVISIONS.format(dataset=dataset, search=search, repeat=repeat)
+                methods = {m: p for m, p in study["methods"].items() if p["search"] == search}
+                used = {p["ensemble"]: study["ensembles"][p["ensemble"]] for p in methods.values()}
+                asked = {"divisions": wanted, "ensembles": used}
+                file = f"{folder}/divisions.parquet"
+                table = readers.of_job(readers.divisions, results.folder, file, asked, missing)
+                if table is None:
+                    continue
+                frame = table.to_pandas().dropna()
+                for method, parts in methods.items():
+                    own = frame.loc[frame["ensemble"] == parts["ensemble"]]
+                    where = {"dataset": dataset, "split": results.splits[repeat]}
+                    tables.append(own.assign(**where, repeat=repeat, method=method))
+    columns = ["dataset", "split", "repeat", "method", "division", "test_error"]
+    if not tables:
+        return pd.DataFrame(columns=columns), missing
+    return pd.concat(tables, ignore_index=True)[columns], missing
