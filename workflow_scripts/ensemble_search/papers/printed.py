@@ -132,11 +132,6 @@ def load(paper: str) -> dict[str, dict[str, Any]]:
     return content
 
 
-def citation(paper: str) -> str:
-    """Return authors, title and year of a paper."""
-    return read(paper, "published.yaml")["paper"]
-
-
 def values(paper: str, name: str) -> Any:
     """Return the values of an entry."""
     return load(paper)[name]["values"]

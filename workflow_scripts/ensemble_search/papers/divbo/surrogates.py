@@ -1,6 +1,7 @@
 """Figure 2: how well surrogates order configurations that they have not seen."""
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -230,25 +231,20 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Unusable
         If a file is damaged.
     """
-    section: Any = study.get("surrogates")
-    tables: list[Any] = []
-    missing: list[str] = []
-    for dataset in (section["datasets"] or study["datasets"]) if section else []:
-        for surrogate in section["names"]:
-            for repeat in range(section["repeats"]):
-                fields = {"dataset": dataset, "surrogate": surrogate, "repeat": repeat}
-                file = f"{layout.SURROGATE.format(**fields)}/quality.parquet"
-                asked = {"surrogate": surrogate, "repeat": repeat}
-                asked |= {key: section[key] for key in ("sizes", "held_out")}
-                asked |= {key: study[key] for key in ("seed", "space")}
-                table = readers.of_job(readers.quality, results, file, asked, missing)
-                if table is None:
-                    continue
-                found = table.to_pandas()
-                found.insert(0, "repeat", repeat)
-                found.insert(0, "surrogate", surrogate)
-                found.insert(0, "dataset", dataset)
-                tables.append(found)
+    jobs: list[tuple[dict, dict]] = []
+    if section := study.get("surrogates"):
+        common = {key: section[key] for key in ("sizes", "held_out")}
+        common |= {key: study[key] for key in ("seed", "space")}
+        parts = (
+            section["datasets"] or study["datasets"],
+            section["names"],
+            range(section["repeats"]),
+        )
+        for dataset, surrogate, repeat in product(*parts):
+            asked = {"surrogate": surrogate, "repeat": repeat}
+            jobs.append(({"dataset": dataset, **asked}, {**asked, **common}))
+    pattern = f"{layout.SURROGATE}/quality.parquet"
+    tables, missing = readers.of_jobs(readers.quality, results, pattern, jobs)
     if not tables:
         return pd.DataFrame(columns=[*KEYS, "repeat"]), missing
     quality = pd.concat(tables, ignore_index=True)

@@ -178,14 +178,10 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Unusable
         If a file is damaged.
     """
-    tables: list[Any] = []
-    missing: list[str] = []
-    for sampler in SAMPLERS if study.get("spread") else ():
-        file = f"{layout.SPREAD.format(sampler=sampler)}/spread.parquet"
-        asked = {**study["spread"], "seed": study["seed"]}
-        table = readers.of_job(readers.spread, results, file, asked, missing)
-        if table is not None:
-            tables.append(table.to_pandas().assign(sampler=sampler))
+    asked = {**(study.get("spread") or {}), "seed": study.get("seed")}
+    jobs = [({"sampler": sampler}, asked) for sampler in SAMPLERS if study.get("spread")]
+    pattern = f"{layout.SPREAD}/spread.parquet"
+    tables, missing = readers.of_jobs(readers.spread, results, pattern, jobs)
     if not tables:
         return pd.DataFrame(columns=["sampler", *readers.SPREAD]), missing
     return pd.concat(tables, ignore_index=True), missing

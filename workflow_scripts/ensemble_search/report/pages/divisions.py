@@ -1,5 +1,6 @@
 """Rules for ensembles on many divisions of the same held-out rows."""
 
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -98,26 +99,20 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
     Unusable
         If a file is damaged.
     """
-    study, tables, missing = results.study, list[Any](), list[str]()
-    wanted = study.get("divisions")
-    searches = dict.fromkeys(m["search"] for m in study["methods"].values()) if wanted else {}
-    for dataset in study["datasets"]:
-        for search in searches:
-            for repeat in range(study["repeats"]):
-                folder = layout.DIVISIONS.format(dataset=dataset, search=search, repeat=repeat)
-                methods = {m: p for m, p in study["methods"].items() if p["search"] == search}
-                used = {p["ensemble"]: study["ensembles"][p["ensemble"]] for p in methods.values()}
-                asked = {"divisions": wanted, "ensembles": used}
-                file = f"{folder}/divisions.parquet"
-                table = readers.of_job(readers.divisions, results.folder, file, asked, missing)
-                if table is None:
-                    continue
-                frame = table.to_pandas().dropna()
-                for method, parts in methods.items():
-                    own = frame.loc[frame["ensemble"] == parts["ensemble"]]
-                    where = {"dataset": dataset, "split": results.splits[repeat]}
-                    tables.append(own.assign(**where, repeat=repeat, method=method))
+    study, jobs = results.study, []
+    methods = study["methods"] if study.get("divisions") else {}
+    searches = dict.fromkeys(parts["search"] for parts in methods.values())
+    for dataset, search, repeat in product(study["datasets"], searches, range(study["repeats"])):
+        used = [parts["ensemble"] for parts in methods.values() if parts["search"] == search]
+        ensembles = {ensemble: study["ensembles"][ensemble] for ensemble in used}
+        fields = {"dataset": dataset, "search": search, "repeat": repeat}
+        jobs.append((fields, {"divisions": study["divisions"], "ensembles": ensembles}))
+    pattern = f"{layout.DIVISIONS}/divisions.parquet"
+    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs)
     columns = ["dataset", "split", "repeat", "method", "division", "test_error"]
-    if not tables:
+    if not found:
         return pd.DataFrame(columns=columns), missing
-    return pd.concat(tables, ignore_index=True)[columns], missing
+    names = pd.DataFrame([{"method": method, **parts} for method, parts in methods.items()])
+    scores = pd.concat(found, ignore_index=True).dropna().merge(names, on=["search", "ensemble"])
+    split = scores["repeat"].map(dict(enumerate(results.splits)))
+    return scores.assign(split=split)[columns], missing
