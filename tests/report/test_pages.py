@@ -32,7 +32,7 @@ from ensemble_search.runtime import code_version
 from ensemble_search.runtime.files import Missing
 from support import ROOT, SCRIPTS
 from support import made_results as made
-from support.html_page import Page, squeezed
+from support.html_page import Page, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -202,7 +202,7 @@ def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
     ends = {"DivBO": 1, "mine": 2, "BO-bagging": 3, "RS-ES": 4}
     assert last["post_hoc"].dropna().to_dict() == ends
     assert last.loc["DivBO", "test"] == 5
-    text = squeezed(Page((tmp_path / "report/pages/rank-curves.html").read_text(encoding="utf-8")))
+    text = text_of(tmp_path / "report/pages/rank-curves.html")
     assert "Here these are RS-ES, BO-bagging, mine, DivBO, ranked on 6 runs" in text
     assert "the ranks of the 4 methods add up to 10" in text
     assert "Not ranked here: RS, EO, NES, DivBO- (the best" in text
@@ -219,7 +219,7 @@ def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
 
 def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
     folder = report[1] / "report"
-    text = squeezed(Page((folder / "pages/test-errors.html").read_text(encoding="utf-8")))
+    text = text_of(folder / "pages/test-errors.html")
     table = pd.read_csv(folder / "tables/test-errors-ours.csv")
     errors = table.pivot(index="dataset", columns="method", values="mean")
     best = int((errors["DivBO"] <= errors.min(axis=1)).sum())
@@ -232,7 +232,7 @@ def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
 
 def test_figure_1_is_said_to_be_of_20_runs(report):
     file = report[1] / "report/pages/minimum-diversity.html"
-    text = squeezed(Page(file.read_text(encoding="utf-8")))
+    text = text_of(file)
     assert "Figure 1 of the paper is of 20 runs on quake (10 by default elsewhere); ours " in text
     assert "ours is of 2 runs per data set." in text
 
@@ -446,7 +446,7 @@ def test_suggestions_on_a_share_of_the_rows_have_no_minimum_diversity(tmp_path):
 
 def test_a_page_says_what_cannot_be_compared(report):
     folder = report[1] / "report/pages"
-    text = squeezed(Page((folder / "test-errors.html").read_text(encoding="utf-8")))
+    text = text_of(folder / "test-errors.html")
     assert "None of the 6 figures that both have can be compared." in text
     assert "quake, wind: 60 evaluations instead of 250; 2 repeats instead of 10." in text
 
@@ -532,15 +532,12 @@ def test_a_page_that_raises_does_not_end_the_report(own_pages, tmp_path, capsys)
     study = made.study(repeats=1)
     output = tmp_path / "report"
     write.write(study, tmp_path / "nothing", output)
-    index = squeezed(Page((output / "index.html").read_text(encoding="utf-8")))
+    index = text_of(output / "index.html")
     line = "Page 1 Page 2: could not be made (ZeroDivisionError: division by zero)"
     assert line in index
     assert "broken-page: could not be made (SyntaxError" in index
     assert "Page 3: nobody asked" in index
-    good, raising = (
-        squeezed(Page((output / f"pages/{n}-page.html").read_text(encoding="utf-8")))
-        for n in ("good", "raising")
-    )
+    good, raising = (text_of(output / f"pages/{n}-page.html") for n in ("good", "raising"))
     assert "Fine & <b>" in good
     assert "could not be made: ZeroDivisionError: division by zero. The report's log" in raising
     assert not (output / "pages/silent-page.html").exists()
@@ -583,7 +580,7 @@ def test_the_page_of_the_data_sets(tmp_path):
         ["mine", "name", "12 of 12 values are distinct names"],
     ]
     write.write(study, results.folder, tmp_path / "report")
-    shown = squeezed(Page((tmp_path / "report/pages/data-sets.html").read_text(encoding="utf-8")))
+    shown = text_of(tmp_path / "report/pages/data-sets.html")
     assert "1 date, 2 categorical" in shown
     assert "25.0 %" in shown
     assert "column 'when' is text such as '2020-12-31': read as ISO dates" in shown

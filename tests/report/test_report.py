@@ -30,7 +30,7 @@ from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from support import SCRIPTS
 from support import made_results as made
-from support.html_page import Page, squeezed
+from support.html_page import Page, squeezed, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -458,7 +458,7 @@ def test_an_error_of_a_page_is_told_there_and_by_the_caller(whole, tmp_path, mon
     assert unmade.title == "Ranks over the budget"
     assert len(unmade.error) < 400
     assert "Traceback" in capsys.readouterr().err
-    text = squeezed(Page((tmp_path / "pages/rank-curves.html").read_text(encoding="utf-8")))
+    text = text_of(tmp_path / "pages/rank-curves.html")
     assert f"This page could not be made: {unmade.error}" in text
     whole_pages = {path.name for path in (whole[1] / "report/pages").iterdir()}
     assert {path.name for path in (tmp_path / "pages").iterdir()} == whole_pages
