@@ -9,7 +9,7 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells, number
+from ensemble_search.report.tables import Cell, Table, by_method, cells, number
 
 TITLE, ORDER = "Validation {losses} of suggestions", 60
 PAPER = "Table 3 of Shen et al. (2022)"
@@ -40,25 +40,17 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _table(table: pd.DataFrame, losses: Losses) -> Table:
-    searches = list(dict.fromkeys(table["search"]))
-    indexed = table.set_index(["dataset", "search"])
-    rows = []
-    for dataset in dict.fromkeys(table["dataset"]):
-        row = [dataset]
-        for search in searches:
-            if (dataset, search) in indexed.index:
-                line = indexed.loc[(dataset, search)]
-                row.append(losses.spread(line["mean"], line["std"]))
-            else:
-                row.append("–")
-        rows.append(cells(*row))
+    columns, rows = by_method(
+        table.rename(columns={"search": "method"}),
+        lambda line: Cell(losses.spread(line["mean"], line["std"])),
+    )
     notes = [
         "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
         "n − 1). The CSV has the deviation of the repeats' means too (between)."
     ]
     loss = f"{losses.title}{losses.in_percent}"
     caption = f"Validation {loss} of the learners that each search suggested"
-    return Table("errors", caption, ["data set", *searches], rows, table, notes)
+    return Table("errors", caption, columns, rows, table, notes)
 
 
 def _beside(results: Results, table: pd.DataFrame) -> Table | None:
