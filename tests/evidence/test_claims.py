@@ -11,21 +11,26 @@ from ensemble_search.evidence import claims as decided
 from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.jobs import Jobs
-from ensemble_search.papers import printed
+from ensemble_search.papers import claims, printed
 from ensemble_search.papers.divbo import checks as divbo
-from ensemble_search.papers.printed import Decide
+from ensemble_search.papers.claims import Decide
 from support import ROOT, STUDIES
 
 pytestmark = pytest.mark.slow
 
-CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in printed.claims(p).items()}
+CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
 DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
 RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
 
 
 def test_claims_of_all_papers():
-    counts = {paper: len(printed.claims(paper)) for paper in printed.PAPERS}
+<<<<<<< HEAD
+    counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
     assert counts == {"divbo": 34, "esmbo": 12, "boasf": 9, "dodge": 14}
+=======
+    counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
+    assert counts == {"divbo": 37, "esmbo": 12, "boasf": 9, "dodge": 14}
+>>>>>>> main
 
 
 @pytest.mark.parametrize(("paper", "name"), CLAIMS)
@@ -48,7 +53,7 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
 
 @pytest.mark.parametrize("other", ["RS-ES", "BO-ES", "RB-ES"])
 def test_sizes_are_those_of_table_1(other):
-    rule = printed.claims("divbo")[f"better-than-{other.lower()}"].decide
+    rule = claims.load("divbo")[f"better-than-{other.lower()}"].decide
     assert 100 * rule.size == pytest.approx(divbo.difference(other)["mean"])
 
 
@@ -62,7 +67,7 @@ def test_sizes_are_those_of_table_1(other):
 def test_sizes_are_mean_differences_of_a_table(claim, table, lower, higher):
     printed_errors = printed.load("divbo")[table]["values"].values()
     differences = [row[higher][0] - row[lower][0] for row in printed_errors]
-    size = printed.claims("divbo")[claim].decide.size
+    size = claims.load("divbo")[claim].decide.size
     assert 100 * size == pytest.approx(np.mean(differences))
 
 
@@ -259,3 +264,11 @@ def test_what_a_paper_prints_is_compared_over_repeats():
     assert verdict == decided.OPEN
     assert decided.decide(rule, made(0.5))[0] == decided.DIFFERS
     assert decided.decide(rule.model_copy(update={"within": 0.2}), made(0))[0] == decided.AGREES
+
+
+def test_a_claim_about_some_data_sets_is_decided_by_them_alone():
+    rule = RULE.model_copy(update={"datasets": ["d0"], "over": "repeats"})
+    verdict, pairs = decided.decide(rule, rows([0.03, -0.5], repeats=3))
+    assert pairs["units"].item() == 3
+    assert pairs["difference"].item() == pytest.approx(0.04)  # 0.03 + 0.01 * (-1, 1, 3)
+    assert verdict == decided.OPEN

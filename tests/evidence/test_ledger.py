@@ -6,7 +6,7 @@ import pytest
 
 from ensemble_search.evidence import ledger
 from ensemble_search.evidence import rows as evidence
-from ensemble_search.papers import printed
+from ensemble_search.papers import claims
 from support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def test_a_claim_is_shown_with_its_interval(study):
     assert found[4].endswith("; 3 data sets")
     assert line(text, "DivBO is significantly better than RB-ES")[3:] == ["not attempted", ""]
     # The third one is about the suggestions of DivBO and RS-ES.
-    total = len(printed.claims("divbo"))
+    total = len(claims.load("divbo"))
     assert line(text, "DivBO (Shen")[1:] == [str(total), "0", "0", "0", "3", str(total - 3)]
 
 
@@ -67,7 +67,7 @@ def test_runs_are_counted_while_some_are_missing(study):
 def test_without_evidence_nothing_is_attempted():
     text = ledger.page({})
     assert "**could not be seen** |" not in text
-    assert line(text, "DivBO (Shen")[-1] == str(len(printed.claims("divbo")))
+    assert line(text, "DivBO (Shen")[-1] == str(len(claims.load("divbo")))
     assert "[verdict]" not in text
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks
-from ensemble_search.papers.printed import Decide
+from ensemble_search.papers.claims import Decide
 
 AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
 OPEN, MISSING = "could not be seen", "not attempted"
@@ -25,7 +25,7 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     Parameters
     ----------
     rule
-        How; see :class:`ensemble_search.papers.printed.Decide`.
+        How; see :class:`ensemble_search.papers.claims.Decide`.
     rows
         Content of a study's ``runs.csv``. Stale rows and those of runs that lack one of the methods
         are left out.
@@ -51,8 +51,9 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     if table.empty or not set(methods) <= set(table["method"]):
         return MISSING, pd.DataFrame(columns=columns)
     runs = _runs(table, rule.column)[methods].dropna()
+    if own := rule.datasets or list(rule.printed):
+        runs = runs[runs.index.isin(own, level="dataset")]
     if rule.printed:
-        runs = runs.loc[runs.index.isin(rule.printed, level="dataset")]
         runs[PRINTED] = runs.index.get_level_values("dataset").map(rule.printed)
         rule = rule.model_copy(update={"higher": [PRINTED]})
     if runs.index.unique("repeat" if rule.over == "repeats" else "dataset").size < 2:

@@ -10,7 +10,9 @@ from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.page import markdown
-from ensemble_search.papers.printed import PAPERS, Claim, claims, inconsistencies
+from ensemble_search.papers import claims
+from ensemble_search.papers.claims import Claim
+from ensemble_search.papers.printed import PAPERS, inconsistencies
 
 #: What the papers are called.
 NAMES = {
@@ -52,7 +54,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
     for paper in PAPERS:
         lines = []
         verdicts = dict.fromkeys(VERDICTS, 0)
-        for claim in claims(paper).values():
+        for claim in claims.load(paper).values():
             verdict, found = _decide(claim, evidence)
             verdicts[verdict] += 1
             lines.append(
@@ -135,7 +137,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     rule = claim.decide
     units = "data sets"
     if rule.over == "repeats":
-        units = f"repeats of {', '.join(rule.printed or study['datasets'])}"
+        of = rule.datasets or rule.printed or study["datasets"]
+        units = f"repeats of {', '.join(of)}"
     if rule.column in measured.DESIGNS:
         units = "repeats"
     # Of several pairs, the one with which the claim stands or falls.

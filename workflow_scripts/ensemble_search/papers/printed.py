@@ -1,7 +1,4 @@
-"""Read a paper's numbers, its claims, and what its own numbers contradict.
-
-Each is a YAML file in the folder of the paper, whose shape is checked.
-"""
+"""Read a paper's numbers and what contradicts them, and check the shape of these files."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -141,92 +138,6 @@ def table(paper: str, name: str) -> pd.DataFrame:
     """Return an entry that has ``columns`` as a frame, one row per name."""
     entry = load(paper)[name]
     return pd.DataFrame.from_dict(entry["values"], orient="index", columns=entry["columns"])
-
-
-class Decide(Part):
-    """How rows of evidence decide a claim; see ``evidence.claims.decide``.
-
-    Attributes
-    ----------
-    column
-        Column of the rows in which methods are compared. ``validation_100``: the lowest validation
-        loss up to iteration 100; ``test_1``: the test loss after a tenth of the budget;
-        ``reached``: log2 of the iterations to the higher one of two methods' final validation
-        losses, which both reach, so that a difference of 1 means twice as many. Those of
-        ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``, ``origin``.
-    over
-        What the intervals are over: ``datasets``, or ``repeats``, each with its mean over the data
-        sets, which then speak of these data sets and splits only.
-    by
-        ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
-        the methods named here; ``spread``: by the absolute deviation from the method's median over
-        repeats (Brown and Forsythe 1974); ``best``: by the share of data sets on which a method has
-        the lowest mean, compared with its share by chance.
-    lower, higher
-        Methods: each of the first is claimed to be lower than each of the second; with ``best``,
-        more often the lowest than by chance.
-    size
-        The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
-    within
-        The methods are claimed to differ by less than this, in either direction.
-    printed
-        Instead of ``higher``: what the paper prints of the method, by data set.
-    """
-
-    column: Literal[
-        "test",
-        "test_1",
-        "validation",
-        "validation_100",
-        "reached",
-        "minimum_diversity",
-        "updates_100",
-        "updates_50",
-        "member_error",
-        "disagreement",
-        "suggested_error",
-        "suggested_beats",
-        "tau",
-        "discrepancy",
-        "centre",
-        "origin",
-    ]
-    over: Literal["datasets", "repeats"] = "datasets"
-    by: Literal["mean", "rank", "spread", "best"] = "mean"
-    lower: list[str]
-    higher: list[str] = Field(default_factory=list)
-    size: float | None = None
-    within: float | None = None
-    printed: dict[str, float] = Field(default_factory=dict)
-
-
-class Claim(Part):
-    """A claim.
-
-    Attributes
-    ----------
-    where
-        Section, table or figure.
-    claim
-        In short, with its numbers.
-    numbers
-        Entries of ``published.yaml`` that have them.
-    study
-        Name of the file below ``studies/`` that tests it; empty if none does.
-    decide
-        How the evidence of that study decides it, if it can.
-    """
-
-    where: str
-    claim: str
-    numbers: list[str] = Field(default_factory=list)
-    study: str = ""
-    decide: Decide | None = None
-
-
-def claims(paper: str) -> dict[str, Claim]:
-    """Read what a paper claims, ``claims.yaml``, by name; see :func:`entries`."""
-    return entries(paper, "claims.yaml", Claim)
 
 
 class Inconsistency(Part):
