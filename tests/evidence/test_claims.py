@@ -12,8 +12,8 @@ from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
-from ensemble_search.papers.divbo import checks as divbo
 from ensemble_search.papers.claims import Decide
+from ensemble_search.papers.divbo import checks as divbo
 from support import ROOT, STUDIES
 
 pytestmark = pytest.mark.slow
@@ -24,13 +24,8 @@ RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
 
 
 def test_claims_of_all_papers():
-<<<<<<< HEAD
-    counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
-    assert counts == {"divbo": 34, "esmbo": 12, "boasf": 9, "dodge": 14}
-=======
     counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
     assert counts == {"divbo": 37, "esmbo": 12, "boasf": 9, "dodge": 14}
->>>>>>> main
 
 
 @pytest.mark.parametrize(("paper", "name"), CLAIMS)
