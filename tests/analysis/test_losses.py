@@ -43,11 +43,16 @@ def test_the_metric_of_a_study_gives_title_unit_and_worst_loss():
          "a, b"),
         (lambda x: x.fill("{loss}, {losses}"), "balanced error, balanced errors",
          "log loss, log loss"),
+        (lambda x: x.of_failure, "a balanced error of 100 %", "a log loss of 15.94"),
     ],
 )  # fmt: skip
 def test_losses_are_written_as_shares_or_as_numbers(what, shares, numbers):
     assert what(SHARES) == shares
     assert what(NUMBERS) == numbers
+
+
+def test_an_error_takes_another_article():
+    assert losses.ERROR.of_failure == "an error of 100 %"
 
 
 def test_without_a_model_a_regression_is_worse_than_any_model_on_the_data_set():
@@ -61,6 +66,7 @@ def test_without_a_model_a_regression_is_worse_than_any_model_on_the_data_set():
     assert final.loc[("d", 0)].tolist() == pytest.approx([1.01 * 6.8, 6.8])
     assert final.loc[("e", 0)].tolist() == [1, 0.4]
     assert final.loc[("f", 0)].tolist() == [1, 1]
+    assert squared.of_failure.endswith("of 1, or worse than all models on their data set")
 
 
 def test_a_run_without_a_model_counts_as_the_worst_loss():

@@ -89,6 +89,13 @@ class Losses:
         return " in percentage points" if self.percent else ""
 
     @property
+    def of_failure(self) -> str:
+        """What a run that never had a model counts as: ``an error of 100 %``."""
+        article = "an" if self.title[0] in "aeiou" else "a"
+        worst = self._with(f"{article} {self.title} of {self.scale * self.worst:.4g}", " %")
+        return worst if self.bounded else f"{worst}, or worse than all models on their data set"
+
+    @property
     def unit(self) -> str:
         """Sentence that says in what losses are measured, where that is not a share; else empty."""
         if self.task == CLASSIFICATION or self.metric == "r2":

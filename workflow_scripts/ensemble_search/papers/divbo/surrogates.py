@@ -5,7 +5,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -115,10 +114,7 @@ def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
 
 def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
     """Draw means as lines and standard deviations over repeats shaded."""
-    with mpl.rc_context(figures.STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        figures.margins(figure, bottom=0.4)
+    with figures.panel() as (figure, axes):
         for name, mine in taus.groupby("surrogate", sort=False):
             x, mean, std = (mine[c].to_numpy() for c in ("observations", "mean", "std"))
             std = np.nan_to_num(std)

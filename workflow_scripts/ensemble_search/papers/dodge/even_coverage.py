@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -107,10 +106,7 @@ def _lines(
     mine: pd.DataFrame, look: dict[str, dict], exact: pd.Series, bound: pd.Series | None, name: str
 ) -> Figure:
     """Draw medians as lines and quartiles shaded, on logarithmic axes."""
-    with mpl.rc_context(figures.STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        figures.margins(figure, bottom=0.4)
+    with figures.panel() as (figure, axes):
         for place, (sampler, part) in enumerate(mine.groupby("sampler", sort=False)):
             k, low, median, high = (part[c] for c in ("size", "lower", "median", "upper"))
             axes.fill_between(k, low, high, color=look[sampler]["color"], alpha=0.15, linewidth=0)
