@@ -122,11 +122,17 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         if library:
             content.append(_driver(library))
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
-        settings += [study["budget"], study["split"], study["seed"]]
+        settings += [_budget(study), study["split"], study["seed"]]
         if study.get("divisions"):
             settings.append(study["divisions"])
         found[method] = files.digest([content, settings])[:8]
     return found
+
+
+def _budget(study: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a study's budget; keys that came after the first rows only if they are given."""
+    first = ("evaluations", "fits", "seconds")
+    return {k: v for k, v in study["budget"].items() if k in first or v is not None}
 
 
 def pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
