@@ -1,0 +1,93 @@
+"""Weight of the deviation (c) and number of rounds (r), as in Figure 3 of the BOASF paper."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.papers import variants
+from ensemble_search.papers.variants import PARTS, scope
+from ensemble_search.report.plots import charts
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Table, cells
+
+TITLE, ORDER = "Exploration c and rounds r", 172
+PAPER = "Figure 3 of Zhu et al. (2021)"
+SETTINGS = {"search.exploration": "c", "search.rounds": "r"}
+#: The space of the figure, in which BOASF is compared with TPE alone.
+SPACE = "logistic-regression-hpo"
+OTHERWISE = (
+    "Figure 3 of the paper is something else: hyperparameters of a logistic regression, and wins "
+    "or ties against Hyperopt alone."
+)
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show on which share of the data sets each setting wins or ties."""
+    found = variants.families(
+        results.study, SETTINGS.__contains__, lambda s: s["search.optimizer"] == "boasf"
+    )
+    if not found:
+        return "no two methods differ in boasf's exploration and rounds only"
+    family = found[0]
+    others = [
+        method
+        for method in results.methods
+        if (of := variants.settings(results.study, method))["search.optimizer"] != "boasf"
+        and of["ensemble.type"] == variants.settings(results.study, family[0])["ensemble.type"]
+    ]
+    compared = results.comparison([*family, *others])
+    present = [m for m in compared.methods if m in others]
+    if len(compared.methods) - len(present) < 2 or not present:
+        return "fewer than two settings of boasf and another method have finished on a data set"
+    texts = [
+        "c (exploration) weighs the standard deviation in an arm's upper bound, r is the number "
+        "of rounds. The figures show the share of data sets on which the mean loss over repeats "
+        f"is not above that of any other method here ({', '.join(present)}).",
+        scope(results, compared),
+    ]
+    theirs = [variants.settings(results.study, method)["search.optimizer"] for method in present]
+    if results.study.get("space") != SPACE or theirs != ["tpe"]:
+        texts.append(OTHERWISE)
+    if len(found) > 1:
+        texts.append(f"Other settings of boasf than those of {family[0]} are left out.")
+    drawings, tables = [], []
+    for column, part in PARTS.items():
+        shares = _shares(results, compared, present, column)
+        drawings.append((part, _figure(shares, part, publish)))
+        tables.append(_table(shares, part, present))
+    return [Section("Wins and ties", [*texts, Panels(drawings), *tables])]
+
+
+def _shares(results: Results, compared: ranks.Comparison, others: list[str], column: str):
+    """Return ``c``, ``r``, and shares of data sets without a loss to all others and to each."""
+    mean = ranks.means(ranks.final_errors(compared, column)).round(ranks.DIGITS)
+    rows = []
+    for method in [m for m in compared.methods if m not in others]:
+        of = variants.settings(results.study, method)
+        row = {name: of[key] for key, name in SETTINGS.items()}
+        row["all"] = (mean[method] <= mean[others].min(axis=1)).mean()
+        row |= {other: (mean[method] <= mean[other]).mean() for other in others}
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values(["c", "r"], ignore_index=True)
+
+
+def _figure(shares: pd.DataFrame, part: str, publish):
+    values = 100 * shares.pivot(index="c", columns="r", values="all").rename("{:g}".format)
+    figure = charts.heat_map(values, "data sets, %", (0.0, 100.0), ".0f")
+    best = shares.loc[shares["all"].idxmax()]
+    title = f"{part.capitalize()} loss: data sets on which BOASF wins or ties, by c and r"
+    alt = f"Most: {100 * best['all']:.0f} % with c = {best['c']:g}, r = {best['r']:g}"
+    return publish(figure, part, shares, title, alt)
+
+
+def _table(shares: pd.DataFrame, part: str, others: list[str]) -> Table:
+    rows = [
+        cells(f"{row['c']:g}", f"{row['r']:g}", *(f"{100 * row[k]:.0f}" for k in ("all", *others)))
+        for row in shares.to_dict("records")
+    ]
+    average = (f"{100 * np.mean(shares[k]):.0f}" for k in ("all", *others))
+    caption = f"Data sets without a loss to the others, percent, by mean {part} loss"
+    columns = ["c", "r", "to none", *(f"to {other}" for other in others)]
+    foot = cells("mean", "", *average)
+    return Table(part, caption, columns, [*rows, foot], shares, foot=1)

@@ -1,0 +1,168 @@
+"""Figures 3 and 4c: average ranks over iterations, or full fits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ensemble_search.analysis import full_fits, ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.papers import agreement, variants
+from ensemble_search.report.plots import curve_figures, figures
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Cell, Table, number
+from ensemble_search.report.view import View, view
+
+TITLE, ORDER = "Ranks over the budget", 30
+PAPER = "Figures 3 and 4c of Shen et al. (2022)"
+COLUMNS = {"validation": "validation_error", "test": "test_error"}
+POST_HOC = "test, post-hoc designs"
+#: Optimizers that search for an ensemble directly; the paper lists them apart (Section 4.1).
+DIRECT = {"ensemble-optimization", "neural-ensemble-search"}
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw the ranks in validation and in test loss, and show those at the end."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    losses, unit = seen.losses, full_fits.unit(results.study)
+    over = full_fits.over_budget(results, seen.compared)
+    curves = {part: ranks.rank_curves(over, c) for part, c in COLUMNS.items()}
+    text = (
+        f"At every {unit} the methods are ranked within each run (data set and repeat) and the "
+        f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
+        f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
+        f"its averages are other numbers. Validation {losses.title} is the best observed so far, "
+        f"and ensembles are fitted to it: go by the test {losses.title}."
+    )
+    if len(seen.compared.methods) > curve_figures.MANY:
+        text += f" {curve_figures.FRAMES}"
+    drawings = [
+        _draw(part, curve, f"Average rank in {part} {losses.title} over {unit}s", seen, publish)
+        for part, curve in curves.items()
+    ]
+    sections = [Section(f"Average ranks over {unit}s", [text, *drawings])]
+    among = [m for m in post_hoc(results.study) if m in seen.compared.methods]
+    if len(among) > 1:
+        section, curves[POST_HOC] = _post_hoc(results, among, seen, publish)
+        sections.append(section)
+    return [*sections, _ends(results, seen, curves)]
+
+
+def _sum(k: int) -> str:
+    return f"the ranks of the {k} methods add up to {k * (k + 1) // 2}"
+
+
+def _post_hoc(results: Results, among: list[str], seen: View, publish):
+    """Rank the post-hoc designs among themselves, as Figure 4c does."""
+    compared = full_fits.over_budget(results, results.comparison(among))
+    unit = full_fits.unit(results.study)
+    loss = f"test {seen.losses.title}"
+    curve = ranks.rank_curves(compared, "test_error")
+    others = [m for m in seen.compared.methods if m not in compared.methods]
+    text = (
+        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods whose "
+        "ensemble is built from what a search for single models has evaluated. Here these are "
+        f"{', '.join(compared.methods)}, ranked on {compared.runs} runs; "
+        f"{_sum(len(compared.methods))}."
+    )
+    if others:
+        text += (
+            f" Not ranked here: {', '.join(others)} (the best single model, or a search that works "
+            "on an ensemble of its own)."
+        )
+    title = f"Average rank in {loss} of the post-hoc designs over {unit}s"
+    drawing = _draw("post-hoc", curve, title, seen, publish, compared.methods)
+    parts: list[Any] = [text, drawing]
+    if seen.reference in compared.methods:
+        parts.append(_lead(curve, seen, f"{loss} among the post-hoc designs"))
+    return Section("Post-hoc designs among themselves", parts), curve
+
+
+def post_hoc(study: Mapping[str, Any]) -> list[str]:
+    """Methods that build an ensemble of what a search for single models has evaluated.
+
+    The paper's post-hoc designs (Section 2): RS-ES, BO-ES, RB-ES and DivBO. What delivers its best
+    model is none, and neither is a search that works on an ensemble of its own (:data:`DIRECT`).
+    """
+    return [
+        method
+        for method in study["methods"]
+        if (found := variants.settings(study, method))["ensemble.type"] != "best"
+        and found["search.optimizer"] not in DIRECT
+    ]
+
+
+def _draw(
+    name: str, curve: pd.DataFrame, title: str, seen: View, publish, methods=None
+) -> figures.Drawing:
+    ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(curve).items())
+    methods, unit = methods or seen.compared.methods, full_fits.unit(seen.study)
+    return publish(
+        curve_figures.rank_lines(curve, methods, seen.look, seen.losses, unit),
+        name,
+        curve,
+        title,
+        f"At the last {unit}: {ends}",
+    )
+
+
+def _last(curve: pd.DataFrame) -> pd.Series:
+    """Average ranks at the last iteration, the lowest first."""
+    last = curve[curve["iteration"] == curve["iteration"].max()]
+    return last.set_index("method")["rank"].sort_values(kind="stable")
+
+
+def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
+    """Return from which iteration, or full fit, on the reference leads."""
+    method = seen.reference
+    first = ranks.leads_from(curve, method)
+    if first is None:
+        return f"{method} does not have the lowest average rank in {what} at the end."
+    unit, last = full_fits.unit(seen.study), curve["iteration"].max()
+    return f"{method} has the lowest average rank in {what} from {unit} {first} of {last} on."
+
+
+def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
+    """Put what the paper says of validation ranks in words beside ours."""
+    lead = _lead(curve, seen, f"validation {seen.losses.title}")
+    last = _last(curve).drop(seen.reference)
+    second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."
+    if seen.reference == "DivBO" and seen.losses.is_error:
+        after = agreement.entry("leads-from")["values"]["DivBO"]
+        printed = agreement.entry("second-validation-rank")["values"]["second"]
+        lead += f" {agreement.source('leads-from')}: after about {after} of 250."
+        second += f" The paper's second-best, which it does not name there, has {printed}."
+    return [lead, second]
+
+
+def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Section:
+    printed = agreement.values(results.study, "validation-rank")
+    last = {part: _last(curve) for part, curve in curves.items()}
+    order = last["validation"].index
+    rows = []
+    for method in order:
+        ours = [
+            Cell(f"{r[method]:.2f}", bool(r[method] == r.min())) if method in r else Cell("–")
+            for r in last.values()
+        ]
+        rows.append([Cell(method), *ours])
+    loss = seen.losses.title
+    columns = ["method", f"validation {loss}", f"test {loss}"]
+    columns += [f"test {loss}, post-hoc designs"] * (POST_HOC in last)
+    names = {POST_HOC: "post_hoc"}
+    data = {"method": list(order)}
+    data |= {names.get(p, p): r.reindex(order).tolist() for p, r in last.items()}
+    parts, notes = [], []
+    if printed:
+        for method, row in zip(order, rows, strict=True):
+            row.append(Cell(number(printed.get(method, float("nan")))))
+        columns.append("validation error, printed")
+        data["published_validation"] = [printed.get(m) for m in order]
+        source = agreement.source("validation-rank")
+        notes = [f"Printed: {source}, among the ten methods of the paper."]
+        parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
+    caption = "Average ranks at the end, ranked within each run"
+    table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
+    return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])

@@ -1,0 +1,35 @@
+"""Table 11: is it enough to search every algorithm for as long as the others?"""
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.papers import variants
+
+TITLE, ORDER = "Equal budget per algorithm", 140
+PAPER = "Table 11 of Shen et al. (2022)"
+PRINTED = {"random": "RS-ES", "k-bo": "kBO-ES"}
+
+
+def build(results: Results, publish):
+    """Compare k-BO with every search that has the same ensemble."""
+    return variants.build(
+        results,
+        free=lambda key: key.startswith("search."),
+        member=lambda s: s["ensemble.type"] != "best",
+        several=lambda family: "k-bo" in {s["search.optimizer"] for s in family},
+        say=lambda s: s["search.optimizer"],
+        printed=("same-budget-error", role),
+        about=[
+            "k-BO gives every algorithm of the space the same number of evaluations, with a "
+            "Bayesian optimization of its own. It finds different models by construction, where "
+            "DivBO looks for them."
+        ],
+        nothing="no method with an ensemble has the search k-bo beside another",
+    )
+
+
+def role(settings: dict) -> str | None:
+    """Name a method as Table 11 does."""
+    if not variants.selection(settings):
+        return None
+    if variants.paper_divbo(settings):
+        return "DivBO"
+    return PRINTED.get(settings["search.optimizer"])

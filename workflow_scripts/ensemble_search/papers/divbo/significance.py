@@ -1,0 +1,118 @@
+"""Table 2: on how many data sets the reference is significantly better."""
+
+import pandas as pd
+
+from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.losses import Losses
+from ensemble_search.papers import agreement
+from ensemble_search.report import paired
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.view import view
+
+TITLE, ORDER = "Significance on each data set", 20
+PAPER = "Table 2 of Shen et al. (2022)"
+PARTS = {"test": "test_error", "validation": "validation_error"}
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Count better, same and worse, and show the p-values behind."""
+    seen = view(results, least=2)
+    if isinstance(seen, str):
+        return seen
+    tests = {
+        part: wilcoxon.compare(ranks.final_errors(seen.compared, column), seen.reference)
+        for part, column in PARTS.items()
+    }
+    parts: list = []
+    if seen.reference != results.reference:
+        parts.append(
+            f"{results.reference}, the reference method, has no results that can be compared yet; "
+            f"{seen.reference} stands in for it."
+        )
+    parts.append(counts_table(tests, seen.reference, seen.losses, paired.about(results.splits)))
+    printed = agreement.values(results.study, "wilcoxon")
+    if seen.reference == "DivBO" and set(printed) & set(seen.others):
+        if text := agreement.caution(results.study, "wilcoxon"):
+            parts.append(text)
+        parts.append(_beside(tests, {m: p for m, p in printed.items() if m in seen.others}))
+    title = f"Is {seen.reference} significantly better, data set by data set?"
+    detail = [_detail(part, frame, seen.reference, seen.losses) for part, frame in tests.items()]
+    return [Section(title, parts), Section("Every test", detail)]
+
+
+def counts_table(
+    tests: dict[str, pd.DataFrame], reference: str, losses: Losses, about: str
+) -> Table:
+    """Count the data sets where the reference is better, same or worse.
+
+    Parameters
+    ----------
+    tests
+        Of ``wilcoxon.compare``, by part.
+    reference
+        The method that the others are compared with.
+    losses
+        How losses by the study's metric are shown.
+    about
+        What the tests are about.
+    """
+    counts = {name: wilcoxon.counts(frame) for name, frame in tests.items()}
+    methods = next(iter(counts.values())).index
+    rows = []
+    for method in methods:
+        numbers = [part.loc[method, o] for part in counts.values() for o in part.columns]
+        rows.append(cells(f"{reference} against {method}", *numbers))
+    columns = ["", *(f"{name} {o}" for name in counts for o in paired.LETTER)]
+    data = pd.concat(tests, names=["part"]).reset_index("part").reset_index(drop=True)
+    notes = [
+        f"Better: on so many data sets {reference} has the lower mean {losses.title} and the "
+        "difference is significant (Wilcoxon signed-rank over the paired repeats, two-sided, "
+        "p ≤ 0.05, zero differences dropped, no adjustment for multiple tests). Same: not "
+        "significant, or mean and signed ranks point in different directions.",
+        about,
+        f"Validation {losses.title} is that on which ensembles and searches were chosen, so it is "
+        f"optimistic; the test {losses.title} beside it is the one to go by.",
+    ]
+    most = wilcoxon.ALPHA * len(next(iter(tests.values())))
+    notes.append(
+        f"If no method differed from {reference} anywhere, up to {most:.2g} of the "
+        f"{len(next(iter(tests.values())))} tests of one {losses.title} would be significant by "
+        "chance."
+    )
+    pairs = int(next(iter(tests.values()))["pairs"].max())
+    if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA:
+        notes.insert(
+            0,
+            f"With {pairs} paired repeats at most the smallest possible p-value is "
+            f"{wilcoxon.smallest_p(pairs):g}: nothing can be significant here, and “same” does not "
+            "mean that the methods are alike. At least 6 repeats are needed.",
+        )
+    caption = f"Data sets on which {reference} is better, the same or worse than each method"
+    return Table("counts", caption, columns, rows, data, notes)
+
+
+def _beside(tests: dict[str, pd.DataFrame], printed: dict[str, list[int]]) -> Table:
+    counts = {part: wilcoxon.counts(frame) for part, frame in tests.items()}
+    rows, data = [], []
+    for method, theirs in printed.items():
+        ours = {part: table.loc[method].tolist() for part, table in counts.items()}
+        texts = (" / ".join(map(str, numbers)) for numbers in (*ours.values(), theirs))
+        rows.append(cells(method, *texts))
+        lines = {**ours, "published": theirs}
+        data += [(method, which, *numbers) for which, numbers in lines.items()]
+    frame = pd.DataFrame(data, columns=["method", "which", "better", "same", "worse"])
+    columns = ["against", *(f"ours, {part} error" for part in tests), "the paper's"]
+    notes = ["The paper does not say of which error its counts are."]
+    caption = f"Better / same / worse, beside {agreement.source('wilcoxon')}"
+    return Table("beside", caption, columns, rows, frame, notes)
+
+
+def _detail(part: str, tests: pd.DataFrame, reference: str, losses: Losses) -> Table:
+    notes = [
+        f"Mean {part} {losses.title} of the method minus that of {reference}{losses.in_points}; p "
+        f"of the test; B: {reference} is significantly better (bold), S: the same, W: worse."
+    ]
+    caption = f"Tests of the {part} {losses.title} against {reference}"
+    return paired.table(part, caption, tests, notes, losses)

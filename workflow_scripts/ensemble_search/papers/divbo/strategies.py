@@ -1,0 +1,40 @@
+"""Table 9: which ensemble makes the most of the same evaluations?"""
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.papers import variants
+
+TITLE, ORDER = "Ensemble strategies", 120
+PAPER = "Table 9 of Shen et al. (2022)"
+PRINTED: dict[tuple[str, int | None], str] = {
+    ("bagging", 5): "Bagging",
+    ("stacking", 5): "Stacking",
+    ("selection", 25): "Ensemble selection",
+}
+
+
+def build(results: Results, publish):
+    """Compare ensembles of different types that are built from the same search."""
+    return variants.build(
+        results,
+        free=lambda key: key.startswith("ensemble."),
+        member=lambda s: True,
+        several=lambda family: len({s["ensemble.type"] for s in family} - {"best"}) > 1,
+        say=say,
+        printed=("strategy-error", role),
+        about=["These methods share every evaluation and differ in the ensemble only."],
+        nothing="no search has two types of ensembles besides best",
+    )
+
+
+def say(settings: dict) -> str:
+    """Put the ensemble's settings into words."""
+    values = {k.removeprefix("ensemble."): v for k, v in settings.items() if "ensemble." in k}
+    kind = values.pop("type")
+    return kind + "".join(f", {k} {v}" for k, v in values.items() if v is not None)
+
+
+def role(settings: dict) -> str | None:
+    """Name a method as Table 9 does."""
+    if not variants.paper_divbo(settings):
+        return None
+    return PRINTED.get((settings["ensemble.type"], settings.get("ensemble.size")))

@@ -1,0 +1,289 @@
+"""Figure 2: how well surrogates order configurations that they have not seen."""
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.papers import agreement
+from ensemble_search.report.build import stems
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Cell, Table, cells, number, spread
+from ensemble_search.results import layout, readers
+
+TITLE, ORDER = "Diversity surrogates", 75
+PAPER = "Figure 2 of Shen et al. (2022)"
+#: What each protocol asks for; "error" is asked of performance surrogates.
+ASKED = {
+    "observed": "an observed and a held-out configuration",
+    "held-out": "two held-out configurations",
+    "error": "{loss} of a held-out configuration",
+}
+#: Our names of what the paper prints a figure of, and the number of observations that it is for.
+PRINTED = {"lightgbm-pairs": "LightGBM", "random-forest": "PRF-p"}
+OBSERVATIONS = 250
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw tau over observations, and tabulate tau, calibration and the seconds of a fit."""
+    section = results.study.get("surrogates")
+    if not section:
+        return "the study evaluates no surrogates (key surrogates)"
+    quality, missing = load(results.study, results.folder)
+    if quality.empty:
+        return "no evaluation of a surrogate has finished"
+    found = taus(quality)
+    asked = {protocol: results.losses.fill(text) for protocol, text in ASKED.items()}
+    lack = []
+    if missing:
+        shown = "; ".join(missing[:3]) + ("; ..." if len(missing) > 3 else "")
+        lack = [f"{len(missing)} evaluations are missing ({shown})."]
+    return [
+        Section(
+            "Do they put in order what they have not seen?",
+            [
+                results.losses.fill(_how(section)),
+                *lack,
+                *_caution(results.study),
+                _panels(found, asked, publish),
+                _taus(found, asked, agreement.values(results.study, "kendall-tau")),
+            ],
+        ),
+        _calibration(calibration(quality), asked),
+        _seconds(seconds(quality)),
+    ]
+
+
+def _how(section: dict[str, Any]) -> str:
+    return (
+        f"{section['configurations']} random configurations of each data set are evaluated once. "
+        f"They are shuffled {section['repeats']} times, {section['held_out']} of them are held "
+        "out, and each surrogate is fitted on the first of the others. Kendall's tau-b says how "
+        "well the order of its predictions agrees with the truth: 1, in all pairs; 0, as good as "
+        "guessing. A diversity surrogate is asked for pairs, in two ways: an observed with a "
+        "held-out configuration, which is what DivBO asks for, and two held-out ones. A "
+        "performance surrogate is asked for the {loss} of the held-out ones, another question."
+    )
+
+
+def _caution(study: dict[str, Any]) -> list[str]:
+    section = study["surrogates"]
+    printed = agreement.values(study, "kendall-tau")
+    here = [d for d in printed if d in (section["datasets"] or study["datasets"])]
+    text = agreement.caution(_as_study(study), "kendall-tau", here) if here else ""
+    return [text] if text else []
+
+
+def _as_study(study: dict[str, Any]) -> dict[str, Any]:
+    """The study as the paper's settings are compared with: its configurations are its budget."""
+    section = study["surrogates"]
+    budget = {"evaluations": section["configurations"]}
+    return {**study, "budget": budget, "repeats": section["repeats"]}
+
+
+def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
+    """Draw one panel per data set and protocol; performance surrogates are in all of a data set."""
+    look = figures.styles(list(dict.fromkeys(taus["surrogate"])))
+    protocols = [p for p in ("observed", "held-out") if p in set(taus["protocol"])] or ["error"]
+    names = list(dict.fromkeys(taus["dataset"]))
+    drawings = []
+    for dataset, stem in zip(names, stems(names), strict=True):
+        for protocol in protocols:
+            mine = taus[(taus["dataset"] == dataset) & taus["protocol"].isin([protocol, "error"])]
+            if mine.empty:
+                continue
+            last = mine[mine["observations"] == mine["observations"].max()]
+            ends = (f"{s} {m:.2f}" for s, m in zip(last["surrogate"], last["mean"], strict=True))
+            drawing = publish(
+                _lines(mine, look),
+                f"{stem}-{protocol}",
+                mine,
+                f"{dataset}, {asked[protocol]}: Kendall's tau over observations",
+                f"At the right end: {', '.join(ends)}",
+                key=look,
+            )
+            drawings.append((f"{dataset}, {asked[protocol]}", drawing))
+    return Panels(drawings, figures.legend(look))
+
+
+def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
+    """Draw means as lines and standard deviations over repeats shaded."""
+    with figures.panel() as (figure, axes):
+        for name, mine in taus.groupby("surrogate", sort=False):
+            x, mean, std = (mine[c].to_numpy() for c in ("observations", "mean", "std"))
+            std = np.nan_to_num(std)
+            axes.fill_between(
+                x, mean - std, mean + std, color=look[name]["color"], alpha=0.15, linewidth=0
+            )
+            axes.plot(x, mean, **look[name])
+        axes.axhline(0, color="black", linewidth=0.6)
+        locator: Any = axes.xaxis.get_major_locator()
+        locator.set_params(integer=True)
+        axes.set(xlabel="observations", ylabel="Kendall's tau")
+    return figure
+
+
+def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
+    """Show tau at each number of observations, with the paper's where it prints one."""
+    sizes = sorted(taus["observations"].unique())
+    rows = []
+    for (dataset, protocol), part in taus.groupby(["dataset", "protocol"], sort=False):
+        best = part.groupby("observations")["mean"].max()
+        for surrogate, own in part.groupby("surrogate", sort=False):
+            mine = own.set_index("observations")
+            row = cells(dataset, asked[protocol], surrogate)
+            for size in sizes:
+                if size not in mine.index:
+                    row.append(Cell("–"))
+                    continue
+                mean, std = mine.loc[size, ["mean", "std"]]
+                row.append(Cell(spread(mean, std), bool(np.isclose(mean, best[size]))))
+            if printed:
+                theirs = printed.get(dataset, {}).get(PRINTED.get(surrogate, ""), np.nan)
+                row.append(Cell(number(theirs)))
+            rows.append(row)
+    note = (
+        "Mean ± standard deviation over repeats; bold: highest of its question; 0 where a model "
+        "predicts the same for all."
+    )
+    if printed:
+        note += (
+            f" Printed: {agreement.source('kendall-tau')}, at {OBSERVATIONS} observations; the "
+            "paper does not say which of the two questions it asked about pairs, so its figure "
+            "stands beside both."
+        )
+    notes = [
+        note,
+        "All repeats share the configurations and the split of the data; other ones would differ "
+        "by more than the deviation over repeats, so nothing is said to agree or to differ.",
+    ]
+    columns = ["data set", "asked for", "surrogate", *map(str, sizes)]
+    columns += ["printed"] if printed else []
+    caption = "Kendall's tau-b by number of observations"
+    return Table("tau", caption, columns, rows, taus, notes)
+
+
+def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
+    rows = []
+    for line in table.to_dict("records"):
+        known = line["spread"] > 0
+        share = [f"{100 * line[c]:.0f} %" if known else "–" for c in ("within_1", "within_2")]
+        row = [line["dataset"], asked[line["protocol"]], line["surrogate"], *share]
+        row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
+        rows.append(cells(*row, number(line["ratio"], 1)))
+    columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]
+    columns += ["mean absolute error", "mean spread", "error / spread"]
+    largest = table["observations"].max()
+    text = (
+        "A surrogate that knows what it does not know predicts a large spread where it is far off. "
+        "If its errors were normal with the predicted spread, 68 % of the truths would lie within "
+        "one spread of the prediction, 95 % within two, and the mean absolute error would be 0.8 "
+        "spreads. Lower shares, or a larger ratio: it is surer than it should be. The spread is "
+        "the standard deviation of the members' predictions; one model alone has none (–)."
+    )
+    caption = f"Does the predicted spread cover the error? With {largest} observations"
+    return Section("Calibration", [text, Table("calibration", caption, columns, rows, table)])
+
+
+def _seconds(table: pd.DataFrame) -> Section:
+    rows = [cells(name, *(number(v) for v in row)) for name, *row in table.itertuples()]
+    columns = ["surrogate", *map(str, table.columns)]
+    caption = "CPU seconds of one fit by number of observations, mean over data sets and repeats"
+    return Section("What a fit costs", [Table("seconds", caption, columns, rows,
+                                              table.reset_index())])  # fmt: skip
+
+
+KEYS = ["dataset", "protocol", "surrogate", "observations"]
+
+
+def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read the evaluations of surrogates that a study asks for.
+
+    Parameters
+    ----------
+    study
+        ``surrogates`` (its section; None: there is nothing to read), ``datasets``, ``seed``,
+        ``space``.
+    results
+        Folder of the study.
+
+    Returns
+    -------
+    quality
+        One row per data set, surrogate, repeat, size and protocol, with the columns that
+        ``surrogate_quality.assess`` describes. An undefined ``tau`` is 0: a model that
+        predicts the same for all puts nothing in order.
+    missing
+        Files that are not there, or were made otherwise, with the reason.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    jobs: list[tuple[dict, dict]] = []
+    if section := study.get("surrogates"):
+        common = {key: section[key] for key in ("sizes", "held_out")}
+        common |= {key: study[key] for key in ("seed", "space")}
+        parts = (
+            section["datasets"] or study["datasets"],
+            section["names"],
+            range(section["repeats"]),
+        )
+        for dataset, surrogate, repeat in product(*parts):
+            asked = {"surrogate": surrogate, "repeat": repeat}
+            jobs.append(({"dataset": dataset, **asked}, {**asked, **common}))
+    pattern = f"{layout.SURROGATE}/quality.parquet"
+    tables, missing = readers.of_jobs(readers.quality, results, pattern, jobs)
+    if not tables:
+        return pd.DataFrame(columns=[*KEYS, "repeat"]), missing
+    quality = pd.concat(tables, ignore_index=True)
+    return quality.assign(tau=quality["tau"].fillna(0.0)), missing
+
+
+def taus(quality: pd.DataFrame) -> pd.DataFrame:
+    """Mean, standard deviation (divisor n - 1) and number of repeats of tau.
+
+    Returns
+    -------
+    taus
+        One row per data set, protocol, surrogate and number of observations: ``mean``, ``std``,
+        ``repeats``.
+    """
+    groups = quality.groupby(KEYS, sort=False)["tau"]
+    return groups.agg(mean="mean", std="std", repeats="size").reset_index()
+
+
+def calibration(quality: pd.DataFrame) -> pd.DataFrame:
+    """Compare the predicted spread with the error, at the largest number of observations.
+
+    Returns
+    -------
+    calibration
+        One row per data set, protocol and surrogate, means over repeats: ``within_1``,
+        ``within_2``, ``absolute_error``, ``spread``, and ``ratio``, the last two's.
+    """
+    last = quality[quality["observations"] == quality["observations"].max()]
+    columns = ["within_1", "within_2", "absolute_error", "spread"]
+    table = last.groupby(KEYS, sort=False)[columns].mean().reset_index()
+    return table.assign(ratio=table["absolute_error"] / table["spread"].where(table["spread"] > 0))
+
+
+def seconds(quality: pd.DataFrame) -> pd.DataFrame:
+    """Mean CPU seconds of a fit over data sets and repeats.
+
+    Returns
+    -------
+    seconds
+        One row per surrogate, one column per number of observations.
+    """
+    fits = quality.drop_duplicates(["dataset", "surrogate", "repeat", "observations"])
+    return fits.pivot_table(
+        index="surrogate", columns="observations", values="fit_cpu_seconds", sort=False
+    )

@@ -1,0 +1,160 @@
+"""Table 1: test losses and average ranks, beside the paper's."""
+
+import numpy as np
+import pandas as pd
+
+from ensemble_search.analysis import ranks
+from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.verdict import counted
+from ensemble_search.papers import agreement
+from ensemble_search.report import overview_tables
+from ensemble_search.report.section import Section
+from ensemble_search.report.tables import Cell, Table, cells, number
+from ensemble_search.report.view import View, view
+
+TITLE, ORDER = "Test {losses}", 10
+PAPER = "Table 1 of Shen et al. (2022)"
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Show our Table 1, what of it the paper has too, and the ranks of both."""
+    seen = view(results)
+    if isinstance(seen, str):
+        return seen
+    final = ranks.final_errors(seen.compared)
+    table = overview_tables.error_table(results, seen.compared, "ours")
+    sections = [Section("Ours", [table, *_best(final, seen)])]
+    if results.study.get("metric") == "squared-error":
+        sections.append(Section("R²", [r2_table(final, results.datasets, results.splits)]))
+    if not seen.losses.is_error:
+        return sections
+    ours = ranks.spreads(final)
+    sizes = results.datasets.set_index("dataset")["test"]
+    comparison = agreement.compare_errors(results.study, "test-error", ours, sizes)
+    if comparison.empty:
+        text = "The paper has none of these data sets and methods, as far as their names tell."
+        return [*sections, Section("Beside the paper's", [text])]
+    caption = f"Test error in percent, ours and (in parentheses) that of {_where()}"
+    table = agreement.error_table("beside", comparison, caption)
+    sections.append(Section("Beside the paper's", [agreement.tally(comparison), table]))
+    common = common_ranks(comparison)
+    if len(common) > 1:
+        sections.append(_ranks(results, comparison, common))
+    return sections
+
+
+def _best(final: pd.DataFrame, seen: View) -> list[str]:
+    """Return on how many data sets the reference is best, beside what the paper says of DivBO."""
+    if len(seen.compared.methods) < 2:
+        return []
+    counts = ranks.lowest(ranks.means(final))
+    text = (
+        f"{seen.reference} has the lowest mean test {seen.losses.title} of {len(counts)} methods "
+        f"on {counts[seen.reference]} of {counted(len(seen.compared.datasets), 'data set')} "
+        "(ties count)."
+    )
+    if seen.reference == "DivBO" and seen.losses.is_error:
+        printed = agreement.entry("best-datasets")["values"]
+        where = " and ".join(f"{m} on {k} of 15" for m, k in printed.items())
+        text += f" {agreement.source('best-datasets')}: of nine methods {where}."
+    return [text]
+
+
+def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> Table:
+    """Show the coefficients of determination that squared errors come to.
+
+    Parameters
+    ----------
+    final
+        Of ``ranks.final_errors``.
+    datasets, splits
+        Of ``Results``.
+    """
+    errors = datasets.set_index("dataset")["mean_errors"]
+    of_mean = [errors[name].get(splits[repeat], np.nan) for name, repeat in final.index]
+    share = final.div(np.array(of_mean, dtype=float), axis=0)
+    data = ranks.spreads(1 - share)
+    means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
+    rows = [
+        cells(dataset, *(_three_digits(value) for value in means.loc[dataset]))
+        for dataset in dict.fromkeys(data["dataset"])
+    ]
+    notes = [
+        "1 minus the squared error on the test rows over that of always predicting the training "
+        "rows' mean, on the split of the repeat: 1 is perfect, 0 no better than the mean. The "
+        "CSV file has the deviations too."
+    ]
+    caption = "R² on the test rows, means over repeats"
+    return Table("r2", caption, ["data set", *final.columns], rows, data, notes)
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else "–"
+
+
+def _where() -> str:
+    return agreement.source("test-error")
+
+
+def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Average ranks of ours and of the printed errors, on what both have.
+
+    Parameters
+    ----------
+    comparison
+        Of ``agreement.compare_errors``.
+
+    Returns
+    -------
+    ranks
+        Index: the methods that both have on all the data sets that both have; columns ``ours``,
+        ``published``, and ``ours_best``, ``published_best``: data sets on which the method has the
+        lowest mean error.
+    """
+    wide = comparison.pivot(index="dataset", columns="method", values=["ours", "published"])
+    order = list(dict.fromkeys(comparison["method"]))
+    found = {}
+    for column in ("ours", "published"):
+        errors = wide[column].reindex(columns=order).dropna(axis=1)
+        table = pd.DataFrame(ranks.rank(errors.to_numpy()), errors.index, errors.columns)
+        found[column] = table.mean()
+        found[f"{column}_best"] = ranks.lowest(errors)
+    return pd.DataFrame(found)
+
+
+def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> Section:
+    from scipy.stats import kendalltau
+
+    printed = agreement.entry("test-rank")["values"]
+    n = comparison["dataset"].nunique()
+    rows = []
+    for method, row in common.sort_values("ours", kind="stable").iterrows():
+        best = [row[c] == common[c].min() for c in ("ours", "published")]
+        rows.append(
+            [
+                Cell(method),
+                *(
+                    Cell(f"{row[c]:.2f}", b)
+                    for c, b in zip(("ours", "published"), best, strict=True)
+                ),
+                Cell(number(printed.get(method, np.nan))),
+                *cells(row["ours_best"].astype(int), row["published_best"].astype(int)),
+            ]
+        )
+    tau = kendalltau(common["ours"], common["published"]).statistic
+    columns = ["method", "ours", "the paper's means, ranked alike", "printed (15 data sets)"]
+    columns += ["lowest error on, ours", "lowest error on, the paper's means"]
+    notes = [
+        f"Average ranks of the mean errors of the {len(common)} methods on the {n} data sets that "
+        "both have; ties share. On all 15 data sets and 9 methods the paper's means, ranked in "
+        "this way, give its printed ranks. Lowest error on: data sets on which the method's mean "
+        "error is the lowest of these methods'; ties count for each."
+    ]
+    if len(common) > 2 and np.isfinite(tau):
+        notes.append(f"Kendall's tau of the two orders: {tau:.2f} (1: the same, −1: reversed).")
+    parts: list = []
+    if text := agreement.caution(results.study, "test-rank"):
+        parts.append(text)
+    data = common.rename_axis("method").reset_index()
+    table = Table("ranks", "Average ranks, ours and the paper's", columns, rows, data, notes)
+    return Section("Who ranks where", [*parts, table])

@@ -1,0 +1,241 @@
+"""Figure 1: how evenly designs cover a range."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis.load import Results
+from ensemble_search.dpp.coverage import SAMPLERS
+from ensemble_search.report.plots import figures
+from ensemble_search.report.section import Panels, Section
+from ensemble_search.report.tables import Cell, Table, number
+from ensemble_search.results import layout, readers
+
+TITLE, ORDER = "How evenly designs cover a range", 170
+PAPER = "Figure 1 of Dodge et al. (2017)"
+NAMES = {
+    "discrepancy": "star discrepancy",
+    "centre": "squared distance to the centre",
+    "origin": "squared distance to the origin",
+}
+#: Columns of the table at most.
+SIZES = 6
+UNIFORM = "uniform, by formula"
+ABOUT = (
+    "All four draw k points from 0 to 1. uniform: independently. sobol: the first k points of the "
+    "Sobol sequence, shifted together by one uniform number modulo 1. seq-pv: point by point from "
+    "10 000 candidates, with probability proportional to the posterior variance of a Gaussian "
+    "process. This is what Dodge et al. (2017) draw and call a k-DPP, which it is not exactly. "
+    "k-dpp: an exact k-DPP on 2000 equal cells, with a uniform point in each cell drawn. The last "
+    "two have the same kernel, RBF with σ = √2 / k."
+)
+READING = (
+    "Star discrepancy: the largest difference, over all intervals that begin at 0, between the "
+    "share of the points in an interval and its length. No k points have less than 1 / (2k), the "
+    "dash-dotted line. Of uniform points it shrinks like 1 / √k, of a Sobol sequence like "
+    "log k / k at worst. A k-DPP is between them. As its σ shrinks like 1 / k, it looks the same "
+    "at every k but for scale: counts of its points vary less than those of uniform ones by a "
+    "constant factor only, so that with many points its discrepancy, too, shrinks like 1 / √k, far "
+    "below that of uniform points.",
+    "Distances: from the centre, 1/2, and from the origin to the nearest point, as if the optimum "
+    "lay there. With every sampler the squared distances shrink like 1 / k²; only the factors "
+    "differ. Points that repel each other leave smaller gaps, and are drawn to the ends of the "
+    "range, where there are neighbours on one side only. The dotted lines are exact medians of "
+    "uniform points: the line of uniform should lie on them.",
+    "With several hundred points, the cells of the k-DPP, of width 1 / 2000, and the steps of the "
+    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ are as much theirs as the "
+    "samplers'.",
+)
+
+
+def build(results: Results, publish) -> list[Section] | str:
+    """Draw medians and quartiles over k, and tabulate some of them."""
+    section = results.study.get("spread")
+    if not section:
+        return "the study measures no designs (key spread)"
+    designs, missing = load(results.study, results.folder)
+    if designs.empty:
+        return "no sampler of designs has finished"
+    found = summary(designs)
+    samples = (
+        f"{section['samples']} designs of each sampler and size. In all panels lower is better."
+    )
+    lack = [f"Missing: {'; '.join(missing)}."] if missing else []
+    return [
+        Section(
+            "How evenly do they cover the range?",
+            [
+                ABOUT,
+                f"Lines: medians; bands: from the lower to the upper quartile; {samples}",
+                *lack,
+                _panels(found, publish),
+                _table(found),
+            ],
+        ),
+        Section("What to look for", list(READING)),
+    ]
+
+
+def _panels(summary: pd.DataFrame, publish) -> Panels:
+    look = figures.styles(list(dict.fromkeys(summary["sampler"])))
+    sizes = np.unique(summary["size"])
+    exact = uniform_medians(sizes)
+    drawings = []
+    for measure, name in NAMES.items():
+        mine = summary[summary["measure"] == measure]
+        bound = pd.Series(0.5 / sizes, sizes) if measure == "discrepancy" else None
+        ends = mine[mine["size"] == sizes[-1]]
+        at = (f"{s} {m:.2g}" for s, m in zip(ends["sampler"], ends["median"], strict=True))
+        drawing = publish(
+            _lines(mine, look, exact[measure], bound, name),
+            measure,
+            mine.merge(exact[measure].rename("uniform_exact"), left_on="size", right_index=True),
+            f"{name.capitalize()} over the number of points, both logarithmic",
+            f"Medians of {sizes[-1]} points: {', '.join(at)}",
+            key=look,
+        )
+        drawings.append((name.capitalize(), drawing))
+    return Panels(drawings, figures.legend(look))
+
+
+def _lines(
+    mine: pd.DataFrame, look: dict[str, dict], exact: pd.Series, bound: pd.Series | None, name: str
+) -> Figure:
+    """Draw medians as lines and quartiles shaded, on logarithmic axes."""
+    with figures.panel() as (figure, axes):
+        for place, (sampler, part) in enumerate(mine.groupby("sampler", sort=False)):
+            k, low, median, high = (part[c] for c in ("size", "lower", "median", "upper"))
+            axes.fill_between(k, low, high, color=look[sampler]["color"], alpha=0.15, linewidth=0)
+            axes.plot(k, median, markevery=(place, 6), **look[sampler])
+        axes.plot(exact, color="black", linestyle=":", linewidth=0.9, zorder=6)
+        if bound is not None:
+            axes.plot(bound, color="black", linestyle="-.", linewidth=0.9)
+        axes.set(xlabel="points k", xscale="log", yscale="log")
+        # Long names and small numbers have no room beside the axis; this corner is empty.
+        axes.text(0.98, 0.98, name, ha="right", va="top", transform=axes.transAxes)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
+    return figure
+
+
+def _table(summary: pd.DataFrame) -> Table:
+    """Show medians at some sizes, beside the exact ones of uniform points, and slopes."""
+    sizes = np.unique(summary["size"])
+    shown = sizes[np.unique(np.linspace(0, len(sizes) - 1, SIZES).round().astype(int))]
+    exact = uniform_medians(sizes)
+    formula = pd.concat(
+        pd.DataFrame({"measure": m, "sampler": UNIFORM, "size": sizes, "median": exact[m]})
+        for m in NAMES
+    )
+    both = pd.concat([summary, formula], ignore_index=True)
+    fitted = slopes(both)
+    medians = both.set_index(["measure", "sampler", "size"])["median"]
+    rows = []
+    for measure, name in NAMES.items():
+        for sampler in dict.fromkeys(both["sampler"]):
+            values = (medians.get((measure, sampler, size), np.nan) for size in shown)
+            row = [name, sampler, *(f"{v:.2g}" if np.isfinite(v) else "–" for v in values)]
+            rows.append([*map(Cell, row), Cell(number(fitted[measure, sampler]).replace("-", "−"))])
+    columns = ["median", "sampler", *(f"k = {size}" for size in shown), "slope"]
+    notes = [
+        "Slope: of the line through log median over log k, from a tenth of the largest k on: −0.5 "
+        "where the median shrinks like 1 / √k, −1 like 1 / k, −2 like 1 / k².",
+    ]
+    caption = "Medians at some numbers of points"
+    return Table("medians", caption, columns, rows, summary, notes)
+
+
+MEASURES = ("discrepancy", "centre", "origin")
+
+
+def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read what was measured of the designs that a study asks for.
+
+    Parameters
+    ----------
+    study
+        ``spread`` (its section; None: there is nothing to read) and ``seed``.
+    results
+        Folder of the study.
+
+    Returns
+    -------
+    designs
+        One row per design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`.
+    missing
+        Files that are not there, or were made otherwise, with the reason.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    asked = {**(study.get("spread") or {}), "seed": study.get("seed")}
+    jobs = [({"sampler": sampler}, asked) for sampler in SAMPLERS if study.get("spread")]
+    pattern = f"{layout.SPREAD}/spread.parquet"
+    tables, missing = readers.of_jobs(readers.spread, results, pattern, jobs)
+    if not tables:
+        return pd.DataFrame(columns=["sampler", *readers.SPREAD]), missing
+    return pd.concat(tables, ignore_index=True), missing
+
+
+def summary(designs: pd.DataFrame) -> pd.DataFrame:
+    """Compute medians and quartiles over the designs of each sampler and size.
+
+    Returns
+    -------
+    summary
+        One row per measure, sampler and size: ``lower``, ``median``, ``upper``.
+    """
+    long = designs.melt(["sampler", "size", "sample"], MEASURES, var_name="measure")
+    groups = long.groupby(["measure", "sampler", "size"], sort=False)["value"]
+    quartiles = groups.quantile([0.25, 0.5, 0.75]).unstack()
+    return quartiles.set_axis(["lower", "median", "upper"], axis=1).reset_index()
+
+
+def slopes(summary: pd.DataFrame) -> pd.Series:
+    """Fit lines to log median over log size, from a tenth of the largest size on.
+
+    Returns
+    -------
+    slopes
+        By measure and sampler: -1/2 of medians that shrink like 1 / sqrt(k), -1 like 1 / k. NaN
+        where there are fewer than 2 sizes, or a median is 0.
+    """
+    late = summary[10 * summary["size"] >= summary["size"].max()]
+
+    def slope(part: pd.DataFrame) -> float:
+        if len(part) < 2 or not part["median"].all():
+            return np.nan
+        return float(np.polyfit(np.log(part["size"]), np.log(part["median"]), 1)[0])
+
+    groups = late.groupby(["measure", "sampler"], sort=False)[["size", "median"]]
+    return groups.apply(slope)
+
+
+def uniform_medians(sizes: np.ndarray) -> pd.DataFrame:
+    """Compute the exact medians of independent uniform points.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of points.
+
+    Returns
+    -------
+    medians
+        Index: the sizes. A column per measure. The star discrepancy of uniform points is the
+        statistic of the two-sided Kolmogorov-Smirnov test.
+    """
+    from scipy.stats import kstwo
+
+    # All k points miss what is within r of the origin with probability (1 - r)^k.
+    radius = -np.expm1(-np.log(2) / sizes)
+    medians = {
+        "discrepancy": kstwo.median(sizes), "centre": (radius / 2) ** 2, "origin": radius**2
+    }  # fmt: skip
+    return pd.DataFrame(medians, index=sizes)
