@@ -33,7 +33,7 @@
 #               autogluon`), into evidence/performance; FIGURES= are some of them:
 #               make bench FIGURES="start replay" AGAINST=../before
 # make bench-automl  compare `make ensemble` with AutoGluon and FLAML in equal CPU time, into
-#               evidence/automl (`make autogluon peers` first); resumes:
+#               evidence/automl (first `make autogluon`, `make peers`); resumes:
 #               make bench-automl REGRESSIONS=folder SPLITS=3
 # make bench-search  compare searches without fitting a model: docs/optimizers.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs

@@ -1,6 +1,7 @@
 """`make ensemble` beside AutoGluon and FLAML, in equal CPU time, on rows that none has seen.
 
-    make autogluon peers    # environments of their own
+    make autogluon    # environments of their own
+    make peers
     make bench-automl REGRESSIONS=folder
 
 A fifth of the rows is set aside, at random, in one to three splits. Every system gets the others
@@ -109,7 +110,7 @@ def main() -> None:
     names = [n for n in options.sets if options.regressions or "openml" in SETS[n]]
     systems = [s for s in options.systems if python_of(s).exists()]
     for system in sorted({*options.systems} - {*systems}):
-        print(f"{system}: not installed; run: make autogluon peers", file=sys.stderr)
+        print(f"{system}: not installed; run make autogluon, make peers", file=sys.stderr)
     rows = read()
     done = {(row["system"], row["dataset"], int(row["split"])) for row in rows}
     for split in range(options.splits):
