@@ -3,6 +3,7 @@
     make autogluon    # environments of their own
     make peers
     make bench-automl REGRESSIONS=folder
+    python benchmarks/automl_peers.py --sets diabetes wind    # some data sets only
 
 A fifth of the rows is set aside, at random, in one to three splits. Every system gets the others
 as a CSV file, one thread, and the error or the squared error as its metric; all else is its own

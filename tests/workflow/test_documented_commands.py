@@ -105,6 +105,7 @@ TABLES_OF = {
 }
 #: What no test really runs, and why.
 NOT_RUN = {
+    "benchmarks/automl_peers.py": "runs for hours; benchmarks/test_automl_peers.py runs parts",
     "benchmarks/peers.py": "needs what `make peers` installs; test_search_quality.py runs it then",
     "benchmarks/pyrfr_forest.py": "as benchmarks/peers.py",
     "make autogluon": "installs 1.1 GB",
