@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from ensemble_search.data import normalise, prepare, split
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
-from support import SCRIPTS
+from support import SCRIPTS, forks
 
 pytestmark = pytest.mark.slow
 
@@ -275,10 +276,11 @@ def run_split(dataset, output, ensembles=None, **change):
         "ensembles": json.dumps(ensembles or {}),
     }
     return subprocess.run(
-        [sys.executable, str(SCRIPTS / "split.py"), *(f"--{k}={v}" for k, v in options.items())],
+        ["python", str(SCRIPTS / "split.py"), *(f"--{k}={v}" for k, v in options.items())],
         capture_output=True,
         text=True,
         check=False,
+        env=forks.environment(Path.home()),
     )
 
 

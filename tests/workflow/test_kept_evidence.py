@@ -3,14 +3,13 @@
 import csv
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from ensemble_search.evidence import rows as evidence
-from support import ROOT
+from support import ROOT, forks
 from support.finished_study import STUDY
 
 pytestmark = pytest.mark.slow
@@ -18,8 +17,11 @@ pytestmark = pytest.mark.slow
 
 def run(folder: Path, *arguments: str) -> list[str]:
     script = ROOT / "workflow_scripts/evidence.py"
-    command = [sys.executable, script, "--study", "study.yaml", "--cores", "1", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = ["python", script, "--study", "study.yaml", "--cores", "1", *arguments]
+    environment = forks.environment(folder)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

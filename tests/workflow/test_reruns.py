@@ -163,6 +163,7 @@ def fresh_clone(c: Checkout) -> None:
     c.folder = old.parent / f"{old.name}-clone"
     c.folder.mkdir()
     install(c.folder, old)
+    c.touch()
     for name in ("results", ".snakemake"):
         shutil.copytree(old / name, c.folder / name, copy_function=shutil.copy2)
     shutil.copy(old / "flowers.csv", c.folder)

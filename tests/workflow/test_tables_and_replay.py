@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -277,8 +276,8 @@ def test_one_study_from_fetch_to_report_and_evidence(tmp_path):
 
     def evidence() -> str:
         run = subprocess.run(
-            [sys.executable, ROOT / "workflow_scripts/evidence.py", "--study", "study.yaml"],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
+            ["python", ROOT / "workflow_scripts/evidence.py", "--study", "study.yaml"],
+            cwd=tmp_path, env=checkout.environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert run.returncode == 0, run.stderr
         return run.stdout.splitlines()[-1]

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -364,8 +363,9 @@ budget: {evaluations: 20}
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     script = SCRIPTS / "partial_report.py"
-    command = [sys.executable, script, "--study", "study.yaml"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    command = ["python", script, "--study", "study.yaml"]
+    environment = forks.environment(tmp_path)
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     assert (folder / "index.html").is_file()
     assert (folder / "tables/settings.csv").is_file()
     assert not list(folder.rglob("gone.*"))
