@@ -39,7 +39,7 @@ class Automl(Checkout):
             exec(TUTORIAL[0], {})
         (folder / "articles.csv").rename(folder / "my table.csv")
 
-    def start(self, *options, interrupts=signal.SIG_DFL, forked=False):
+    def start(self, *options, interrupts=signal.SIG_DFL):
         """Start it; a background job of a shell ignores interrupts, and so may these tests."""
         return subprocess.Popen(
             [
@@ -47,7 +47,7 @@ class Automl(Checkout):
                 *("--target", "left", "--cores", "2", *options),
             ],
             cwd=self.folder,
-            env=forks.environment(self.folder, forked),
+            env=forks.environment(self.folder, forked=False),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -56,7 +56,7 @@ class Automl(Checkout):
         )
 
     def automl(self, *options):
-        process = self.start(*options, interrupts=signal.SIG_IGN, forked=True)
+        process = self.start(*options, interrupts=signal.SIG_IGN)
         said, _ = process.communicate(timeout=1500)
         return process.returncode, said
 
