@@ -60,7 +60,7 @@ SHARES = STUDY | {
 def made(tmp_path_factory) -> Checkout:
     """A study of tables, and one replayed on them."""
     result = Checkout(tmp_path_factory.mktemp("made"))
-    result.run(TABLES)
+    result.run(TABLES, "--until", "table", "ensemble")
     result.run(REPLAYED)
     return result
 

@@ -179,7 +179,7 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     before = copied.results()
     copied.write({**STUDY, "budget": {"evaluations": 12}})
     assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, **LAST}
-    copied.snakemake()
+    copied.snakemake("--until", "ensemble")
     for name in ("random", "bo"):
         log = (copied.folder / f"results/tiny/logs/search/wine/{name}/0.log").read_text()
         assert "continues after 8 evaluations" in log
@@ -433,7 +433,7 @@ def test_folds_and_workers(checkout):
     assert checkout.planned() == {}
     shutil.rmtree(folder / "searches/wine/bo")
     shutil.rmtree(folder / "checkpoints/wine/bo")
-    checkout.snakemake()
+    checkout.snakemake("--until", "ensemble")
     assert checkout.results() == found
 
 
