@@ -23,7 +23,7 @@ KERNEL = partial(rbf, sigma=0.3)
 SIMILARITY = KERNEL(LINE, LINE)
 QUALITY = np.array([0.5, 1.0, 2.0, 1.0, 0.3, 1.5])
 L = QUALITY[:, None] * SIMILARITY * QUALITY
-#: Half as many of points, whose chains are longer, still tell apart laws with the square roots of
+#: Half as many of points, whose chains are longer, still distinguish laws with the square roots of
 #: the qualities (distances above 1.6).
 CHAINS = {"items": 2000, "points": 1000}
 #: Enough for chains of 6 items to forget their start; new draws are often members already.
