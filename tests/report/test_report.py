@@ -440,7 +440,8 @@ MACHINE = [
 @pytest.mark.parametrize("error", MACHINE, ids=str)
 def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatch, error):
     broken_page(monkeypatch, raising(error))
-    monkeypatch.setattr(pages, "modules", lambda: [f"{pages.__name__}.rank_curves"])
+    page = "ensemble_search.papers.divbo.rank_curves"
+    monkeypatch.setattr(pages, "modules", lambda: [page])
     with pytest.raises(type(error)) as caught:
         write.write(*whole, tmp_path)
     assert caught.value is error
