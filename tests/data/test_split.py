@@ -513,13 +513,14 @@ def test_rows_are_divided_as_their_column_says():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"weight": ["number"]}, r"column 'number': has no value in \d+ rows; each"),
+        ({"weight": ["number"]}, r"column 'number': has no value, .* in \d+ rows; each"),
+        ({"weight": ["endless"]}, "'endless': has no value, or an infinite or .* in 1 row; each"),
         ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
         ({"part": ["zero"]}, r"column 'zero': has the part '0.*'; parts are train, validation, t"),
         ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
     ],
 )
 def test_columns_that_cannot_have_their_role(columns, message):
-    frame = mixed().assign(zero=np.arange(100.0))
+    frame = mixed().assign(zero=np.arange(100.0), endless=[np.inf] + [1.0] * 99)
     with pytest.raises(UserError, match=message):
         normalise.normalise(Raw(frame, "y", "set", {}), columns)
