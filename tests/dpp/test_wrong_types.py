@@ -77,7 +77,7 @@ def test_another_type_is_one_line(function, argument):
 
 @pytest.mark.parametrize("rng", [0, None, np.random])
 def test_a_seed_is_not_a_generator(rng):
-    with pytest.raises(UserError, match="rng must be a numpy.random.Generator, such as"):
+    with pytest.raises(UserError, match=r"rng must be a numpy.random.Generator, such as"):
         sample(rng, 2)
 
 

@@ -221,18 +221,24 @@ class _Words:
                 self.large.add(i)
 
     def versions(self, i: int) -> str | None:
-        """Describe fractions of a column that may be versions: 1.10, beside 1.1 or 1.9."""
-        short = self.short.get(i, set())
-        ending = [word for word in sorted(short) if word[-1] == "0" and word[-2] != "."]
-        for word in ending:
-            if word[:-1] in short:
-                return f"'{word[:-1]}' and '{word}', which are the same number"
-        # Numbers that are written with zeros at their ends have the same number of digits.
-        fewest = min((len(word) - word.index(".") for word in short), default=0)
-        lone = [word for word in ending if len(word) - word.index(".") > fewest]
-        if not lone or i in self.long or not all(map(VERSION.fullmatch, short)):
-            return None
-        return f"'{lone[0]}', which is the number {lone[0].rstrip('0')}, beside shorter ones"
+        """Describe fractions of a column that may be versions."""
+        return like_versions(self.short.get(i, set()), i not in self.long)
+
+
+def like_versions(words: set[str], lone: bool = True) -> str | None:
+    """Describe words that may be versions, not fractions: 1.10, beside 1.1, or (``lone``) 1.9."""
+    ending = [word for word in sorted(words) if word[-1] == "0" and word[-2:] != ".0"]
+    for word in ending:
+        if word[:-1] in words:
+            return f"'{word[:-1]}' and '{word}', which are the same number"
+    if not (lone and all(map(VERSION.fullmatch, words))):
+        return None
+    # Numbers that are written with zeros at their ends have the same number of digits.
+    fewest = min((len(word) - word.index(".") for word in words), default=0)
+    for word in ending:
+        if len(word) - word.index(".") > fewest:
+            return f"'{word}', which is the number {word.rstrip('0')}, beside shorter ones"
+    return None
 
 
 def _exact(column: "pd.Series") -> "pd.Series":
