@@ -1,6 +1,7 @@
 """Run what a study lacks, and keep one row per run and method in evidence/<study>/runs.csv.
 
-README.md beside it shows them; evidence/README.md is the ledger of the papers' claims.
+What it measures beside its searches comes first, into measured.csv. README.md shows both;
+evidence/README.md is the ledger of the papers' claims.
 
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
 
@@ -23,6 +24,8 @@ from ensemble_search.runtime import errors, files
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests/recorded/numbers.json"
+#: Rules of what studies measure beside their searches, by key.
+MEASURED = {"surrogates": "surrogate", "spread": "spread"}
 
 
 def main() -> None:
@@ -33,7 +36,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="start no run after so many minutes (no end)")
     arguments = parser.parse_args()
     jobs = Jobs.load(arguments.study)
-    from ensemble_search.evidence import ledger
+    from ensemble_search.evidence import ledger, measured
     from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
@@ -42,6 +45,14 @@ def main() -> None:
     current = evidence.numbers(study, recorded)
     known = evidence.merge(evidence.read(folder), [], current, evidence.tables(study))
     start = time.monotonic()
+    for section, rule in MEASURED.items() if arguments.minutes != 0 else ():
+        if study[section]:
+            snakemake(jobs, arguments.cores, "--until", rule)
+    beside = measured.rows(study, results, recorded)
+    measured.write(
+        folder,
+        evidence.merge(measured.read(folder), beside, measured.numbers(study, recorded)),
+    )
     for repeat, dataset in evidence.missing(study, known):
         if (repeat, dataset) not in evidence.missing(study, known):
             continue  # ten repeats of a replay are one job
@@ -63,17 +74,18 @@ def main() -> None:
 
 def write(folder: Path, study: dict[str, Any], rows: list[dict[str, str]]) -> None:
     """Write the rows, the study and the page."""
-    from ensemble_search.evidence import page
+    from ensemble_search.evidence import measured, page
     from ensemble_search.evidence import rows as evidence
 
     evidence.write(folder, rows)
     files.write_json(folder / "study.json", study)
     with files.atomic(folder / "README.md") as temporary:
-        temporary.write_text(page.page(study, rows), encoding="utf-8")
+        text = page.page(study, rows, measured.read(folder))
+        temporary.write_text(text, encoding="utf-8")
 
 
 def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
-    """Run all methods of a study on a data set and repeat; ends if the workflow fails."""
+    """Run all methods of a study on a data set and repeat."""
     pairs = {(m.search, m.ensemble) for m in jobs.study.methods.values()}
     results = Path("results") / jobs.study.study
     where: dict[str, str | int] = {"dataset": dataset, "repeat": repeat}
@@ -86,9 +98,14 @@ def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:
             str(layout.path(results, layout.DIVISIONS, search=s, **where) / "divisions.parquet")
             for s in jobs.study.used("search")
         ]
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
-    command += ["--configfile", jobs.file, "--cores", cores, "--quiet", "rules", "--", *targets]
     print(f"{dataset}, repeat {repeat}", flush=True)
+    snakemake(jobs, cores, "--", *targets)
+
+
+def snakemake(jobs: Jobs, cores: str, *arguments: str) -> None:
+    """Run the workflow; ends if it fails."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    command += ["--configfile", jobs.file, "--cores", cores, "--quiet", "rules", *arguments]
     ended = subprocess.run(command, check=False)
     if ended.returncode:
         sys.exit(ended.returncode)

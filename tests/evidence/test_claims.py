@@ -1,11 +1,14 @@
 """The papers' claims: what they name exists, and evidence decides them."""
 
+import json
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from ensemble_search.analysis.effects import detectable
 from ensemble_search.evidence import claims as decided
+from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
@@ -22,7 +25,7 @@ RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
 
 def test_claims_of_all_papers():
     counts = {paper: len(claims.load(paper)) for paper in printed.PAPERS}
-    assert counts == {"divbo": 34, "esmbo": 12, "boasf": 9, "dodge": 13}
+    assert counts == {"divbo": 37, "esmbo": 12, "boasf": 9, "dodge": 14}
 
 
 @pytest.mark.parametrize(("paper", "name"), CLAIMS)
@@ -35,7 +38,9 @@ def test_numbers_and_studies_of_a_claim_exist(paper, name):
 
 @pytest.mark.parametrize("study", DECIDED)
 def test_the_methods_of_a_decision_are_those_of_its_study(study):
-    methods = set(Jobs.load(str(STUDIES[study])).study.methods)
+    made = Jobs.load(str(STUDIES[study])).report()
+    recorded = json.loads((ROOT / "tests/recorded/numbers.json").read_text(encoding="utf-8"))
+    methods = {*json.loads(made)["methods"], *measured.numbers(json.loads(made), recorded)}
     for claim in CLAIMS.values():
         if claim.study == study and claim.decide:
             assert {*claim.decide.lower, *claim.decide.higher} <= methods
@@ -132,7 +137,8 @@ def test_runs_that_lack_a_method_do_not_count():
 
 def test_committed_evidence_decides_all_claims_of_its_study():
     for folder in (path.parent for path in (ROOT / "evidence").glob("*/runs.csv")):
-        content = [row | {"stale": ""} for row in evidence.read(folder)]
+        content = [*evidence.read(folder), *measured.read(folder)]
+        content = [row | {"stale": ""} for row in content]
         for claim in CLAIMS.values():
             if claim.study == folder.name and claim.decide:
                 verdict, pairs = decided.decide(claim.decide, content)
@@ -227,3 +233,37 @@ def test_the_share_of_data_sets_on_which_a_method_is_best():
     assert [*found] == pytest.approx([0.4, 0.05498, 0.49747], abs=1e-5)
     assert decided.decide(rule, rows([0.03] * 5 + [-0.03] * 5))[0] == decided.OPEN
     assert decided.decide(rule, rows([-0.03] * 8))[0] == decided.DIFFERS
+
+
+def test_what_a_paper_prints_is_compared_over_repeats():
+    rule = Decide(
+        column="tau", over="repeats", lower=["lgbm"], printed={"a": 0.6, "b": 0.5}, within=0.1
+    )
+    taus = {"a": (0.5, 0.7, 0.6), "b": (0.5, 0.52, 0.54), "c": (0.9, 0.9, 0.9)}
+
+    def made(shift: float) -> list[dict[str, str]]:
+        return [
+            {"dataset": d, "repeat": str(r), "method": "lgbm", "tau": str(t + shift), "stale": ""}
+            for d, values in taus.items()
+            for r, t in enumerate(values)
+        ]
+
+    # Printed minus found, means over a and b: 0.05, -0.06, -0.02.
+    verdict, pairs = decided.decide(rule, made(0))
+    line = pairs.iloc[0]
+    assert (line["higher"], line["units"]) == ("printed", 3)
+    half = 4.302653 * np.std([0.05, -0.06, -0.02], ddof=1) / 3**0.5
+    assert [*line[["difference", "low", "high"]]] == pytest.approx(
+        [-0.01, -0.01 - half, -0.01 + half]
+    )
+    assert verdict == decided.OPEN
+    assert decided.decide(rule, made(0.5))[0] == decided.DIFFERS
+    assert decided.decide(rule.model_copy(update={"within": 0.2}), made(0))[0] == decided.AGREES
+
+
+def test_a_claim_about_some_data_sets_is_decided_by_them_alone():
+    rule = RULE.model_copy(update={"datasets": ["d0"], "over": "repeats"})
+    verdict, pairs = decided.decide(rule, rows([0.03, -0.5], repeats=3))
+    assert pairs["units"].item() == 3
+    assert pairs["difference"].item() == pytest.approx(0.04)  # 0.03 + 0.01 * (-1, 1, 3)
+    assert verdict == decided.OPEN

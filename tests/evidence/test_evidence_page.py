@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ensemble_search.evidence import measured
 from ensemble_search.evidence import page as evidence_page
 from ensemble_search.evidence import rows as evidence
 from support import ROOT
@@ -71,7 +72,7 @@ def test_divisions_have_a_table_of_their_own():
 @pytest.mark.parametrize("folder", STUDIES, ids=lambda folder: folder.name)
 def test_committed_pages_show_their_data(folder):
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    page = evidence_page.page(study, evidence.read(folder))
+    page = evidence_page.page(study, evidence.read(folder), measured.read(folder))
     assert (folder / "README.md").read_text(encoding="utf-8") == page, (
         "run: make evidence MINUTES=0"
     )
@@ -85,3 +86,5 @@ def test_committed_rows_are_marked_by_the_recorded_numbers(folder):
     assert evidence.merge(found, [], evidence.numbers(study, recorded)) == found, (
         "numbers have moved; run: make evidence MINUTES=0"
     )
+    found = measured.read(folder)
+    assert evidence.merge(found, [], measured.numbers(study, recorded)) == found

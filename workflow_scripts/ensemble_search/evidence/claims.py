@@ -15,6 +15,8 @@ OPEN, MISSING = "could not be seen", "not attempted"
 #: Fewer units do not decide by ranks: where all have the same sign, the interval has no width, but
 #: by a two-sided sign test over five p is 0.06.
 FEWEST = 6
+#: Stands for a method in comparisons with what a paper prints.
+PRINTED = "printed"
 
 
 def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.DataFrame]:
@@ -44,12 +46,17 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         chance, with the interval of Clopper and Pearson, and ``detectable`` NaN.
     """
     methods = [*rule.lower, *rule.higher]
-    table = pd.DataFrame([row for row in rows if not row["stale"]])
+    table = pd.DataFrame([row for row in rows if not row["stale"] and row.get(rule.column) != ""])
     columns = ["lower", "higher", "units", "difference", "low", "high", "detectable"]
     if table.empty or not set(methods) <= set(table["method"]):
         return MISSING, pd.DataFrame(columns=columns)
     runs = _runs(table, rule.column)[methods].dropna()
-    if (len(runs) if rule.over == "repeats" else runs.index.unique("dataset").size) < 2:
+    if own := rule.datasets or list(rule.printed):
+        runs = runs[runs.index.isin(own, level="dataset")]
+    if rule.printed:
+        runs[PRINTED] = runs.index.get_level_values("dataset").map(rule.printed)
+        rule = rule.model_copy(update={"higher": [PRINTED]})
+    if runs.index.unique("repeat" if rule.over == "repeats" else "dataset").size < 2:
         return MISSING, pd.DataFrame(columns=columns)
     if rule.by == "best":
         pairs = [_best(_units(runs, rule), method) for method in rule.lower]
@@ -89,8 +96,8 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
-    """One row per unit: as the runs are, or their means by data set, or what is made of these."""
-    units = runs if rule.over == "repeats" else runs.groupby(level="dataset").mean()
+    """One row per unit: the mean of its runs, or what is made of these means."""
+    units = runs.groupby(level="repeat" if rule.over == "repeats" else "dataset").mean()
     if rule.by == "rank":
         return pd.DataFrame(ranks.rank(units.to_numpy()), units.index, units.columns)
     return (units - units.median()).abs() if rule.by == "spread" else units

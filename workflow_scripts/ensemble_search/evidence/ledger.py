@@ -7,6 +7,7 @@ from typing import Any
 
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
+from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.page import markdown
 from ensemble_search.papers import claims, inconsistencies
@@ -41,7 +42,8 @@ def page(evidence: Mapping[str, Evidence]) -> str:
     Parameters
     ----------
     evidence
-        Content of ``study.json`` and ``runs.csv``, by the name of the study.
+        Content of ``study.json``, and rows of ``runs.csv`` and ``measured.csv``, by the name of the
+        study.
 
     Returns
     -------
@@ -59,7 +61,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
                 [
                     claim.claim,
                     claim.where,
-                    _study(claim.study, evidence),
+                    _study(claim, evidence),
                     f"**{verdict}**" if verdict != deciding.MISSING else verdict,
                     found,
                 ]
@@ -86,8 +88,8 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
             "study has run, or its rows do not hold what the claim is about. Differences are means "
             "over data sets, each of which counts with the mean of its runs, in the claimed "
-            "direction: above 0 where the claim holds. With one data set, intervals are "
-            "over its repeats, and say nothing about others. Ranks are among the methods that the "
+            "direction: above 0 where the claim holds. Where the units are repeats, intervals say "
+            "nothing about other data sets and splits. Ranks are among the methods that the "
             "claim is about. Of several, the one with the lowest limit is shown. "
             "*Sees*: the smallest difference that as many data sets would find in 80 % "
             "of the cases. Of twenty claims without any truth in them, intervals alone would let "
@@ -103,14 +105,17 @@ def read(folder: Path) -> dict[str, Evidence]:
     return {
         file.parent.name: (
             json.loads(file.read_text(encoding="utf-8")),
-            evidence_rows.read(file.parent),
+            [*evidence_rows.read(file.parent), *measured.read(file.parent)],
         )
         for file in sorted(folder.glob("*/study.json"))
     }
 
 
-def _study(name: str, evidence: Mapping[str, Evidence]) -> str:
+def _study(claim: Claim, evidence: Mapping[str, Evidence]) -> str:
     """Link a study, with the number of its runs while some are missing."""
+    name = claim.study
+    if claim.decide and claim.decide.column in measured.MEASURES and name in evidence:
+        return f"[{name}]({name}/README.md)"
     if name not in evidence:
         return name or "–"
     study, rows = evidence[name]
@@ -132,7 +137,10 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     rule = claim.decide
     units = "data sets"
     if rule.over == "repeats":
-        units = f"repeats of {', '.join(study['datasets'])}"
+        of = rule.datasets or rule.printed or study["datasets"]
+        units = f"repeats of {', '.join(of)}"
+    if rule.column in measured.DESIGNS:
+        units = "repeats"
     # Of several pairs, the one with which the claim stands or falls.
     off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
     pair = pairs.loc[off.idxmin()]
@@ -149,6 +157,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     numbers = [pair[name] for name in ("difference", "low", "high", "detectable")]
     mean, low, high, least = (f"{scale * number:.{digits}f}" for number in numbers)
     what = ", log2 of iterations" if rule.column == "reached" else ""
+    what = ", log10" if rule.column in measured.DESIGNS else what
     margin = "" if rule.within is None else f"; margin {scale * rule.within:.{digits}f}"
     return verdict, (
         f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; sees {least}{margin}; "

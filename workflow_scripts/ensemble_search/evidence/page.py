@@ -8,18 +8,31 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, effects, losses
+from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence
 
+#: What the measures of ``measured`` are called.
+NAMES = {
+    "tau": "Kendall's tau",
+    "discrepancy": "star discrepancy, log10",
+    "centre": "squared distance to the centre, log10",
+    "origin": "squared distance to the origin, log10",
+}
 
-def page(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> str:
+
+def page(
+    study: Mapping[str, Any],
+    rows: Iterable[Mapping[str, str]],
+    beside: Iterable[Mapping[str, str]] = (),
+) -> str:
     """Write the page.
 
     Parameters
     ----------
     study
         Content of ``study.json``.
-    rows
-        Content of ``runs.csv``.
+    rows, beside
+        Content of ``runs.csv`` and ``measured.csv``.
 
     Returns
     -------
@@ -48,6 +61,7 @@ def page(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> str:
             " Searches are replayed: a row says what a method finds among the configurations of "
             "the table whose checksum it names."
         )
+    lines += _measured(beside)
     if not whole:
         return "\n".join([*lines, "", "No run is finished.", ""])
     table = pd.DataFrame(whole).drop(columns=["test_tenths", "stale"])
@@ -173,6 +187,34 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
             [
                 [name, f"{m.iloc[0]:.3f}", *(f"{value:.1f}" for value in m.iloc[1:])]
                 for name, m in means.loc[columns].iterrows()
+            ],
+        ),
+    ]
+
+
+def _measured(beside: Iterable[Mapping[str, str]]) -> list[str]:
+    """Show means and deviations of what is measured beside the searches."""
+    table = pd.DataFrame([row for row in beside if not row["stale"]])
+    if table.empty:
+        return []
+    shown = [name for name in measured.MEASURES if (table[name] != "").any()]
+    table[shown] = table[shown].apply(pd.to_numeric)
+    groups = table.groupby(["dataset", "method"], sort=False)[shown]
+    means, deviations, sizes = groups.mean(), groups.std(), groups.size()
+    return [
+        "",
+        "## Measured beside the searches",
+        "",
+        "Mean ± standard deviation over repeats (`measured.csv`). Kendall's tau: of a surrogate "
+        "with so many observations, on configurations that it has not seen. Measures of designs "
+        "are means over their sizes.",
+        "",
+        *markdown(
+            ["data set", "method", "repeats", *(NAMES[name] for name in shown)],
+            [
+                [*key, str(sizes[key])]
+                + [f"{means.loc[key, c]:.3f} ± {deviations.loc[key, c]:.3f}" for c in shown]
+                for key in means.index
             ],
         ),
     ]

@@ -8,7 +8,7 @@ checksum of the table stands in for those of pipelines: a row says what methods 
 
 import csv
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
                 f"methods.{method}: '{lacking[0]}' has no recorded numbers; run: make record"
             )
         surrogate = recorded["surrogate"].get(diversity)
-        content = [{key: own[key] for key in keys}, surrogate, _pipelines(study, recorded)]
+        content = [{key: own[key] for key in keys}, surrogate, pipelines(study, recorded)]
         if library:
             content.append(_driver(library))
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
@@ -130,7 +130,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     return found
 
 
-def _pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
+def pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
     """Return the recorded numbers of the space's pipelines; none if the study fits nothing."""
     if replayed(study):
         return None
@@ -186,7 +186,7 @@ def rows(
     improved = updates.count(found, found.methods).set_index(["dataset", "method", "repeat"])
     learners = _suggested(found)
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
-    divided = {key: " ".join(map(_text, losses)) for key, losses in divided}
+    divided = {key: " ".join(map(text, losses)) for key, losses in divided}
     made = []
     every = Comparison(found.scores, found.methods, [], [], 0)
     in_order = full_fits.over_budget(found, every).scores.sort_values("iteration")
@@ -202,7 +202,7 @@ def rows(
             "split": found.splits[repeat],
             "validation": last["validation_error"],
             "test": last["test_error"],
-            "test_tenths": " ".join(map(_text, tenths)),
+            "test_tenths": " ".join(map(text, tenths)),
             "validation_curve": _curve(scores["validation_error"].to_numpy()),
             **{f"updates_{n}": _count(improved, key, f"last_{n}") for n in updates.SPANS},
             "members": int(last["members"]),
@@ -225,7 +225,7 @@ def rows(
             if key not in divided:
                 continue
             row[DIVISIONS] = divided[key]
-        made.append({name: _text(value) for name, value in row.items()})
+        made.append({name: text(value) for name, value in row.items()})
     return made
 
 
@@ -233,7 +233,7 @@ def _curve(losses: np.ndarray) -> str:
     """Write where the lowest loss so far falls."""
     lowest = np.fmin.accumulate(np.where(np.isnan(losses), np.inf, losses))
     falls = np.flatnonzero(lowest < np.append(np.inf, lowest[:-1]))
-    return " ".join(f"{place + 1}:{_text(float(lowest[place]))}" for place in falls)
+    return " ".join(f"{place + 1}:{text(float(lowest[place]))}" for place in falls)
 
 
 def _suggested(found: Results) -> dict[tuple, dict[str, float]]:
@@ -267,7 +267,8 @@ def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str
     return {"member_error": float(losses.mean()), "disagreement": final.disagreement}
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """Write a value of a row."""
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
     return str(value)
@@ -322,19 +323,24 @@ def merge(
     merged = {tuple(row[key] for key in KEY): dict(row) for row in [*old, *new]}
     for row in merged.values():
         own = row.get(TABLE, "")
-        same = own == (there or {}).get((row["dataset"], row["split"]), own)
+        same = own == (there or {}).get((row["dataset"], row.get("split", "")), own)
         row["stale"] = "" if same and row["numbers"] == current.get(row["method"]) else "yes"
     return sorted(
         merged.values(), key=lambda row: (row["dataset"], int(row["repeat"]), row["method"])
     )
 
 
-def write(folder: Path, content: Iterable[Mapping[str, str]]) -> None:
-    """Write the rows of ``evidence/<study>``."""
+def write(
+    folder: Path,
+    content: Iterable[Mapping[str, str]],
+    name: str = FILE,
+    columns: Sequence[str] = COLUMNS,
+) -> None:
+    """Write the rows of ``evidence/<study>``, with those of :data:`OPTIONAL` that they have."""
     content = list(content)
-    columns = [*COLUMNS, *(name for name in OPTIONAL if any(name in row for row in content))]
+    columns = [*columns, *(key for key in OPTIONAL if any(key in row for row in content))]
     folder.mkdir(parents=True, exist_ok=True)
-    with files.atomic(folder / FILE) as temporary, temporary.open("w", newline="") as file:
+    with files.atomic(folder / name) as temporary, temporary.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(content)

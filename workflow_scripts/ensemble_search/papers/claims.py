@@ -16,10 +16,11 @@ class Decide(Part):
         Column of the rows in which methods are compared. ``validation_100``: the lowest validation
         loss up to iteration 100; ``test_1``: the test loss after a tenth of the budget;
         ``reached``: log2 of the iterations to the higher one of two methods' final validation
-        losses, which both reach, so that a difference of 1 means twice as many.
+        losses, which both reach, so that a difference of 1 means twice as many. Those of
+        ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``, ``origin``.
     over
-        What the intervals are over: ``datasets``, or ``repeats`` for a study of one data set, which
-        then speaks of this data set and split only.
+        What the intervals are over: ``datasets``, or ``repeats``, each with its mean over the data
+        sets, which then speak of these data sets and splits only.
     by
         ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
         the methods named here; ``spread``: by the absolute deviation from the method's median over
@@ -32,6 +33,10 @@ class Decide(Part):
         The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
     within
         The methods are claimed to differ by less than this, in either direction.
+    datasets
+        Those that the claim is about; none: all.
+    printed
+        Instead of ``higher``: what the paper prints of the method, by data set.
     """
 
     column: Literal[
@@ -47,13 +52,19 @@ class Decide(Part):
         "disagreement",
         "suggested_error",
         "suggested_beats",
+        "tau",
+        "discrepancy",
+        "centre",
+        "origin",
     ]
     over: Literal["datasets", "repeats"] = "datasets"
     by: Literal["mean", "rank", "spread", "best"] = "mean"
     lower: list[str]
-    higher: list[str]
+    higher: list[str] = Field(default_factory=list)
     size: float | None = None
     within: float | None = None
+    datasets: list[str] = Field(default_factory=list)
+    printed: dict[str, float] = Field(default_factory=dict)
 
 
 class Claim(Part):

@@ -1,0 +1,89 @@
+"""What a study measures beside its searches, ``evidence/<study>/measured.csv``.
+
+A row per data set, repeat and surrogate with a number of observations (``lightgbm-pairs, 250``); or
+per repeat and sampler of designs. As in ``rows``, a row is stale once the recorded numbers or the
+settings of what it measures have changed.
+"""
+
+import csv
+import inspect
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.dpp import coverage
+from ensemble_search.evidence import rows as evidence
+from ensemble_search.report.pages import surrogates
+from ensemble_search.report.papers.dodge import even_coverage
+from ensemble_search.runtime import files
+
+FILE = "measured.csv"
+#: What is measured: Kendall's tau of a surrogate on configurations that it has not seen, of pairs
+#: of an observed and a new one, or of errors; and, of designs, log10 of ``coverage.measure``, means
+#: over their sizes.
+DESIGNS = even_coverage.MEASURES
+MEASURES = ("tau", *DESIGNS)
+COLUMNS = (*evidence.KEY, *MEASURES, "numbers", "stale")
+#: The question about pairs that DivBO asks, and the one about errors.
+PROTOCOLS = ("observed", "error")
+#: Stands for the data set of a design, which has none.
+RANGE = "0 to 1"
+
+
+def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, str]:
+    """Return by method a digest of what its rows depend on; see ``rows.numbers``."""
+    found: dict[str, str] = {}
+    if section := study.get("surrogates"):
+        pipelines = evidence.pipelines(study, recorded)
+        settings = [study[key] for key in ("space", "metric", "limits", "split", "seed")]
+        for name in section["names"]:
+            own = recorded["surrogate"].get(name, recorded["search"]["bo"])
+            content = [own, pipelines, settings, {**section, "names": name}]
+            found |= {f"{name}, {n}": files.digest(content)[:8] for n in section["sizes"]}
+    if section := study.get("spread"):
+        code = Path(inspect.getfile(coverage)).read_text(encoding="utf-8")
+        digest = files.digest([code, section, study["seed"]])[:8]
+        found |= dict.fromkeys(coverage.SAMPLERS, digest)
+    return found
+
+
+def rows(
+    study: Mapping[str, Any], results: Path, recorded: Mapping[str, Any]
+) -> list[dict[str, str]]:
+    """Return a row for everything that is measured below a study's folder of results, as text."""
+    made: list[dict[str, Any]] = []
+    quality, _ = surrogates.load(study, results)
+    for line in quality[quality["protocol"].isin(PROTOCOLS)].to_dict("records"):
+        method = f"{line['surrogate']}, {line['observations']}"
+        made.append({"dataset": line["dataset"], "repeat": line["repeat"], "method": method,
+                     "tau": line["tau"]})  # fmt: skip
+    designs, _ = even_coverage.load(study, results)
+    measures = list(DESIGNS)
+    designs[measures] = np.log10(designs[measures].astype(float))
+    means = designs.groupby(["sampler", "sample"], sort=False)[measures].mean()
+    for (sampler, sample), line in means.iterrows():
+        made.append({"dataset": RANGE, "repeat": sample, "method": sampler, **line})
+    current = numbers(study, recorded)
+    blank = dict.fromkeys(COLUMNS, "")
+    return [
+        blank
+        | {name: evidence.text(value) for name, value in row.items()}
+        | {"numbers": current[row["method"]]}
+        for row in made
+    ]
+
+
+def read(folder: Path) -> list[dict[str, str]]:
+    """Read the rows of ``evidence/<study>``; none if there is no file."""
+    if not (folder / FILE).exists():
+        return []
+    with (folder / FILE).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(folder: Path, content: Iterable[Mapping[str, str]]) -> None:
+    """Write the rows of ``evidence/<study>``, if there are any."""
+    if content := list(content):
+        evidence.write(folder, content, FILE, COLUMNS)
