@@ -227,9 +227,12 @@ def strike(name: str, folder: Path, cluster: Cluster, expected: dict[str, bytes]
     seconds = time.monotonic() - start
     log = study.said()
     kept = log.split("continues after ")[1].split()[0] if "continues after" in log else "0"
-    found = study.results()
+    found, jobs = study.results(), len(study.attempts())
     same = found == expected and not study.queued("PENDING")
-    return name, "yes" if same else "NO", str(len(study.attempts())), kept, f"{seconds:.0f}"
+    if jobs > 1 and kept == "0":
+        print(f"{name}: the search started again; see {folder}")
+        same = False
+    return name, "yes" if same else "NO", str(jobs), kept, f"{seconds:.0f}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Verification: stored results are unchanged, consistent and reproducible."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,8 +69,8 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
     folders += [
         (folder, read)
         for name in names
-        for kind, read in KINDS.items()
-        for folder in _folders(root / name / kind)
+        for pattern, read in KINDS.items()
+        for folder in _folders(root / name, pattern)
     ]
     for folder, read in folders:
         if not any(folder.glob("*.*")):
@@ -158,18 +159,18 @@ def _autogluon_files(folder: Path) -> list[str]:
     return []
 
 
-#: Folder below ``results/<study>`` -> reader of each of its result folders.
+#: Result folders below ``results/<study>`` -> their reader.
 KINDS = {
-    "splits": _split_files,
-    "configurations": _search_files,
-    "shards": _search_files,
-    "tables": _table_files,
-    "searches": _search_files,
-    "ensembles": _ensemble_files,
-    "surrogates": _surrogate_files,
-    "spread": _spread_files,
-    "divisions": _divisions_files,
-    "autogluon": _autogluon_files,
+    layout.SPLIT: _split_files,
+    layout.CONFIGURATIONS: _search_files,
+    layout.SHARD: _search_files,
+    layout.TABLE: _table_files,
+    layout.SEARCH: _search_files,
+    layout.ENSEMBLE: _ensemble_files,
+    layout.SURROGATE: _surrogate_files,
+    layout.SPREAD: _spread_files,
+    layout.DIVISIONS: _divisions_files,
+    layout.AUTOGLUON: _autogluon_files,
 }
 
 
@@ -315,5 +316,7 @@ def _why(manifest: dict[str, Any]) -> str:
     return f"; {known}; to recompute it, remove the folder and its checkpoints"
 
 
-def _folders(root: Path) -> list[Path]:
-    return sorted({path.parent for path in root.rglob("*") if path.is_file()})
+def _folders(root: Path, pattern: str) -> list[Path]:
+    """List the folders of a pattern; files of others that lie elsewhere are none of the study's."""
+    found = root.glob(re.sub(r"{\w+}", "*", pattern))
+    return sorted(path for path in found if path.is_dir())
