@@ -136,7 +136,7 @@ def swap_features(
 
 
 def _check_given(given: np.ndarray | None, n_items: int) -> np.ndarray:
-    given = integers([] if given is None else given, "given items")
+    given = integers(np.empty(0, int) if given is None else given, "given items")
     if len(np.unique(given)) < len(given) or not np.isin(given, range(n_items)).all():
         raise UserError(f"given items must be different integers from 0 to {n_items - 1}")
     return given

@@ -153,7 +153,8 @@ def _tabrepo(folder: Path) -> Predictions:
     for part, short in zip(PARTS, ("val", "test"), strict=True):
         path = folder / f"label-{short}.csv.zip"
         labels[part] = _csv(path, text=True, unnamed=True).iloc[:, -1].to_numpy(dtype=str)
-        path, shape = folder / f"pred-{short}.dat", about.get(f"pred_{short}_shape")
+        path = folder / f"pred-{short}.dat"
+        shape: Any = about.get(f"pred_{short}_shape")
         integers = type(shape) is list and all(type(n) is int and n > 0 for n in shape)
         if not integers or len(shape) not in (2, 3):
             raise Unusable(
