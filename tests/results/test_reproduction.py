@@ -268,6 +268,7 @@ NO_PACKAGES = ("a.b", "no_such", "", "__main__")
         ),
         *(rename("tables/a.csv", n) for n in ("../../a.csv", "/a.csv", "a.txt", "%2e.csv", ".csv")),
         *(put("commit", c) for c in ("--force", "-b x", "; touch x", "$(touch x)", "main", "", 7)),
+        *(put("format", other) for other in (1, 99, "2", None)),
         *(put("written", w) for w in ("a\nb", "\x1b[31m", "x" * 201, None, {})),
         put("versions", {"python": "\x1b[2J"}),
         put("machine", {"system\n": "x"}),
