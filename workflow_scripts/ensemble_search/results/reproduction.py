@@ -145,7 +145,8 @@ def read(path: Path) -> dict[str, Any]:
         )
     if (found := made.get("format", files.FORMAT)) != files.FORMAT:
         raise UserError(
-            f"'{path}' has the format {found!r}, and this version reads {files.FORMAT}; check out its commit"
+            f"'{path}' has the format {found!r}, and this version reads {files.FORMAT}; check out "
+            "its commit"
         )
     needed = {name for name, field in Manifest.model_fields.items() if field.is_required()}
     if lacking := needed - set(made):
