@@ -282,6 +282,20 @@ def run_split(dataset, output, ensembles=None, **change):
     )
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (3, "split.train_rows: "),
+        ({}, "split.train_rows.share: is missing"),
+        ({"share": 0.5, "by": "kdpp"}, "split.train_rows.by: input should be 'uniform', "),
+    ],
+)
+def test_settings_of_a_part_of_the_rows_are_checked(dataset, tmp_path, wrong, said):
+    done = run_split(dataset, tmp_path / "a", train_rows=wrong)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"error: {said}")
+
+
 def test_the_script_writes_what_the_searches_read(dataset, tmp_path):
     for folder in ("a", "b"):
         done = run_split(dataset, tmp_path / folder)
