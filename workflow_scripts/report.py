@@ -16,13 +16,15 @@ from pathlib import Path
 
 from ensemble_search.runtime import errors
 
+#: Keys of a study without which there is no report.
+NEEDED = ("study", "datasets", "searches", "ensembles", "methods", "repeats", "budget")
+
 
 def main() -> None:
     """Read the results, write the page, its tables and its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--study", required=True,
-                        help="JSON of the study: study, datasets, searches, ensembles, methods, "
-                        "repeats, budget, ...")  # fmt: skip
+    parser.add_argument("--study", type=json.loads, required=True,
+                        help=f"JSON of the study: {', '.join(NEEDED)}, ...")  # fmt: skip
     parser.add_argument("--results", type=Path, required=True, help="folder of its results")
     parser.add_argument("--output", type=Path, required=True, help="folder for the report")
     parser.add_argument("--incomplete", type=Path,
@@ -33,7 +35,8 @@ def main() -> None:
                         help="pages made at a time, which takes 0.5 GB each (1)")  # fmt: skip
     arguments = parser.parse_args()
 
-    study = {**parse(arguments.study), "file": arguments.study_file}
+    errors.check_keys("--study", arguments.study, NEEDED)
+    study = {**arguments.study, "file": arguments.study_file}
     from ensemble_search.report import write
 
     folder = arguments.output
@@ -50,25 +53,6 @@ def main() -> None:
             f"{pages} of the report could not be made: {named}; the rest is in '{index}'"
         )
     print(index)
-
-
-def parse(text: str) -> dict:
-    """Read the study from JSON.
-
-    Raises
-    ------
-    UserError
-        If it is not JSON, or lacks a key that the report needs.
-    """
-    try:
-        study = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise errors.UserError(f"--study: not valid JSON: {error}") from None
-    needed = ("study", "datasets", "searches", "ensembles", "methods", "repeats", "budget")
-    lacking = [key for key in needed if key not in study] if isinstance(study, dict) else needed
-    if lacking:
-        raise errors.UserError(f"--study: key '{lacking[0]}' is missing")
-    return study
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ import pytest
 from ensemble_search.evidence import measured
 from ensemble_search.evidence import page as evidence_page
 from ensemble_search.evidence import rows as evidence
+from ensemble_search.jobs import Jobs
 from support import ROOT
+from support import STUDIES as STUDIES_BY_NAME
 from support import made_results as made
 
 pytestmark = pytest.mark.slow
@@ -88,3 +90,14 @@ def test_committed_rows_are_marked_by_the_recorded_numbers(folder):
     )
     found = measured.read(folder)
     assert evidence.merge(found, [], measured.numbers(study, recorded)) == found
+
+
+@pytest.mark.parametrize("folder", STUDIES, ids=lambda folder: folder.name)
+def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    now = json.loads(Jobs.load(str(STUDIES_BY_NAME[folder.name])).report())
+    recorded = json.loads((ROOT / "tests/recorded/numbers.json").read_text(encoding="utf-8"))
+    now["budget"]["later"] = None  # as a key that a later version adds
+    for numbers in (evidence.numbers, measured.numbers):
+        assert numbers(now, recorded) == numbers(study, recorded)

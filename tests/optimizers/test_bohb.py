@@ -2,26 +2,16 @@
 
 import numpy as np
 import pytest
-from ConfigSpace import ConfigurationSpace, Float
 from scipy.stats import kstest, norm, truncnorm
 
 from ensemble_search.optimizers._model_based.kernel_density import KernelDensity
 from ensemble_search.optimizers.base import PENDING, History, Observation
 from ensemble_search.optimizers.bohb import ModelBasedHyperband, filled, scaled
-from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, history
+from support.toy_space import LABELS, SAMPLES, Line, ToySpace, history
 
 pytestmark = pytest.mark.slow
 
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)
-
-
-class Line(_Toy):
-    """One number."""
-
-    def define(self):
-        space = ConfigurationSpace()
-        space.add(Float("x", (0.0, 1.0)))
-        return space
 
 
 def test_bandwidths_and_densities_by_hand():

@@ -14,20 +14,11 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._esmbo import Svm
 from ensemble_search.spaces._table import TableSpace, distances
 from ensemble_search.spaces.divbo_small import DivboSmall
-from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, history, search
+from support.toy_space import LABELS, SAMPLES, Line, ToySpace, _Toy, history, search
 
 pytestmark = pytest.mark.slow
 
 PREDICTION = np.full((SAMPLES, 2), 0.5, dtype=np.float32)
-
-
-class Line(_Toy):
-    """One number."""
-
-    def define(self):
-        space = ConfigurationSpace()
-        space.add(Float("x", (0.0, 1.0)))
-        return space
 
 
 class Corner(_Toy):

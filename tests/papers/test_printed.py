@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ensemble_search.analysis import pairwise
-from ensemble_search.papers import inconsistencies, printed
+from ensemble_search.papers import printed
 from ensemble_search.papers.boasf import checks as boasf
 from ensemble_search.papers.divbo import checks as divbo
 from ensemble_search.papers.dodge import checks as dodge
 from ensemble_search.papers.esmbo import checks as esmbo
 
-FOUND = [(paper, name) for paper in printed.PAPERS for name in inconsistencies.load(paper)]
+FOUND = [(paper, name) for paper in printed.PAPERS for name in printed.inconsistencies(paper)]
 
 
 @pytest.mark.parametrize(
@@ -22,7 +21,6 @@ FOUND = [(paper, name) for paper in printed.PAPERS for name in inconsistencies.l
 def test_every_number_is_there(paper, count):
     entries = printed.load(paper).values()
     assert sum(len(list(printed.numbers(entry["values"]))) for entry in entries) == count
-    assert str(20) in printed.citation(paper)
 
 
 @pytest.mark.parametrize(
@@ -142,33 +140,15 @@ def test_expected_ranks_follow_from_winning_frequencies(space):
     wins = esmbo.spaces()[space]
     frequencies = wins[wins.index].to_numpy()
     assert frequencies + frequencies.T == pytest.approx(np.ones((4, 4)), abs=1e-9)
-    assert esmbo.expected_ranks(wins).to_numpy() == pytest.approx(wins["rank"], abs=0.0151)
+    lost = 1 - frequencies
+    np.fill_diagonal(lost, 0)
+    assert 1 + lost.sum(axis=1) == pytest.approx(wins["rank"].to_numpy(), abs=0.0151)
     assert wins["rank"].sum() == pytest.approx(10, abs=0.0201)
     assert wins["rank"].is_monotonic_increasing
 
 
-def test_seven_spaces_and_the_place_of_esmbo():
+def test_seven_spaces():
     assert len(esmbo.spaces()) == 7
-    assert esmbo.lead_of_first("ESMBO") == pytest.approx(0.01)
-
-
-def test_two_marks_agree_with_the_tests_that_the_frequencies_allow():
-    found = esmbo.sign_tests()
-    both = found[found["mark"] == "••"]
-    assert len(both) == 12
-    assert (both["p_low"] < 0.05).all()
-    assert (both["probability"] > 0.9).all()
-    lightly = found[found["mark"].isin(["∘", "∘∘"])]
-    assert ((lightly["p_low"] < 0.1) | (lightly["probability"] > 0.8)).all()
-    assert found.loc[found["mark"] == "", "frequency"].max() == 0.66
-
-
-def test_the_sign_test_is_the_one_of_reports():
-    wins = np.zeros((22, 2, 2))
-    wins[:18, 0, 1], wins[18:, 1, 0] = 1, 1
-    pair = esmbo.sign_tests().query("space == 'svr' and method == 'ESMBO' and against == 'SMBO'")
-    # 0.82 of 22 is 18.04.
-    assert pair["p_high"].item() == pytest.approx(pairwise.sign_test(wins)[0, 1])
 
 
 # BOASF
@@ -220,10 +200,6 @@ def test_cells_that_jump_are_ten_times_their_row():
 # Dodge
 
 
-def test_the_gain_of_spearmint_is_the_printed_one():
-    assert dodge.gain() == printed.values("dodge", "spearmint-gain")["gain"]
-
-
 def test_other_numbers_of_the_proposal():
     labels = printed.values("dodge", "labels")
     assert round(labels["labels"] * np.log(labels["labels"])) == labels["draws"]
@@ -243,11 +219,11 @@ def test_the_largest_gap_is_that_of_random_points():
 
 @pytest.mark.parametrize(("paper", "name"), FOUND)
 def test_an_inconsistency_is_what_follows(paper, name):
-    assert inconsistencies.compute(paper, name) == inconsistencies.load(paper)[name].computed
+    assert printed.compute(paper, name) == printed.inconsistencies(paper)[name].computed
 
 
 def test_contradictions_are_not_what_is_printed():
-    kinds = {(p, n): inconsistencies.load(p)[n] for p, n in FOUND}
+    kinds = {(p, n): printed.inconsistencies(p)[n] for p, n in FOUND}
     for entry in kinds.values():
         if entry.kind == "contradicts":
             assert entry.printed != entry.computed

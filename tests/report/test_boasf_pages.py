@@ -11,8 +11,8 @@ from support import made_results as made
 
 pytestmark = pytest.mark.slow
 
-ACCURACY = "ensemble_search.report.papers.boasf.balanced_accuracy"
-GRID = "ensemble_search.report.papers.boasf.rounds_and_exploration"
+ACCURACY = "ensemble_search.papers.boasf.balanced_accuracy"
+GRID = "ensemble_search.papers.boasf.rounds_and_exploration"
 SETTINGS = {"c2": (2.0, 2), "c3": (3.0, 2), "r3": (2.0, 3)}
 #: Losses by method on quake and wind; validation 0.1 lower.
 LOSSES = {"c2": (0.3, 0.4), "c3": (0.2, 0.3), "r3": (0.25, 0.5)}

@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import divisions
 from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
+from ensemble_search.report.pages import divisions
 from ensemble_search.runtime import files
 from support import made_results as made
 

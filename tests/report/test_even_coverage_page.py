@@ -8,8 +8,8 @@ import pytest
 
 from ensemble_search.analysis.load import load
 from ensemble_search.dpp.coverage import SAMPLERS
+from ensemble_search.papers.dodge import even_coverage
 from ensemble_search.report import build as pages
-from ensemble_search.report.papers.dodge import even_coverage
 from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 SIZES = [1, 10, 100]
 STUDY = made.study() | {"spread": {"sizes": SIZES, "samples": 4}}
-PAGE = "ensemble_search.report.papers.dodge.even_coverage"
+PAGE = "ensemble_search.papers.dodge.even_coverage"
 
 
 def write(results, sampler: str, power: float, **other) -> None:

@@ -9,7 +9,7 @@ from ensemble_search.report import write
 from ensemble_search.report.pages import learning_curves
 from ensemble_search.runtime.files import read_json, write_json
 from support import made_results as made
-from support.html_page import Page, squeezed
+from support.html_page import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -48,15 +48,14 @@ def study(tmp_path):
 
 def page(content, results) -> str:
     assert write.write(content, results, results / "report") == []
-    path = results / "report/pages/learning-curves.html"
-    return squeezed(Page(path.read_text(encoding="utf-8")))
+    return text_of(results / "report/pages/learning-curves.html")
 
 
 def test_the_table_and_the_figures(study):
     content, results = study
     text = page(content, results)
     for name in ("index.html", "pages/over-data-sets.html"):
-        whole = squeezed(Page((results / "report" / name).read_text(encoding="utf-8")))
+        whole = text_of(results / "report" / name)
         assert (
             f"6 data sets are of 2 sources only, the same rows to test on (quake, {NAMES[0]}"
             in whole

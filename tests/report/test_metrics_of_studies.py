@@ -10,8 +10,8 @@ import pytest
 
 from ensemble_search.jobs import Jobs
 from ensemble_search.metrics.log_loss import LogLoss
+from ensemble_search.papers.divbo.test_errors import r2_table
 from ensemble_search.report import pages, write
-from ensemble_search.report.pages.test_errors import r2_table
 from ensemble_search.results import readers
 from support import finished_study
 from support import made_results as made

@@ -8,7 +8,7 @@ from ensemble_search.analysis import poisson_binomial
 from ensemble_search.report import write
 from ensemble_search.runtime.errors import UserError
 from support import made_results as made
-from support.html_page import Page, squeezed
+from support.html_page import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -32,8 +32,7 @@ def study(tmp_path):
 
 def page(content: dict, results) -> str:
     assert write.write(content, results, results / "report") == []
-    path = results / "report/pages/over-data-sets.html"
-    return squeezed(Page(path.read_text(encoding="utf-8")))
+    return text_of(results / "report/pages/over-data-sets.html")
 
 
 def test_the_table(study):
@@ -95,5 +94,5 @@ def test_one_data_set_is_not_enough(tmp_path):
     made.write(tmp_path, content, errors)
     assert write.write(content, tmp_path, tmp_path / "report") == []
     assert not (tmp_path / "report/pages/over-data-sets.html").exists()
-    text = squeezed(Page((tmp_path / "report/index.html").read_text(encoding="utf-8")))
+    text = text_of(tmp_path / "report/index.html")
     assert f"{TITLE} it needs runs on at least 2 data sets" in text.replace(": it", " it")

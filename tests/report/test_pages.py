@@ -11,29 +11,28 @@ import pytest
 import yaml
 from matplotlib.transforms import Bbox
 
-from ensemble_search.analysis import (
-    datasets,
-    minimum_diversity,
-    ranks,
-    suggested,
-    updates,
-    variants,
-)
+from ensemble_search.analysis import datasets, ranks
 from ensemble_search.analysis.load import diversities, load
 from ensemble_search.analysis.losses import ERROR
 from ensemble_search.data import normalise, paper_sets, prepare, split
 from ensemble_search.data.sources import Raw, source_key
+from ensemble_search.papers import agreement
+from ensemble_search.papers.divbo import (
+    minimum_diversity,
+    pool_updates,
+    rank_curves,
+    speed_up,
+    suggested_learners,
+)
+from ensemble_search.papers.divbo.test_errors import common_ranks
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.report import pages, write
-from ensemble_search.report.pages import speed_up
-from ensemble_search.report.pages.test_errors import common_ranks
-from ensemble_search.report.papers import published
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.runtime import code_version
 from ensemble_search.runtime.files import Missing
 from support import ROOT, SCRIPTS
 from support import made_results as made
-from support.html_page import Page, squeezed
+from support.html_page import Page, text_of
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +43,8 @@ nan = np.nan
 
 
 def test_the_printed_ranks_of_table_1_follow_from_its_printed_means():
-    errors = published.errors("test-error").pivot(index="dataset", columns="method", values="mean")
-    printed = published.entry("test-rank")["values"]
+    errors = agreement.errors("test-error").pivot(index="dataset", columns="method", values="mean")
+    printed = agreement.entry("test-rank")["values"]
     table = ranks.rank(errors[list(printed)].to_numpy())
     assert table.shape == (15, 9)
     assert table.sum(axis=1).tolist() == [45] * 15
@@ -53,21 +52,21 @@ def test_the_printed_ranks_of_table_1_follow_from_its_printed_means():
 
 
 def test_the_printed_counts_of_lowest_errors_follow_from_the_printed_means():
-    errors = published.errors("test-error").pivot(index="dataset", columns="method", values="mean")
+    errors = agreement.errors("test-error").pivot(index="dataset", columns="method", values="mean")
     counts = ranks.lowest(errors)
     assert counts.sum() == 15
-    assert counts[counts > 1].to_dict() == published.entry("best-datasets")["values"]
+    assert counts[counts > 1].to_dict() == agreement.entry("best-datasets")["values"]
 
 
 def test_the_data_sets_of_the_paper_are_those_of_its_study_and_its_table():
     study = yaml.safe_load((ROOT / "config.yaml").read_text())
     assert {d: s["openml"] for d, s in study["datasets"].items()} == paper_sets.IDS
-    assert set(published.entry("test-error")["values"]) == set(paper_sets.IDS)
+    assert set(agreement.entry("test-error")["values"]) == set(paper_sets.IDS)
 
 
 @pytest.mark.parametrize("name", ["weight-error", "size-error", "autogluon-error"])
 def test_what_the_paper_calls_significant_agrees_with_its_means(name):
-    entry = published.entry(name)
+    entry = agreement.entry(name)
     subject, other = entry["significant"]["of"]
     better, same = (entry["significant"][outcome] for outcome in ("better", "same"))
     rest = set(entry["values"]) - {*better, *same}
@@ -94,11 +93,11 @@ STUDY = {
 
 def test_errors_agree_within_two_standard_errors():
     # Printed: 45.55 ± 1.37. 0.01² / 10 + 0.0137² / 10 + 2 · 0.4528 · 0.5472 / 436 = 0.03414².
-    found = published.compare_errors(STUDY, "test-error", ours(0.45), {"quake": 436}).iloc[0]
+    found = agreement.compare_errors(STUDY, "test-error", ours(0.45), {"quake": 436}).iloc[0]
     assert (found["method"], found["verdict"]) == ("DivBO", "agrees")
     assert found[["published", "error"]].tolist() == pytest.approx([0.4555, 0.03414], rel=1e-3)
     for mean, verdict in ((0.4555 + 0.067, "agrees"), (0.4555 + 0.069, "differs")):
-        table = published.compare_errors(STUDY, "test-error", ours(mean), {"quake": 436})
+        table = agreement.compare_errors(STUDY, "test-error", ours(mean), {"quake": 436})
         assert table["verdict"].tolist() == [verdict]  # "mine" is not printed
 
 
@@ -115,12 +114,12 @@ def test_errors_agree_within_two_standard_errors():
     ],
 )
 def test_other_settings_cannot_be_compared(change, words):
-    assert published.obstacles(STUDY, "test-error", ["quake"]) == []
+    assert agreement.obstacles(STUDY, "test-error", ["quake"]) == []
     study = {**STUDY, **change}
-    found = published.compare_errors(study, "test-error", ours(0.45), {"quake": 436}).iloc[0]
-    assert found["verdict"] == published.INCOMPARABLE
+    found = agreement.compare_errors(study, "test-error", ours(0.45), {"quake": 436}).iloc[0]
+    assert found["verdict"] == agreement.INCOMPARABLE
     assert words in found["reason"]
-    assert "1 of the paper's 15 data sets" in published.obstacles(STUDY, "test-rank")
+    assert "1 of the paper's 15 data sets" in agreement.obstacles(STUDY, "test-rank")
 
 
 def test_common_ranks_leave_out_methods_that_lack_a_data_set():
@@ -183,7 +182,7 @@ def paper_study() -> dict:
 def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
     study = paper_study()
     designs = ["RS-ES", "BO-bagging", "mine", "DivBO"]
-    assert variants.post_hoc(study) == designs
+    assert rank_curves.post_hoc(study) == designs
     # The single models and the others are better than all of them, which may not matter.
     test = dict(zip(PAPER, (0.1, 0.11, 0.12, 0.3, 0.28, 0.26, 0.13, 0.24), strict=True))
 
@@ -203,7 +202,7 @@ def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
     ends = {"DivBO": 1, "mine": 2, "BO-bagging": 3, "RS-ES": 4}
     assert last["post_hoc"].dropna().to_dict() == ends
     assert last.loc["DivBO", "test"] == 5
-    text = squeezed(Page((tmp_path / "report/pages/rank-curves.html").read_text(encoding="utf-8")))
+    text = text_of(tmp_path / "report/pages/rank-curves.html")
     assert "Here these are RS-ES, BO-bagging, mine, DivBO, ranked on 6 runs" in text
     assert "the ranks of the 4 methods add up to 10" in text
     assert "Not ranked here: RS, EO, NES, DivBO- (the best" in text
@@ -220,7 +219,7 @@ def test_post_hoc_designs_are_ranked_among_themselves(tmp_path):
 
 def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
     folder = report[1] / "report"
-    text = squeezed(Page((folder / "pages/test-errors.html").read_text(encoding="utf-8")))
+    text = text_of(folder / "pages/test-errors.html")
     table = pd.read_csv(folder / "tables/test-errors-ours.csv")
     errors = table.pivot(index="dataset", columns="method", values="mean")
     best = int((errors["DivBO"] <= errors.min(axis=1)).sum())
@@ -233,7 +232,7 @@ def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
 
 def test_figure_1_is_said_to_be_of_20_runs(report):
     file = report[1] / "report/pages/minimum-diversity.html"
-    text = squeezed(Page(file.read_text(encoding="utf-8")))
+    text = text_of(file)
     assert "Figure 1 of the paper is of 20 runs on quake (10 by default elsewhere); ours " in text
     assert "ours is of 2 runs per data set." in text
 
@@ -258,9 +257,9 @@ def test_an_update_is_effective_if_members_or_weights_change_and_the_error_falls
         }
     )
     error = [nan, 0.5, 0.4, 0.4, 0.4, 0.3, 0.2, 0.3]
-    found = updates.effective(members, error)
+    found = pool_updates.effective(members, error)
     assert np.flatnonzero(found).tolist() == [2, 6]
-    assert np.flatnonzero(updates.changes(members, 8)).tolist() == [1, 2, 4, 6, 7]
+    assert np.flatnonzero(pool_updates.changes(members, 8)).tolist() == [1, 2, 4, 6, 7]
 
 
 def test_the_last_updates_are_those_of_the_run_itself():
@@ -284,7 +283,7 @@ def test_the_last_updates_are_those_of_the_run_itself():
         manifests=manifests.assign(repeat=list(own)),
         members=lambda *run: frame({t: {t: 1.0} for t in range(1, own[run[-1]] + 1)}),
     )
-    counts = updates.count(results, ["DivBO"])
+    counts = pool_updates.count(results, ["DivBO"])
     assert counts["last_50"].tolist() == [50, 50]
     assert counts["last_100"].isna().tolist() == [True, False]
 
@@ -327,14 +326,14 @@ def test_suggested_learners_by_hand():
     rows = [("d", "bo", 0, 0.1, 1.0), ("d", "bo", 0, nan, 1.0), ("d", "bo", 0, 0.3, 1.0)]
     rows += [("d", "bo", 1, 0.8, 1.0), ("e", "bo", 0, nan, 1.0)]
     rows += [("d", "bo", 1, 0.9, 0.5), ("f", "bo", 0, 0.4, 0.5)]  # on half the rows
-    table = suggested.errors(pd.DataFrame(rows, columns=columns))
+    table = suggested_learners.errors(pd.DataFrame(rows, columns=columns))
     row = table.iloc[0]
     assert (len(table), row["learners"], row["repeats"]) == (1, 3, 2)
     assert row[["mean", "std"]].tolist() == pytest.approx([0.4, np.std([0.1, 0.3, 0.8], ddof=1)])
     assert row["between"] == pytest.approx(np.std([0.2, 0.8], ddof=1))
     random = {"d": np.array([0.1, 0.4, 0.5, 0.9])}
-    assert suggested.beaten(table, random).tolist() == [0.5]  # an equal one is not beaten
-    assert suggested.beaten(table, {}).isna().all()
+    assert suggested_learners.beaten(table, random).tolist() == [0.5]  # an equal one is not beaten
+    assert suggested_learners.beaten(table, {}).isna().all()
 
 
 # The pages
@@ -447,7 +446,7 @@ def test_suggestions_on_a_share_of_the_rows_have_no_minimum_diversity(tmp_path):
 
 def test_a_page_says_what_cannot_be_compared(report):
     folder = report[1] / "report/pages"
-    text = squeezed(Page((folder / "test-errors.html").read_text(encoding="utf-8")))
+    text = text_of(folder / "test-errors.html")
     assert "None of the 6 figures that both have can be compared." in text
     assert "quake, wind: 60 evaluations instead of 250; 2 repeats instead of 10." in text
 
@@ -497,9 +496,11 @@ def test_whatever_the_report_is_made_from_reruns_it():
     code = set(code_version.files("report", *pages.modules()))
     made_from = [
         file.relative_to(SCRIPTS).as_posix()
-        for folder in ("analysis", "report")
+        for folder in ("analysis", "papers", "report")
         for file in (SCRIPTS / "ensemble_search" / folder).rglob("*.*")
         if "__pycache__" not in file.parts
+        and file.suffix != ".yaml"
+        and file.stem not in ("claims", "checks")  # of the evidence
     ]
     assert len(made_from) > 40
     assert '"ensemble_search/papers").glob("*/*.yaml")' in rules
@@ -533,15 +534,12 @@ def test_a_page_that_raises_does_not_end_the_report(own_pages, tmp_path, capsys)
     study = made.study(repeats=1)
     output = tmp_path / "report"
     write.write(study, tmp_path / "nothing", output)
-    index = squeezed(Page((output / "index.html").read_text(encoding="utf-8")))
+    index = text_of(output / "index.html")
     line = "Page 1 Page 2: could not be made (ZeroDivisionError: division by zero)"
     assert line in index
     assert "broken-page: could not be made (SyntaxError" in index
     assert "Page 3: nobody asked" in index
-    good, raising = (
-        squeezed(Page((output / f"pages/{n}-page.html").read_text(encoding="utf-8")))
-        for n in ("good", "raising")
-    )
+    good, raising = (text_of(output / f"pages/{n}-page.html") for n in ("good", "raising"))
     assert "Fine & <b>" in good
     assert "could not be made: ZeroDivisionError: division by zero. The report's log" in raising
     assert not (output / "pages/silent-page.html").exists()
@@ -584,7 +582,7 @@ def test_the_page_of_the_data_sets(tmp_path):
         ["mine", "name", "12 of 12 values are distinct names"],
     ]
     write.write(study, results.folder, tmp_path / "report")
-    shown = squeezed(Page((tmp_path / "report/pages/data-sets.html").read_text(encoding="utf-8")))
+    shown = text_of(tmp_path / "report/pages/data-sets.html")
     assert "1 date, 2 categorical" in shown
     assert "25.0 %" in shown
     assert "column 'when' is text such as '2020-12-31': read as ISO dates" in shown

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from ensemble_search.analysis.load import load
+from ensemble_search.papers.divbo import surrogates
 from ensemble_search.report import build as pages
-from ensemble_search.report.pages import surrogates
 from ensemble_search.runtime import files
 from support import made_results as made
 
@@ -87,7 +87,7 @@ def test_files_of_other_settings_and_lost_ones_are_listed(results):
 
 
 def test_page(results, tmp_path):
-    page = pages.make("ensemble_search.report.pages.surrogates", load(STUDY, results), tmp_path)
+    page = pages.make("ensemble_search.papers.divbo.surrogates", load(STUDY, results), tmp_path)
     assert (page.error, page.reason) == ("", "")
     csv = pd.read_csv(tmp_path / "tables/surrogates-tau.csv")
     at = csv.set_index(["protocol", "surrogate", "observations"])["mean"]
@@ -106,7 +106,7 @@ def test_page(results, tmp_path):
 
 def test_page_of_another_metric(results, tmp_path):
     study = STUDY | {"metric": "log-loss"}
-    page = pages.make("ensemble_search.report.pages.surrogates", load(study, results), tmp_path)
+    page = pages.make("ensemble_search.papers.divbo.surrogates", load(study, results), tmp_path)
     assert (page.error, page.reason) == ("", "")
     about, *rest = page.sections[0].parts
     assert "A performance surrogate is asked for the log loss of the held-out ones" in about
@@ -121,6 +121,6 @@ def test_page_without_evaluations(tmp_path):
     for section, reason in ((None, "evaluates no surrogates"), (SECTION, "has finished")):
         study = made.study() | {"surrogates": section}
         page = pages.make(
-            "ensemble_search.report.pages.surrogates", load(study, tmp_path), tmp_path
+            "ensemble_search.papers.divbo.surrogates", load(study, tmp_path), tmp_path
         )
         assert reason in page.reason

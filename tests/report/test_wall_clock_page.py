@@ -8,7 +8,7 @@ from ensemble_search.analysis import load, wall_clock
 from ensemble_search.report import write
 from ensemble_search.report.pages import wall_clock as page
 from support import made_results as made
-from support.html_page import Page, squeezed
+from support.html_page import text_of
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def study(tmp_path):
 def test_the_page(study):
     content, results = study
     assert write.write(content, results, results / "report") == []
-    text = squeezed(Page((results / "report/pages/wall-clock.html").read_text(encoding="utf-8")))
+    text = text_of(results / "report/pages/wall-clock.html")
     table = pd.read_csv(results / "report/tables/wall-clock-seconds.csv").set_index("method")
     assert table["workers"].to_dict() == {"RS": 8, "DivBO": 4}
     assert table["mean"].to_dict() == pytest.approx({"RS": 0.405, "DivBO": 0.305})

@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from ensemble_search.analysis.load import load
-from ensemble_search.papers.esmbo import checks
+from ensemble_search.papers.esmbo import checks, winning_frequencies
 from ensemble_search.report import build as pages
-from ensemble_search.report.papers.esmbo import winning_frequencies
 from support import made_results as made
 
 pytestmark = pytest.mark.slow

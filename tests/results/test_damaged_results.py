@@ -20,10 +20,9 @@ import status
 from ensemble_search.analysis import load
 from ensemble_search.data import changes, fetched, normalise, prepare, sources, split
 from ensemble_search.jobs import Jobs, notes
+from ensemble_search.papers.divbo import autogluon, surrogates
+from ensemble_search.papers.dodge import even_coverage
 from ensemble_search.report import write
-from ensemble_search.report.pages import surrogates
-from ensemble_search.report.papers.divbo import autogluon
-from ensemble_search.report.papers.dodge import even_coverage
 from ensemble_search.results import manifest, readers, states, verification
 from ensemble_search.runtime import files, plugins, provenance, slurm
 from ensemble_search.runtime.errors import UserError

@@ -181,14 +181,19 @@ def call(tmp_path, monkeypatch):
     return call
 
 
+def at(made, path):
+    """Return what holds the last key of a path of keys, such as ``study/openml/server``."""
+    *above, last = path.split("/")
+    for key in above:
+        made = made[key]
+    return made, last
+
+
 def put(path, value):
-    """Set what lies at a path of keys, such as ``study/openml/server``."""
+    """Set what lies at a path of keys."""
 
     def change(made):
-        *above, last = path.split("/")
-        place = made
-        for key in above:
-            place = place[key]
+        place, last = at(made, path)
         place[last] = value
         return made
 
@@ -199,10 +204,7 @@ def rename(path, new):
     """Give what lies at a path another name there."""
 
     def change(made):
-        *above, last = path.split("/")
-        place = made
-        for key in above:
-            place = place[key]
+        place, last = at(made, path)
         place[new] = place.pop(last)
         return made
 

@@ -1,6 +1,7 @@
 """A page of the report as a reader or a browser sees it."""
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "path"}
 
@@ -35,3 +36,8 @@ class Page(HTMLParser):
 
 def squeezed(html: Page) -> str:
     return " ".join(html.text.split())
+
+
+def text_of(file: Path) -> str:
+    """Return what a reader sees of a page."""
+    return squeezed(Page(file.read_text(encoding="utf-8")))

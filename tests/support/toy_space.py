@@ -41,6 +41,15 @@ class TinySpace(_Toy):
         return space
 
 
+class Line(_Toy):
+    """One number."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        space.add(Float("x", (0.0, 1.0)))
+        return space
+
+
 class Grid(_Toy):
     """Categoricals only: the neighbours are the same whatever the generator."""
 

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -192,6 +193,18 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     assert [line.split(": ")[1][:5] for line in log.splitlines()] == ["conti", "8/8, "]
 
 
+@contextmanager
+def started(checkout) -> Iterator[subprocess.Popen]:
+    """Start the workflow, as :func:`start` does; it is killed after the block."""
+    process = start(checkout)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def start(checkout) -> subprocess.Popen:
     """Start the workflow in the background; what it prints goes to the file ``said``."""
     with (checkout.folder / "said").open("w") as said:
@@ -242,9 +255,8 @@ def wait_for(condition, process) -> None:
 
 def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
     checkout.write({**STUDY, "budget": {"evaluations": 5000}})  # so that it cannot end before
-    process = start(checkout)
     said = checkout.folder / "said"
-    try:
+    with started(checkout) as process:
         wait_for(lambda: "Finished jobid" in said.read_text(encoding="utf-8"), process)
         text = checkout.snakemake(fails=True)
         assert f"is being written by process {process.pid} on " in text
@@ -252,10 +264,6 @@ def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
         assert process.poll() is None, "it had ended"
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(60) == 1, said.read_text(encoding="utf-8")
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
     text = said.read_text(encoding="utf-8")
     end = text[text.index("Terminating processes on user request") :]
     assert "Stopped, or something failed; what is finished stays." in end
@@ -263,16 +271,11 @@ def test_second_workflow_is_rejected_and_ctrl_c_is_no_failure(checkout):
 
 
 def test_ctrl_c_before_the_first_job_is_no_failure(checkout):
-    process = start(checkout)
     said = checkout.folder / "said"
-    try:
+    with started(checkout) as process:
         wait_for(lambda: "Building DAG" in said.read_text(encoding="utf-8"), process)
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(60) == 1, said.read_text(encoding="utf-8")
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
     text = said.read_text(encoding="utf-8")
     assert "run the same command again" in text.lower()
     assert "Traceback" not in text

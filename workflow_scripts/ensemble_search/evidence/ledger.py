@@ -10,9 +10,9 @@ from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.page import markdown
-from ensemble_search.papers import claims, inconsistencies
+from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
-from ensemble_search.papers.printed import PAPERS
+from ensemble_search.papers.printed import PAPERS, inconsistencies
 
 #: What the papers are called.
 NAMES = {
@@ -168,7 +168,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
 def _own_numbers(paper: str) -> list[str]:
     lines = [
         [entry.where, entry.what, entry.kind, _short(entry.printed), _short(entry.computed)]
-        for entry in inconsistencies.load(paper).values()
+        for entry in inconsistencies(paper).values()
     ]
     head = ["where", "what", "", "printed", "computed"]
     return ["What follows from the paper's own numbers:", "", *markdown(head, lines)]

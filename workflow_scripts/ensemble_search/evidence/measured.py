@@ -15,8 +15,8 @@ import numpy as np
 
 from ensemble_search.dpp import coverage
 from ensemble_search.evidence import rows as evidence
-from ensemble_search.report.pages import surrogates
-from ensemble_search.report.papers.dodge import even_coverage
+from ensemble_search.papers.divbo import surrogates
+from ensemble_search.papers.dodge import even_coverage
 from ensemble_search.runtime import files
 
 FILE = "measured.csv"

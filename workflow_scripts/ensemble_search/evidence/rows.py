@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import (
-    divisions,
-    final_members,
-    full_fits,
-    load,
-    minimum_diversity,
-    suggested,
-    updates,
-)
+from ensemble_search.analysis import full_fits, load
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.evaluation import table
+from ensemble_search.papers.divbo import (
+    member_diversity,
+    minimum_diversity,
+    pool_updates,
+    suggested_learners,
+)
+from ensemble_search.report.pages import divisions
 from ensemble_search.results import layout
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
@@ -123,11 +122,17 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         if library:
             content.append(_driver(library))
         settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
-        settings += [study["budget"], study["split"], study["seed"]]
+        settings += [_budget(study), study["split"], study["seed"]]
         if study.get("divisions"):
             settings.append(study["divisions"])
         found[method] = files.digest([content, settings])[:8]
     return found
+
+
+def _budget(study: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a study's budget; keys that came after the first rows only if they are given."""
+    first = ("evaluations", "fits", "seconds")
+    return {k: v for k, v in study["budget"].items() if k in first or v is not None}
 
 
 def pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
@@ -183,7 +188,7 @@ def rows(
     sizes = found.datasets.set_index("dataset")
     diversity = minimum_diversity.follow(found, found.methods)
     diversity = diversity.groupby(["dataset", "method", "repeat"])["minimum"].mean()
-    improved = updates.count(found, found.methods).set_index(["dataset", "method", "repeat"])
+    improved = pool_updates.count(found, found.methods).set_index(["dataset", "method", "repeat"])
     learners = _suggested(found)
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
     divided = {key: " ".join(map(text, losses)) for key, losses in divided}
@@ -204,7 +209,7 @@ def rows(
             "test": last["test_error"],
             "test_tenths": " ".join(map(text, tenths)),
             "validation_curve": _curve(scores["validation_error"].to_numpy()),
-            **{f"updates_{n}": _count(improved, key, f"last_{n}") for n in updates.SPANS},
+            **{f"updates_{n}": _count(improved, key, f"last_{n}") for n in pool_updates.SPANS},
             "members": int(last["members"]),
             **_members(found, dataset, method, repeat),
             "minimum_diversity": diversity.get(key, np.nan),
@@ -237,14 +242,14 @@ def _curve(losses: np.ndarray) -> str:
 
 
 def _suggested(found: Results) -> dict[tuple, dict[str, float]]:
-    """How good the suggestions of each run (data set, search, repeat) are; see ``suggested``."""
+    """How good the suggestions of each run (data set, search, repeat) are."""
     searches = found.study["searches"]
     uniform = [name for name, search in searches.items() if search["optimizer"] == "random"]
     made = {}
     for (dataset, repeat), runs in found.observations.groupby(["dataset", "repeat"]):
-        table = suggested.errors(runs)
+        table = suggested_learners.errors(runs)
         drawn = runs[runs["search"].isin(uniform[:1])]["error"].dropna()
-        table["beats"] = suggested.beaten(table, {dataset: drawn.to_numpy()})
+        table["beats"] = suggested_learners.beaten(table, {dataset: drawn.to_numpy()})
         for search, mean, beats in zip(table["search"], table["mean"], table["beats"], strict=True):
             made[dataset, search, repeat] = {"suggested_error": mean, "suggested_beats": beats}
     return made
@@ -257,7 +262,7 @@ def _count(counts: "pd.DataFrame", key: tuple, column: str) -> float:
 def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str, float]:
     """Mean loss and disagreement of the members of a final ensemble; NaN if not stored."""
     try:
-        final = final_members.read(found, method, dataset, repeat)
+        final = member_diversity.read(found, method, dataset, repeat)
     except Missing:
         return {"member_error": np.nan, "disagreement": np.nan}
     search = found.study["methods"][method]["search"]

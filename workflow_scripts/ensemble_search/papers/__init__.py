@@ -1,1 +1,1 @@
-"""What the four papers print, what contradicts it, and what they claim: one folder per paper."""
+"""What four papers print and claim, and pages that show it beside ours: one folder per paper."""

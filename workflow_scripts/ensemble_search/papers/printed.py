@@ -1,6 +1,7 @@
-"""Read the papers' numbers, ``<paper>/published.yaml``, and check their shape."""
+"""Read a paper's numbers and what contradicts them, and check the shape of these files."""
 
-from collections.abc import Iterator
+import importlib
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -128,11 +129,6 @@ def load(paper: str) -> dict[str, dict[str, Any]]:
     return content
 
 
-def citation(paper: str) -> str:
-    """Return authors, title and year of a paper."""
-    return read(paper, "published.yaml")["paper"]
-
-
 def values(paper: str, name: str) -> Any:
     """Return the values of an entry."""
     return load(paper)[name]["values"]
@@ -142,3 +138,50 @@ def table(paper: str, name: str) -> pd.DataFrame:
     """Return an entry that has ``columns`` as a frame, one row per name."""
     entry = load(paper)[name]
     return pd.DataFrame.from_dict(entry["values"], orient="index", columns=entry["columns"])
+
+
+class Inconsistency(Part):
+    """An entry of ``<paper>/inconsistencies.yaml``.
+
+    Attributes
+    ----------
+    where
+        Tables and sections.
+    what
+        In a sentence.
+    kind
+        ``contradicts``: both cannot be true; ``qualifies``: what is printed says less than it seems
+        to, or is unlikely.
+    printed
+        What the paper prints.
+    by
+        Name of the function in ``<paper>/checks.py`` that computes ``computed``.
+    of
+        Its arguments.
+    computed
+        What follows from other numbers of the paper, rounded.
+    """
+
+    where: str
+    what: str
+    kind: Literal["contradicts", "qualifies"]
+    printed: Any = None
+    by: str
+    of: dict[str, Any] = Field(default_factory=dict)
+    computed: Any
+
+
+def inconsistencies(paper: str) -> dict[str, Inconsistency]:
+    """Read what follows from a paper's own numbers and contradicts or qualifies what it says.
+
+    From ``inconsistencies.yaml``, by name; see :func:`entries`.
+    """
+    return entries(paper, "inconsistencies.yaml", Inconsistency)
+
+
+def compute(paper: str, name: str) -> Any:
+    """Compute what :attr:`Inconsistency.computed` holds."""
+    entry = inconsistencies(paper)[name]
+    checks = importlib.import_module(f"ensemble_search.papers.{paper}.checks")
+    function: Callable[..., Any] = getattr(checks, entry.by)
+    return function(**entry.of)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ensemble_search.runtime import files
@@ -65,6 +66,16 @@ class Table:
 def cells(*texts: str) -> list[Cell]:
     """Make a row of plain cells."""
     return [Cell(str(text)) for text in texts]
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Write a number, or a dash where there is none."""
+    return f"{value:.{digits}f}" if np.isfinite(value) else "–"
+
+
+def spread(mean: float, std: float, digits: int = 2) -> str:
+    """Write mean ± deviation, or only the mean where there is one repeat."""
+    return number(mean, digits) + (f" ± {std:.{digits}f}" if np.isfinite(std) else "")
 
 
 def by_method(

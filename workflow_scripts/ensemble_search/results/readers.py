@@ -23,6 +23,7 @@ from ensemble_search.runtime.schema import Amount, Count, Share, Stored
 from ensemble_search.search.limits import Limits
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 #: Columns of the tables, by kind of value; see docs/architecture.md.
@@ -436,40 +437,48 @@ def divisions(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
     return table, _job(path, table)
 
 
-def of_job(
+def of_jobs(
     read: Callable[[Path], tuple["pa.Table", dict[str, Any]]],
     results: Path,
-    file: str,
-    asked: Mapping[str, Any],
-    missing: list[str],
-) -> "pa.Table | None":
-    """Read the table of a job.
+    pattern: str,
+    jobs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
+) -> tuple[list["pd.DataFrame"], list[str]]:
+    """Read the tables of jobs.
 
     Parameters
     ----------
     read
         :func:`quality`, :func:`spread` or :func:`divisions`.
-    results, file
-        Folder of the study, and the table in it.
-    asked
-        What the job must have been, by key.
+    results, pattern
+        Folder of the study, and the place of a table in it, with names of fields in braces.
+    jobs
+        Of each the fields, and what it must have been, by key.
+
+    Returns
+    -------
+    tables
+        Of all jobs that are there, with the fields as further columns.
     missing
-        Gets a line if the table is not there or of another job; None is returned then.
+        Tables that are not there, or of another job, with the reason.
 
     Raises
     ------
     Unusable
-        If the file is damaged.
+        If a file is damaged.
     """
-    try:
-        table, job = read((results / file).parent)
-    except Missing:
-        missing.append(f"{file}: not there")
-        return None
-    if other := [key for key, value in asked.items() if job.get(key) != value]:
-        missing.append(f"{file}: made with other settings ({', '.join(other)})")
-        return None
-    return table
+    tables, missing = [], []
+    for fields, asked in jobs:
+        file = pattern.format(**fields)
+        try:
+            table, job = read((results / file).parent)
+        except Missing:
+            missing.append(f"{file}: not there")
+            continue
+        if other := [key for key, value in asked.items() if job.get(key) != value]:
+            missing.append(f"{file}: made with other settings ({', '.join(other)})")
+        else:
+            tables.append(table.to_pandas().assign(**fields))
+    return tables, missing
 
 
 def _job(path: Path, table: "pa.Table") -> dict[str, Any]:

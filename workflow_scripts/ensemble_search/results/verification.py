@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from ensemble_search.results import layout, outdated, readers, states
 from ensemble_search.results.tables import checked
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import CONFIGURATION, OK
+from ensemble_search.runtime.names import CONFIGURATION, OK, PARTS
 from ensemble_search.search.journal import differences
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
     """
     findings, whole = Findings(), set()
     names = {j.study.study: None for j in (jobs, jobs.extended) if j}
-    folders = [(root / "data" / source, _data) for source in jobs.sources]
+    folders: list[tuple[Path, Callable[[Path], object]]] = []
+    folders += [(root / "data" / source, fetched.read) for source in jobs.sources]
     folders += [
         (folder, read)
         for name in names
@@ -77,12 +78,10 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
             continue  # does not exist yet
         findings.folders += 1
         try:
-            lines = read(folder)
-        except UserError as error:
-            lines = [str(error)]
-        findings.problems += lines
-        if not lines:
+            read(folder)
             whole.add(folder)
+        except UserError as error:
+            findings.problems += error.problems
     searches = list(_searches(jobs, root, whole))
     for search in {search.split: search for search in searches}.values():
         findings.problems += _split(search, root)
@@ -94,83 +93,48 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
     return findings
 
 
-def _data(folder: Path) -> list[str]:
-    fetched.read(folder)
-    return []
-
-
-def _split_files(folder: Path) -> list[str]:
+def _split_files(folder: Path) -> None:
     readers.split(folder)
-    if lines := _unlike(folder / "split.json"):
-        return lines
+    _unchanged(folder / "split.json")
     checked_inputs(folder)
     files.read_npy(folder / "test_labels.npy")
-    return []
 
 
-def _unlike(manifest: Path) -> list[str]:
-    """List the files of a folder that do not match its checksums."""
-    return [str(problem) for problem in files.damaged(manifest)]
-
-
-def _search_files(folder: Path) -> list[str]:
+def _search_files(folder: Path) -> None:
     rows = readers.search(folder)["evaluations"]
-    if lines := _unlike(folder / "search.json"):
-        return lines
+    _unchanged(folder / "search.json")
     readers.observations(folder, readers.OBSERVATIONS, others=CONFIGURATION, rows=rows)
-    for part in ("validation", "test"):
+    for part in PARTS:
         readers.predictions(folder, part, rows)
-    return []
 
 
-def _table_files(folder: Path) -> list[str]:
-    checked(folder)
-    return []
-
-
-def _ensemble_files(folder: Path) -> list[str]:
+def _ensemble_files(folder: Path) -> None:
     readers.ensemble(folder)
-    if lines := _unlike(folder / "ensemble.json"):
-        return lines
+    _unchanged(folder / "ensemble.json")
     readers.scores(folder)
     readers.members(folder)
     if (folder / "losses.npz").exists():  # not written by older versions of the project
         readers.losses(folder)
-    return []
 
 
-def _surrogate_files(folder: Path) -> list[str]:
-    readers.quality(folder)
-    return []
-
-
-def _divisions_files(folder: Path) -> list[str]:
-    readers.divisions(folder)
-    return []
-
-
-def _spread_files(folder: Path) -> list[str]:
-    readers.spread(folder)
-    return []
-
-
-def _autogluon_files(folder: Path) -> list[str]:
-    readers.autogluon(folder)
-    return []
+def _unchanged(manifest: Path) -> None:
+    """Raise UserError, with a line each, if files of a folder do not match its checksums."""
+    if found := [problem for error in files.damaged(manifest) for problem in error.problems]:
+        raise UserError(*found)
 
 
 #: Result folders below ``results/<study>`` -> their reader.
-KINDS = {
+KINDS: dict[str, Callable[[Path], object]] = {
     layout.SPLIT: _split_files,
     layout.CONFIGURATIONS: _search_files,
     layout.SHARD: _search_files,
-    layout.TABLE: _table_files,
+    layout.TABLE: checked,
     layout.SEARCH: _search_files,
     layout.ENSEMBLE: _ensemble_files,
-    layout.SURROGATE: _surrogate_files,
-    layout.SPREAD: _spread_files,
-    layout.DIVISIONS: _divisions_files,
-    layout.AUTOGLUON: _autogluon_files,
+    layout.SURROGATE: readers.quality,
+    layout.SPREAD: readers.spread,
+    layout.DIVISIONS: readers.divisions,
+    layout.AUTOGLUON: readers.autogluon,
 }
 
 

@@ -208,7 +208,7 @@ def _parts(folder: Path) -> list[Path]:
 def _built_in(kind: str) -> Iterator[tuple[str, Path]]:
     """Names of the built-in parts of a kind and of their helpers, with their files."""
     folder = ROOT.joinpath(*KINDS[kind].split("."))
-    papers = folder.parent.glob("papers/*") if kind == "pages" else ()
+    papers = (ROOT / "ensemble_search/papers").glob("*") if kind == "pages" else ()
     for path in (p for where in (folder, *papers) for p in _parts(where)):
         yield plugin_name(path), path
     for name, address in SHARED.get(kind, {}).items():

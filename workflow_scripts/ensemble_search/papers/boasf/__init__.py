@@ -1,1 +1,1 @@
-"""What the BOASF paper prints, and computations from it."""
+"""What the BOASF paper prints, computations from it, and pages that show it beside ours."""

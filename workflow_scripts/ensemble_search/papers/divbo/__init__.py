@@ -1,1 +1,1 @@
-"""What the DivBO paper prints, and computations from it."""
+"""What the DivBO paper prints, computations from it, and pages that show it beside ours."""

@@ -1,1 +1,1 @@
-"""What Dodge's thesis proposal prints, and computations from it."""
+"""What Dodge et al. print, computations from it, and the page that shows it beside ours."""

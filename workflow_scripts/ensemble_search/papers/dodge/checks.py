@@ -5,12 +5,6 @@ import numpy as np
 from ensemble_search.papers import printed
 
 
-def gain() -> float:
-    """Accuracy of sequential Spearmint minus that of the k-DPP, in points."""
-    best = printed.values("dodge", "spearmint")
-    return round(best["Spearmint, sequential"] - best["k-DPP-RBF"], 2)
-
-
 def draws_until_all_labels() -> int:
     """Expected uniform draws until each of ImageNet's M labels has come: M (1 + ... + 1/M)."""
     labels = printed.values("dodge", "labels")["labels"]

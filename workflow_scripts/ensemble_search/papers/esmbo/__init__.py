@@ -1,1 +1,1 @@
-"""What the ESMBO paper prints, and computations from it."""
+"""What the ESMBO paper prints, computations from it, and pages that show it beside ours."""

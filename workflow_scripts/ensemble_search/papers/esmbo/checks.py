@@ -1,7 +1,5 @@
 """What follows from the numbers that the ESMBO paper prints."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -15,19 +13,6 @@ def spaces() -> dict[str, pd.DataFrame]:
         wins = {method: [*row["wins"], row["rank"]] for method, row in rows.items()}
         found[space] = pd.DataFrame.from_dict(wins, orient="index", columns=[*rows, "rank"])
     return found
-
-
-def expected_ranks(wins: pd.DataFrame) -> pd.Series:
-    """Expected ranks by winning frequencies: 1 + the frequencies of losing, ties one half."""
-    losses = 1 - wins[wins.index].to_numpy()
-    np.fill_diagonal(losses, 0)
-    return pd.Series(1 + losses.sum(axis=1), wins.index)
-
-
-def lead_of_first(method: str) -> float:
-    """Largest expected rank of a method minus that of the first one, over the spaces."""
-    leads = [wins["rank"][method] - wins["rank"].min() for wins in spaces().values()]
-    return round(float(max(leads)), 2)
 
 
 def data_sets(space: str) -> int:
@@ -56,38 +41,6 @@ def marks_of_equal_frequencies() -> dict[str, dict[float, list[str]]]:
         f"{n} data sets": {s: sorted(m, key=len) for s, m in sorted(by.items()) if len(m) > 1}
         for n, by in sorted(found.items())
     }
-
-
-def sign_tests() -> pd.DataFrame:
-    """Sign test and Poisson binomial test of every pair, as far as the frequencies decide them.
-
-    The paper's frequencies are means over 15 iterations, in which ties count one half. Here the
-    numbers of wins next to frequency times data sets stand for all of them, and each data set as
-    surely won or lost.
-
-    Returns
-    -------
-    tests
-        Columns ``space``, ``method``, ``against``, ``frequency``, ``mark``; ``p_low`` and
-        ``p_high`` (one-sided sign test with the wins rounded up and down), ``probability`` (by the
-        Poisson binomial test, that the method wins more than half of all data sets).
-    """
-    from scipy.special import betainc
-    from scipy.stats import binom
-
-    found: list[dict[str, Any]] = []
-    for space, rows in printed.values("esmbo", "wins").items():
-        n = data_sets(space)
-        for method, row in rows.items():
-            for against, share, mark in zip(rows, row["wins"], row["marks"], strict=True):
-                if share > 0.5:
-                    pair = {"space": space, "method": method, "against": against}
-                    won = np.round(share * n, 9)
-                    high, low = binom.sf(np.array([np.floor(won), np.ceil(won)]) - 1, n, 0.5)
-                    sure = betainc(n - won + 1, won + 1, 0.5)
-                    pair |= {"frequency": share, "mark": mark, "p_low": low, "p_high": high}
-                    found.append({**pair, "probability": sure})
-    return pd.DataFrame(found)
 
 
 def expected_improvement(sigma: float) -> float:

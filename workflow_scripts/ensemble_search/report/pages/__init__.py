@@ -1,6 +1,7 @@
 """Pages of the report, one file each; ``docs/report.md`` says what a file must define.
 
-Pages for the tables and figures of a paper lie in ``report/papers/<paper>/``.
+Pages that show what a paper prints beside ours lie in ``papers/<paper>/``: every module but
+``checks``. Nothing here imports them.
 """
 
 from pathlib import Path
@@ -8,14 +9,14 @@ from pathlib import Path
 from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 
-REPORT = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 
 
 def modules() -> list[str]:
     """List the modules of all pages, by the files that are there and entry points, sorted."""
-    files = [*REPORT.glob("pages/*.py"), *REPORT.glob("papers/*/*.py")]
-    names = [file.relative_to(REPORT).with_suffix("").parts for file in files]
-    own = (".".join(("ensemble_search.report", *parts)) for parts in names if parts[-1][0] != "_")
+    files = [*PACKAGE.glob("report/pages/*.py"), *PACKAGE.glob("papers/*/*.py")]
+    pages = (file for file in files if file.stem != "checks" and file.stem[0] != "_")
+    own = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in pages)
     return sorted([*own, *_outside()])
 
 

@@ -9,10 +9,9 @@ import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import files
 from ensemble_search.runtime.names import OBSERVATIONS

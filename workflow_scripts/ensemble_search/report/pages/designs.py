@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import files
 from ensemble_search.runtime.names import OBSERVATIONS

@@ -1,10 +1,11 @@
 """Rules for ensembles on many divisions of the same held-out rows."""
 
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from ensemble_search.analysis import components, divisions, effects
+from ensemble_search.analysis import components, effects
 from ensemble_search.analysis.components import LEVELS
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.verdict import counted
@@ -12,6 +13,7 @@ from ensemble_search.report.overview_tables import DETECTABLE
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
+from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "Rules on many divisions of the held-out rows", 166
 
@@ -23,7 +25,7 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
-    scores, missing = divisions.load(results)
+    scores, missing = load(results)
     keys = ["dataset", "split", "repeat", "division"]
     tests = scores.pivot(index=keys, columns="method", values="test_error")
     # Those of a run are all there, or none of them.
@@ -79,3 +81,38 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     caption = f"Test {losses.title} of each rule minus {reference}'s, over divisions"
     data = table.rename_axis("method").reset_index()
     return Table("rules", caption, columns, rows, data, notes)
+
+
+def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
+    """Read the losses of all methods on the divisions.
+
+    Returns
+    -------
+    scores
+        One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
+        ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
+    missing
+        Files that are not there, or were made otherwise, with the reason.
+
+    Raises
+    ------
+    Unusable
+        If a file is damaged.
+    """
+    study, jobs = results.study, []
+    methods = study["methods"] if study.get("divisions") else {}
+    searches = dict.fromkeys(parts["search"] for parts in methods.values())
+    for dataset, search, repeat in product(study["datasets"], searches, range(study["repeats"])):
+        used = [parts["ensemble"] for parts in methods.values() if parts["search"] == search]
+        ensembles = {ensemble: study["ensembles"][ensemble] for ensemble in used}
+        fields = {"dataset": dataset, "search": search, "repeat": repeat}
+        jobs.append((fields, {"divisions": study["divisions"], "ensembles": ensembles}))
+    pattern = f"{layout.DIVISIONS}/divisions.parquet"
+    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs)
+    columns = ["dataset", "split", "repeat", "method", "division", "test_error"]
+    if not found:
+        return pd.DataFrame(columns=columns), missing
+    names = pd.DataFrame([{"method": method, **parts} for method, parts in methods.items()])
+    scores = pd.concat(found, ignore_index=True).dropna().merge(names, on=["search", "ensemble"])
+    split = scores["repeat"].map(dict(enumerate(results.splits)))
+    return scores.assign(split=split)[columns], missing

@@ -9,11 +9,10 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.analysis.times import duration
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.plots.figures import Drawing
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, number
 from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Data set by data set", 40

@@ -6,9 +6,8 @@ from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.problems.member_diversity import DECOMPOSITIONS, MEASURES
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, by_method
+from ensemble_search.report.tables import Cell, Table, by_method, number
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import CLASSIFICATION, PARTS

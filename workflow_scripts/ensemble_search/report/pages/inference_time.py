@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 from ensemble_search.analysis import deliverables, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.report.view import view
 
 TITLE, ORDER = "Time to predict", 57

@@ -2,7 +2,6 @@
 
 import json
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -64,10 +63,7 @@ def _panels(found: pd.DataFrame, losses: Losses, publish) -> Panels:
 
 
 def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
-    with mpl.rc_context(figures.STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        figures.margins(figure, bottom=0.4)
+    with figures.panel() as (figure, axes):
         # Ways with one size are points instead of lines, side by side at their size.
         alone = found[found["chosen"] != ALL].groupby("chosen", sort=False).filter(_is_single)
         for name, mine in found.groupby("chosen", sort=False):

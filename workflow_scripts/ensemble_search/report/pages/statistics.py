@@ -12,10 +12,9 @@ from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.verdict import counted, p_is, p_value
 from ensemble_search.report import paired
 from ensemble_search.report.overview_tables import DETECTABLE
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Statistics", 160

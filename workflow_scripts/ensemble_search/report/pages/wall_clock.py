@@ -1,6 +1,5 @@
 """Losses over wall-clock time, with as many workers as a search has suggestions at once."""
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -56,10 +55,7 @@ def _panels(curves: pd.DataFrame, seen: View, publish) -> Panels:
 
 
 def _lines(curves: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
-    with mpl.rc_context(figures.STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        figures.margins(figure, bottom=0.4)
+    with figures.panel() as (figure, axes):
         late = losses.scale * curves.loc[curves["mean"] < losses.worst, "mean"]
         for name, mine in curves.groupby("method", sort=False):
             style = {**look[name], "marker": None}

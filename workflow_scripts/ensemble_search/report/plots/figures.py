@@ -3,6 +3,8 @@
 import base64
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -322,3 +325,13 @@ def margins(figure: Figure, bottom: float, left: float = 0.58, right: float = 0.
     """Set a panel's margins in inches, the same ones for all, so that panels line up."""
     width, height = figure.get_size_inches()
     figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - 0.08 / height)
+
+
+@contextmanager
+def panel() -> Iterator[tuple[Figure, Axes]]:
+    """Make a small figure, one of several side by side, in the style of the report."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.6, 2.5))
+        axes = figure.subplots()
+        margins(figure, bottom=0.4)
+        yield figure, axes

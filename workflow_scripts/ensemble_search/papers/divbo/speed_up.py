@@ -6,7 +6,7 @@ import pandas as pd
 from ensemble_search.analysis import curves
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.papers import agreement, published
+from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
@@ -24,7 +24,7 @@ def build(results: Results, publish) -> list[Section] | str:
     errors = curves.error_curves(seen.compared.scores, "validation_error")
     speed = curves.speed_up(errors, seen.reference)
     parts: list = [speed_table(speed, seen.reference, seen.losses)]
-    printed = published.values(results.study, "speed-up")
+    printed = agreement.values(results.study, "speed-up")
     named = [m for m in printed if m in seen.others]
     if seen.reference == "DivBO" and named:
         ranges = " and ".join(f"{printed[m][0]} to {printed[m][1]} against {m}" for m in named)

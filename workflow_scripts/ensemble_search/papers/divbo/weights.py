@@ -1,8 +1,7 @@
 """Table 8: does it matter how DivBO weighs diversity?"""
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.analysis.variants import settings
-from ensemble_search.report.papers import variants
+from ensemble_search.papers import variants
 
 TITLE, ORDER = "Weight of diversity", 110
 PAPER = "Table 8 of Shen et al. (2022)"
@@ -11,7 +10,7 @@ FREE = {"search.weight", "search.beta", "search.tau"}
 
 def build(results: Results, publish):
     """Compare the schedule of the weight of the reference method with constant weights."""
-    reference = settings(results.study, results.reference)
+    reference = variants.settings(results.study, results.reference)
     scheduled = reference["search.optimizer"] == "divbo" and reference.get("search.weight") is None
 
     def member(s: dict) -> bool:

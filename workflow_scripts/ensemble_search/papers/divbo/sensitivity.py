@@ -1,13 +1,16 @@
 """Figure 7: how much do DivBO's two settings matter?"""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import ranks, variants
+from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
+from ensemble_search.papers import variants
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers.variants import heading, scope
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Cell, Table, cells
@@ -32,17 +35,17 @@ def build(results: Results, publish) -> list[Section] | str:
     if len(compared.methods) < 2:
         return "fewer than two settings of beta and tau have finished on the same data set"
     grids = {
-        column: variants.grid(results.study, ranks.spreads(ranks.final_errors(compared, column)))
+        column: grid(results.study, ranks.spreads(ranks.final_errors(compared, column)))
         for column in COLUMNS
     }
     texts = [
         "The weight of diversity grows from 0 towards β / 2; the larger τ, the sooner.",
-        scope(results, compared),
+        variants.scope(results, compared),
         *_spread(grids["validation_error"], losses),
     ]
     parts = [_table(grid, COLUMNS[column], losses) for column, grid in grids.items()]
     panels = _panels(grids["validation_error"], losses, publish)
-    return [Section(heading(results.study, family), [*texts, panels, *parts])]
+    return [Section(variants.heading(results.study, family), [*texts, panels, *parts])]
 
 
 def _panels(grid: pd.DataFrame, losses: Losses, publish) -> Panels:
@@ -102,3 +105,20 @@ def _table(grid: pd.DataFrame, part: str, losses: Losses) -> Table:
     caption = f"{part.capitalize()} {losses.title}{losses.in_percent}"
     columns = ["data set", "β", *(f"τ = {tau:g}" for tau in taus)]
     return Table(f"{part}-error", caption, columns, rows, grid, notes)
+
+
+def grid(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
+    """Add ``beta`` and ``tau`` of each method's search to a table of mean losses.
+
+    Returns
+    -------
+    table
+        Sorted by data set (in its order), ``beta`` and ``tau``.
+    """
+    of = {m: variants.settings(study, m) for m in table["method"].unique()}
+    for key in ("beta", "tau"):
+        table = table.assign(**{key: table["method"].map({m: of[m][f"search.{key}"] for m in of})})
+    order = pd.Categorical(table["dataset"], table["dataset"].unique())
+    table = table.assign(_order=order).sort_values(["_order", "beta", "tau"])
+    columns = ["dataset", "beta", "tau", "method", "mean", "std", "repeats"]
+    return table[columns].reset_index(drop=True)

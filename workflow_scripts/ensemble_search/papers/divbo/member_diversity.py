@@ -1,17 +1,22 @@
 """Figure 6: how different are the members of the final ensemble from one another?"""
 
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import final_members, ranks
+from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
+from ensemble_search.papers import agreement
+from ensemble_search.problems.member_diversity import disagreement, predicted
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers import published
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table, cells
-from ensemble_search.runtime.files import Missing
+from ensemble_search.report.tables import Cell, Table, cells, number
+from ensemble_search.results import layout
+from ensemble_search.runtime.files import Missing, check, read_npz
 from ensemble_search.runtime.names import CLASSIFICATION
 
 TITLE, ORDER = "Diversity within the ensemble", 90
@@ -27,7 +32,7 @@ def build(results: Results, publish) -> list[Section] | str:
     compared = results.comparison(methods)
     if not compared.methods:
         return "no finished run has an ensemble of two members or more"
-    table = final_members.table(results, compared)
+    table = of_runs(results, compared)
     if table["members"].isna().all():
         return "the members or predictions of the finished searches are not there"
     about = (
@@ -75,9 +80,9 @@ def _table(table: pd.DataFrame, column: str) -> Table:
 
 def _paper(results: Results, table: pd.DataFrame) -> list[str]:
     """Put the printed disagreement beside ours."""
-    where = published.entry("disagreement")["where"]
+    where = agreement.entry("disagreement")["where"]
     lines = []
-    for dataset, values in published.values(results.study, "disagreement").items():
+    for dataset, values in agreement.values(results.study, "disagreement").items():
         mine = table[table["dataset"] == dataset]
         ours = mine.groupby("method", sort=False)["disagreement"].mean()
         texts = [
@@ -86,7 +91,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
         if not texts:
             continue
         text = f"Disagreement on {dataset}, beside the paper's ({where}) in brackets: "
-        reasons = published.obstacles(results.study, "disagreement", [dataset])
+        reasons = agreement.obstacles(results.study, "disagreement", [dataset])
         text += ", ".join(texts) + "."
         text += f" They cannot be compared directly: {'; '.join(reasons)}." if reasons else ""
         lines.append(text)
@@ -95,14 +100,14 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
 
 def _panels(results: Results, compared: Comparison, publish) -> Section | None:
     """Draw the members' diversity in the first run of the data set that the paper shows."""
-    shown = [d for d in published.entry("disagreement")["values"] if d in compared.datasets]
+    shown = [d for d in agreement.entry("disagreement")["values"] if d in compared.datasets]
     dataset = (shown or compared.datasets)[0]
     mine = compared.scores[compared.scores["dataset"] == dataset]
     repeat = int(mine["repeat"].min())
     matrices = {}
     for method in compared.methods:
         try:
-            final = final_members.read(results, method, dataset, repeat)
+            final = read(results, method, dataset, repeat)
         except Missing:
             continue
         if len(final.members) > 1:
@@ -113,8 +118,8 @@ def _panels(results: Results, compared: Comparison, publish) -> Section | None:
     highest = max(float(m.to_numpy().max()) for m in matrices.values())
     found = []
     for stem, (method, matrix) in zip(stems(list(matrices)), matrices.items(), strict=True):
-        mean = final_members.mean_of_pairs(matrix.to_numpy())
-        disagreement = final_members.read(results, method, dataset, repeat).disagreement
+        mean = mean_of_pairs(matrix.to_numpy())
+        disagreement = read(results, method, dataset, repeat).disagreement
         figure = charts.heat_map(matrix, "diversity (Eq. 3)", (0.0, highest or 1.0))
         title = f"{method} on {dataset}: diversity of the final ensemble's members"
         alt = f"{len(matrix)} members, mean diversity {mean:.3f}, disagreement {disagreement:.3f}"
@@ -126,3 +131,99 @@ def _panels(results: Results, compared: Comparison, publish) -> Section | None:
         "in all panels. Dark blocks are members that predict alike."
     )
     return Section(f"Pairwise diversity on {dataset}", [text, Panels(found)])
+
+
+@dataclass(frozen=True)
+class FinalMembers:
+    """The members of an ensemble after the last iteration.
+
+    Attributes
+    ----------
+    members
+        Iterations at which the unique members were evaluated, ascending.
+    diversities
+        Of every pair on the validation rows (DivBO paper, Eq. 3), shape (members, members).
+    disagreement
+        ``member_diversity.disagreement`` of the members on the validation rows.
+    """
+
+    members: list[int]
+    diversities: np.ndarray
+    disagreement: float
+
+
+def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembers:
+    """Read the final ensemble of a finished run.
+
+    Raises
+    ------
+    Missing
+        If its members, predictions or validation labels are not there.
+    Unusable
+        If one of these is damaged.
+    """
+    parts = results.study["methods"][method]
+    changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+    changes = changes[changes["iteration"] <= results.scores["iteration"].max()]
+    last = changes[changes["iteration"] == changes["iteration"].max()]
+    members = sorted({int(m) for m in last["member"]})
+    run = dataset, parts["search"], repeat
+    predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
+    return FinalMembers(
+        members,
+        results.diversities(*run, members, members),
+        disagreement(predicted(predictions) == labels(results, *run)),
+    )
+
+
+def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarray:
+    """Read the validation labels of a search's split, int, of shape (n_validation,).
+
+    Raises
+    ------
+    Missing
+        If the file is not there.
+    Unusable
+        If it is damaged, or not that of the split.
+    """
+    folder = layout.split_folder(results.folder, results.study, dataset, search, repeat)
+    return results.once(_labels, folder)
+
+
+def _labels(split: Path) -> np.ndarray:
+    check(split / "split.json", ["inputs.npz"])
+    return read_npz(split / "inputs.npz", ["y_validation"])["y_validation"]
+
+
+def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
+    """Measure the final ensemble of every run.
+
+    Returns
+    -------
+    table
+        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
+        ``disagreement`` and ``diversity``: means over pairs, NaN for a single member. All three
+        are NaN where a file is missing.
+    """
+    runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
+    rows = []
+    values: tuple[float, float, float]
+    for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
+        try:
+            final = read(results, run.method, run.dataset, run.repeat)
+            values = (
+                len(final.members),
+                final.disagreement,
+                mean_of_pairs(final.diversities),
+            )
+        except Missing:
+            values = np.nan, np.nan, np.nan
+        rows.append((run.dataset, run.method, run.repeat, *values))
+    columns = ["dataset", "method", "repeat", "members", "disagreement", "diversity"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def mean_of_pairs(matrix: np.ndarray) -> float:
+    """Mean over the pairs of different members of a symmetric matrix; NaN for fewer than two."""
+    n = len(matrix)
+    return float(matrix[np.triu_indices(n, 1)].mean()) if n > 1 else np.nan

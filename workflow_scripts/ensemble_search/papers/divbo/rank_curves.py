@@ -1,21 +1,24 @@
 """Figures 3 and 4c: average ranks over iterations, or full fits."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from ensemble_search.analysis import full_fits, ranks, variants
+from ensemble_search.analysis import full_fits, ranks
 from ensemble_search.analysis.load import Results
-from ensemble_search.report.papers import agreement, published
+from ensemble_search.papers import agreement, variants
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table
+from ensemble_search.report.tables import Cell, Table, number
 from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Ranks over the budget", 30
 PAPER = "Figures 3 and 4c of Shen et al. (2022)"
 COLUMNS = {"validation": "validation_error", "test": "test_error"}
 POST_HOC = "test, post-hoc designs"
+#: Optimizers that search for an ensemble directly; the paper lists them apart (Section 4.1).
+DIRECT = {"ensemble-optimization", "neural-ensemble-search"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
@@ -40,7 +43,7 @@ def build(results: Results, publish) -> list[Section] | str:
         for part, curve in curves.items()
     ]
     sections = [Section(f"Average ranks over {unit}s", [text, *drawings])]
-    among = [m for m in variants.post_hoc(results.study) if m in seen.compared.methods]
+    among = [m for m in post_hoc(results.study) if m in seen.compared.methods]
     if len(among) > 1:
         section, curves[POST_HOC] = _post_hoc(results, among, seen, publish)
         sections.append(section)
@@ -75,6 +78,20 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
     if seen.reference in compared.methods:
         parts.append(_lead(curve, seen, f"{loss} among the post-hoc designs"))
     return Section("Post-hoc designs among themselves", parts), curve
+
+
+def post_hoc(study: Mapping[str, Any]) -> list[str]:
+    """Methods that build an ensemble of what a search for single models has evaluated.
+
+    The paper's post-hoc designs (Section 2): RS-ES, BO-ES, RB-ES and DivBO. What delivers its best
+    model is none, and neither is a search that works on an ensemble of its own (:data:`DIRECT`).
+    """
+    return [
+        method
+        for method in study["methods"]
+        if (found := variants.settings(study, method))["ensemble.type"] != "best"
+        and found["search.optimizer"] not in DIRECT
+    ]
 
 
 def _draw(
@@ -113,15 +130,15 @@ def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
     last = _last(curve).drop(seen.reference)
     second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."
     if seen.reference == "DivBO" and seen.losses.is_error:
-        after = published.entry("leads-from")["values"]["DivBO"]
-        printed = published.entry("second-validation-rank")["values"]["second"]
+        after = agreement.entry("leads-from")["values"]["DivBO"]
+        printed = agreement.entry("second-validation-rank")["values"]["second"]
         lead += f" {agreement.source('leads-from')}: after about {after} of 250."
         second += f" The paper's second-best, which it does not name there, has {printed}."
     return [lead, second]
 
 
 def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Section:
-    printed = published.values(results.study, "validation-rank")
+    printed = agreement.values(results.study, "validation-rank")
     last = {part: _last(curve) for part, curve in curves.items()}
     order = last["validation"].index
     rows = []
@@ -140,7 +157,7 @@ def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Sect
     parts, notes = [], []
     if printed:
         for method, row in zip(order, rows, strict=True):
-            row.append(Cell(agreement.number(printed.get(method, float("nan")))))
+            row.append(Cell(number(printed.get(method, float("nan")))))
         columns.append("validation error, printed")
         data["published_validation"] = [printed.get(m) for m in order]
         source = agreement.source("validation-rank")

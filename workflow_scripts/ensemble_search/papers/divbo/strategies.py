@@ -1,7 +1,7 @@
 """Table 9: which ensemble makes the most of the same evaluations?"""
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.report.papers import variants
+from ensemble_search.papers import variants
 
 TITLE, ORDER = "Ensemble strategies", 120
 PAPER = "Table 9 of Shen et al. (2022)"

@@ -1,7 +1,7 @@
 """Table 11: is it enough to search every algorithm for as long as the others?"""
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.report.papers import variants
+from ensemble_search.papers import variants
 
 TITLE, ORDER = "Equal budget per algorithm", 140
 PAPER = "Table 11 of Shen et al. (2022)"

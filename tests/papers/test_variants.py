@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import variants
+from ensemble_search.papers import variants
+from ensemble_search.papers.divbo import sensitivity
 
 nan = np.nan
 
@@ -43,6 +44,6 @@ def test_families_differ_in_the_free_settings_only():
 def test_grid_has_the_settings_of_each_cell_in_order():
     rows = [("q", "b/25", 0.2), ("q", "a/25", 0.3), ("w", "a/25", 0.1)]
     table = pd.DataFrame(rows, columns=["dataset", "method", "mean"]).assign(std=nan, repeats=1)
-    found = variants.grid(study(), table)
+    found = sensitivity.grid(study(), table)
     assert found[["dataset", "beta", "tau", "mean"]].to_numpy().tolist() == [
         ["q", 0.05, 0.2, 0.3], ["q", 0.1, 0.2, 0.2], ["w", 0.05, 0.2, 0.1]]  # fmt: skip

@@ -4,17 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.dpp.coverage import SAMPLERS
-from ensemble_search.report.papers.agreement import number
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table
+from ensemble_search.report.tables import Cell, Table, number
 from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "How evenly designs cover a range", 170
@@ -108,10 +106,7 @@ def _lines(
     mine: pd.DataFrame, look: dict[str, dict], exact: pd.Series, bound: pd.Series | None, name: str
 ) -> Figure:
     """Draw medians as lines and quartiles shaded, on logarithmic axes."""
-    with mpl.rc_context(figures.STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        figures.margins(figure, bottom=0.4)
+    with figures.panel() as (figure, axes):
         for place, (sampler, part) in enumerate(mine.groupby("sampler", sort=False)):
             k, low, median, high = (part[c] for c in ("size", "lower", "median", "upper"))
             axes.fill_between(k, low, high, color=look[sampler]["color"], alpha=0.15, linewidth=0)
@@ -179,14 +174,10 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Unusable
         If a file is damaged.
     """
-    tables: list[Any] = []
-    missing: list[str] = []
-    for sampler in SAMPLERS if study.get("spread") else ():
-        file = f"{layout.SPREAD.format(sampler=sampler)}/spread.parquet"
-        asked = {**study["spread"], "seed": study["seed"]}
-        table = readers.of_job(readers.spread, results, file, asked, missing)
-        if table is not None:
-            tables.append(table.to_pandas().assign(sampler=sampler))
+    asked = {**(study.get("spread") or {}), "seed": study.get("seed")}
+    jobs = [({"sampler": sampler}, asked) for sampler in SAMPLERS if study.get("spread")]
+    pattern = f"{layout.SPREAD}/spread.parquet"
+    tables, missing = readers.of_jobs(readers.spread, results, pattern, jobs)
     if not tables:
         return pd.DataFrame(columns=["sampler", *readers.SPREAD]), missing
     return pd.concat(tables, ignore_index=True), missing

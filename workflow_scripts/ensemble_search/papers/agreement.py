@@ -1,6 +1,6 @@
-"""Figures that the DivBO paper prints, and whether ours agree with them.
+"""Figures that the DivBO paper prints beside ours, and whether they agree.
 
-The figures are those of ``papers``. Data sets and methods are matched by their names.
+Data sets and methods are matched by their names.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,16 @@ import pandas as pd
 
 from ensemble_search.data import paper_sets
 from ensemble_search.papers import printed
+from ensemble_search.report.tables import Cell, Table, by_method
 
 AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
+#: Marks in the cells of a table.
+MARKS = {AGREES: "≈", DIFFERS: "≠", INCOMPARABLE: ""}
+HOW = (
+    "First figure: ours; in parentheses: the paper's. ≈ they agree: not more than two standard "
+    "errors apart (of both sets of repeats and of the part of the data, which was drawn "
+    "differently); ≠ they differ; no mark: they cannot be compared. Methods are matched by name."
+)
 
 
 def entry(name: str) -> dict[str, Any]:
@@ -153,3 +161,57 @@ def compare_errors(
     ]
     columns = ["dataset", "method", "ours", "ours_std", "published", "published_std"]
     return table[[*columns, "difference", "error", "verdict", "reason"]]
+
+
+def source(name: str) -> str:
+    """Name the place where an entry is printed."""
+    return f"{entry(name)['where']} of the paper"
+
+
+def caution(
+    study: Mapping[str, Any], name: str, datasets: list[str] | None = None, values: bool = True
+) -> str:
+    """Explain in a sentence why the figures cannot be compared; empty if they can."""
+    reasons = obstacles(study, name, datasets)
+    if not reasons:
+        return ""
+    shown = "; ".join(reasons[:6]) + ("; and more" if len(reasons) > 6 else "")
+    text = f"Ours cannot be compared with {source(name)} ({shown})"
+    return f"{text}; its figures stand beside ours for orientation only." if values else f"{text}."
+
+
+def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:
+    """Show errors in percent beside the printed ones, data sets × methods.
+
+    Parameters
+    ----------
+    name
+        Stem of the files.
+    comparison
+        Of :func:`compare_errors`.
+    caption
+        What it shows.
+    """
+
+    def show(line: dict) -> Cell:
+        text = f"{100 * line['ours']:.2f} ({100 * line['published']:.2f})"
+        return Cell(f"{text} {MARKS[line['verdict']]}".strip())
+
+    reasons = comparison.loc[comparison["reason"] != "", ["dataset", "reason"]].drop_duplicates()
+    notes = [HOW]
+    if len(reasons):
+        same = reasons.groupby("reason", sort=False)["dataset"].agg(", ".join)
+        text = "; ".join(f"{where}: {reason}" for reason, where in same.items())
+        notes.append(f"Cannot be compared: {text}.")
+    return Table(name, caption, *by_method(comparison, show), comparison, notes)
+
+
+def tally(comparison: pd.DataFrame) -> str:
+    """Count in a sentence how many figures agree, differ or cannot be compared."""
+    counts = comparison["verdict"].value_counts()
+    agree, differ, rest = (int(counts.get(v, 0)) for v in MARKS)
+    n = len(comparison)
+    if not agree + differ:
+        return f"None of the {n} figures that both have can be compared."
+    text = f"Of {n} figures that both have, {agree} agree and {differ} differ"
+    return f"{text}; {rest} cannot be compared." if rest else f"{text}."

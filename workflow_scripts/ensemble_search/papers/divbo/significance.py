@@ -5,8 +5,8 @@ import pandas as pd
 from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
+from ensemble_search.papers import agreement
 from ensemble_search.report import paired
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
@@ -32,7 +32,7 @@ def build(results: Results, publish) -> list[Section] | str:
             f"{seen.reference} stands in for it."
         )
     parts.append(counts_table(tests, seen.reference, seen.losses, paired.about(results.splits)))
-    printed = published.values(results.study, "wilcoxon")
+    printed = agreement.values(results.study, "wilcoxon")
     if seen.reference == "DivBO" and set(printed) & set(seen.others):
         if text := agreement.caution(results.study, "wilcoxon"):
             parts.append(text)

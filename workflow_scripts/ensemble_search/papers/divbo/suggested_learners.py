@@ -1,14 +1,15 @@
 """Table 3: the single learners that a search suggests."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import suggested
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.papers import agreement, published
+from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Table, cells
+from ensemble_search.report.tables import Cell, Table, by_method, cells, number
 
 TITLE, ORDER = "Validation {losses} of suggestions", 60
 PAPER = "Table 3 of Shen et al. (2022)"
@@ -16,12 +17,12 @@ PAPER = "Table 3 of Shen et al. (2022)"
 
 def build(results: Results, publish) -> list[Section] | str:
     """Show losses of the learners by search, and how many random configurations they beat."""
-    table = suggested.errors(results.observations)
+    table = errors(results.observations)
     if table.empty:
         return "no search has finished"
     losses = results.losses
     random = results.random_errors()
-    table["beaten"] = suggested.beaten(table, random)
+    table["beaten"] = beaten(table, random)
     parts: list = [
         "How good a search's suggestions are as single learners, the first random ones included. A "
         "search that looks for diversity may suggest worse learners and still be the one with the "
@@ -34,46 +35,38 @@ def build(results: Results, publish) -> list[Section] | str:
         text = agreement.caution(results.study, "suggested-error", where)
         sections.append(Section("Beside the paper's", [printed, *([text] if text else [])]))
     if random:
-        sections.append(Section("Against random configurations", [_beaten(table, random, losses)]))
+        sections.append(Section("Against random configurations", [_shares(table, random, losses)]))
     return sections
 
 
 def _table(table: pd.DataFrame, losses: Losses) -> Table:
-    searches = list(dict.fromkeys(table["search"]))
-    indexed = table.set_index(["dataset", "search"])
-    rows = []
-    for dataset in dict.fromkeys(table["dataset"]):
-        row = [dataset]
-        for search in searches:
-            if (dataset, search) in indexed.index:
-                line = indexed.loc[(dataset, search)]
-                row.append(losses.spread(line["mean"], line["std"]))
-            else:
-                row.append("–")
-        rows.append(cells(*row))
+    columns, rows = by_method(
+        table.rename(columns={"search": "method"}),
+        lambda line: Cell(losses.spread(line["mean"], line["std"])),
+    )
     notes = [
         "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
         "n − 1). The CSV has the deviation of the repeats' means too (between)."
     ]
     loss = f"{losses.title}{losses.in_percent}"
     caption = f"Validation {loss} of the learners that each search suggested"
-    return Table("errors", caption, ["data set", *searches], rows, table, notes)
+    return Table("errors", caption, columns, rows, table, notes)
 
 
 def _beside(results: Results, table: pd.DataFrame) -> Table | None:
-    printed = published.errors("suggested-error")
+    printed = agreement.errors("suggested-error")
     searches = {m: parts["search"] for m, parts in results.study["methods"].items()}
     printed["search"] = printed["method"].map(searches)
     both = printed.merge(table, on=["dataset", "search"], suffixes=("_published", ""))
     if both.empty:
         return None
-    beats = published.entry("suggested-beats-random")["values"]
+    beats = agreement.entry("suggested-beats-random")["values"]
     rows = []
     for line in both.to_dict("records"):
         ours = results.losses.spread(line["mean"], line["std"])
         theirs = results.losses.spread(line["mean_published"], line["std_published"])
         share = beats.get(line["dataset"], {}).get(line["method"], np.nan)
-        texts = (agreement.number(100 * line["beaten"], 0), agreement.number(share, 0))
+        texts = (number(100 * line["beaten"], 0), number(share, 0))
         rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
     columns = ["search", "data set", "ours", "printed", "beats random, %", "printed"]
     notes = [
@@ -84,12 +77,12 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
     return Table("beside", caption, columns, rows, both, notes)
 
 
-def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) -> Table:
+def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) -> Table:
     wide = table.pivot(index="dataset", columns="search", values="beaten")
     wide = wide.reindex(list(dict.fromkeys(table["dataset"])))[list(dict.fromkeys(table["search"]))]
     rows = []
     for dataset, row in wide.iterrows():
-        shares = (agreement.number(100 * share, 0) for share in row)
+        shares = (number(100 * share, 0) for share in row)
         rows.append(cells(dataset, str(len(random.get(dataset, ()))), *shares))
     notes = [
         f"Share of random configurations whose validation {losses.title} is above the mean "
@@ -100,3 +93,51 @@ def _beaten(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
     columns = ["data set", "random configurations", *wide.columns]
     caption = "Random configurations that a search's mean suggestion beats, percent"
     return Table("beaten", caption, columns, rows, data, notes)
+
+
+def errors(observations: pd.DataFrame) -> pd.DataFrame:
+    """Mean and deviation of the validation errors of all learners that a search suggested.
+
+    Those that were fitted on a share of the training rows do not count.
+
+    Parameters
+    ----------
+    observations
+        Columns ``dataset``, ``search``, ``repeat``, ``error`` (NaN: failed), ``fidelity``.
+
+    Returns
+    -------
+    errors
+        One row per data set and search: ``mean``, ``std`` (over all learners of all repeats,
+        divisor n - 1), ``learners`` (that could be fitted), ``between`` (deviation of the means
+        of the repeats) and ``repeats``.
+    """
+    fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
+    groups = fitted.groupby(["dataset", "search"], sort=False)
+    table = groups["error"].agg(mean="mean", std="std", learners="size")
+    means = fitted.groupby(["dataset", "search", "repeat"], sort=False)["error"].mean()
+    runs = means.groupby(level=["dataset", "search"], sort=False)
+    table["between"], table["repeats"] = runs.std(), runs.size()
+    return table.reset_index()
+
+
+def beaten(table: pd.DataFrame, random: Mapping[str, np.ndarray]) -> pd.Series:
+    """Share of random configurations with a higher error than the mean of the suggested learners.
+
+    Parameters
+    ----------
+    table
+        Of :func:`errors`.
+    random
+        Validation errors of random configurations that could be fitted, by data set.
+
+    Returns
+    -------
+    beaten
+        In [0, 1], one a row of the table; NaN for data sets without random configurations.
+    """
+    shares = []
+    for dataset, mean in zip(table["dataset"], table["mean"], strict=True):
+        theirs = np.asarray(random.get(dataset, ()), dtype=float)
+        shares.append((theirs > mean).mean() if len(theirs) else np.nan)
+    return pd.Series(shares, table.index, dtype=float)

@@ -1,7 +1,7 @@
 """Table 10: does a larger ensemble help?"""
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.report.papers import variants
+from ensemble_search.papers import variants
 
 TITLE, ORDER = "Sizes of the ensemble", 130
 PAPER = "Table 10 of Shen et al. (2022)"

@@ -1,20 +1,86 @@
-"""What the pages of Tables 8 to 12 share: methods that differ in one respect, side by side."""
+"""Methods that differ in one respect only, side by side: what the pages of ablations share."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import ranks, variants, wilcoxon
+from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
+from ensemble_search.papers import agreement
 from ensemble_search.report import paired
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, number
 
 PARTS = {"test_error": "test", "validation_error": "validation"}
+
+
+def settings(study: Mapping[str, Any], method: str) -> dict[str, Any]:
+    """Settings of a method's search and ensemble, as ``search.<key>`` and ``ensemble.<key>``.
+
+    A constant ``weight`` of DivBO leaves ``beta`` and ``tau`` without effect, so they are None.
+    """
+    parts = study["methods"][method]
+    found = {
+        f"{kind}.{key}": value
+        for kind in ("search", "ensemble")
+        for key, value in study[f"{kind}{'es' if kind == 'search' else 's'}"][parts[kind]].items()
+    }
+    if found.get("search.weight") is not None:
+        found |= {"search.beta": None, "search.tau": None}
+    return found
+
+
+def families(
+    study: Mapping[str, Any], free: Callable[[str], bool], member: Callable[[dict], bool]
+) -> list[list[str]]:
+    """Group the methods whose settings are equal but for the ones in question.
+
+    Parameters
+    ----------
+    study
+        ``searches``, ``ensembles`` and ``methods``, defaults written out.
+    free
+        Says of a key of :func:`settings` whether it may differ within a family.
+    member
+        Says of a method's settings whether it is considered.
+
+    Returns
+    -------
+    families
+        Names of the methods in the order of the study, families of two and more, the largest
+        first. A method whose settings are all equal to another's is left out.
+    """
+    groups: dict[str, dict[str, str]] = {}
+    for method in study["methods"]:
+        mine = settings(study, method)
+        if member(mine):
+            fixed = {key: value for key, value in mine.items() if not free(key)}
+            groups.setdefault(_key(fixed), {}).setdefault(_key(mine), method)
+    found = [list(group.values()) for group in groups.values() if len(group) > 1]
+    return sorted(found, key=len, reverse=True)
+
+
+def _key(values: dict[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+def differences(compared: ranks.Comparison, method: str, column: str) -> pd.DataFrame:
+    """Compare each variant with one of them, over data sets and on each data set.
+
+    Returns
+    -------
+    table
+        Index: the other variants; ``difference`` (mean of theirs minus the method's), ``p`` over
+        data sets (Wilcoxon signed-rank), and the numbers of data sets on which the method is
+        significantly ``better``, the ``same`` or ``worse`` over the paired repeats.
+    """
+    final = ranks.final_errors(compared, column)
+    over = wilcoxon.over_datasets(ranks.means(final), method)[["difference", "p"]]
+    return over.join(wilcoxon.counts(wilcoxon.compare(final, method)))
 
 
 def build(
@@ -34,7 +100,7 @@ def build(
     results
         What the page is about.
     free, member
-        As ``variants.families`` takes them.
+        As :func:`families` takes them.
     several
         Says of the settings of a family's methods whether they differ in what the page is about.
     say
@@ -47,15 +113,15 @@ def build(
         Why there is nothing to show where the study has no such family.
     """
     study = results.study
-    families = [
+    found = [
         family
-        for family in variants.families(study, free, member)
-        if several([variants.settings(study, m) for m in family])
+        for family in families(study, free, member)
+        if several([settings(study, m) for m in family])
     ]
-    if not families:
+    if not found:
         return nothing
     sections = []
-    for place, family in enumerate(families):
+    for place, family in enumerate(found):
         suffix = f"-{place + 1}" if place else ""
         parts = _family(results, family, say, printed, suffix)
         sections.append(Section(heading(study, family), [*([] if place else about), *parts]))
@@ -72,7 +138,7 @@ def heading(study: dict[str, Any], family: list[str]) -> str:
 
 
 def _family(results: Results, family: list[str], say, printed, suffix: str) -> list:
-    described = {m: say(variants.settings(results.study, m)) for m in family}
+    described = {m: say(settings(results.study, m)) for m in family}
     parts: list = ["; ".join(f"{m}: {text}" for m, text in described.items()) + "."]
     compared = results.comparison(family)
     parts.append(scope(results, compared))
@@ -80,10 +146,10 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
         return parts
     base = results.reference if results.reference in compared.methods else compared.methods[0]
     entry, role = printed
-    names = {m: role(variants.settings(results.study, m)) for m in compared.methods}
+    names = {m: role(settings(results.study, m)) for m in compared.methods}
     for column, part in PARTS.items():
         table = ranks.spreads(ranks.final_errors(compared, column))
-        against = variants.against(compared, base, column)
+        against = differences(compared, base, column)
         parts.append(error_table(table, part, compared.losses, suffix, against))
         if column == "test_error":
             parts += _tests(compared, base, suffix, paired.about(results.splits))
@@ -125,7 +191,7 @@ def printed_significance(entry: str, present: set[str | None]) -> list[str]:
     present
         The paper's names of the methods that are there; without both of an entry's, no line.
     """
-    stated = published.entry(entry).get("significant")
+    stated = agreement.entry(entry).get("significant")
     if stated is None:
         return []
     subject, other = stated["of"]
@@ -169,7 +235,7 @@ def error_table(
     suffix
         Of the table's name, where a page has several of a kind.
     against
-        As ``variants.against`` returns it: rows at the foot.
+        As :func:`differences` returns it: rows at the foot.
     """
     names = {"index": table["dataset"].unique(), "columns": table["method"].unique()}
     mean, std = (
@@ -188,7 +254,7 @@ def error_table(
     placed = ranks.rank(mean[whole].to_numpy())
     average = placed.mean(axis=0) if whole.any() else [np.nan] * mean.shape[1]
     some = "" if whole.all() else f" ({whole.sum()} of {len(whole)} data sets)"
-    foot = [cells(f"average rank{some}", *map(agreement.number, average))]
+    foot = [cells(f"average rank{some}", *map(number, average))]
     notes = []
     if against is not None:
         base = next(m for m in mean.columns if m not in against.index)
@@ -219,7 +285,7 @@ def error_table(
 def beside_the_paper(results: Results, entry: str, ours: pd.DataFrame, suffix: str = "") -> list:
     """Put test errors beside the printed ones; ``ours`` has the paper's names of the methods."""
     sizes = results.datasets.set_index("dataset")["test"]
-    comparison = published.compare_errors(results.study, entry, ours, sizes)
+    comparison = agreement.compare_errors(results.study, entry, ours, sizes)
     where = agreement.source(entry)
     if comparison.empty:
         return [f"{where} has none of these data sets and settings."]

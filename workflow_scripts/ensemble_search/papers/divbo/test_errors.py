@@ -6,10 +6,10 @@ import pandas as pd
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.verdict import counted
+from ensemble_search.papers import agreement
 from ensemble_search.report import overview_tables
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, number
 from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Test {losses}", 10
@@ -30,7 +30,7 @@ def build(results: Results, publish) -> list[Section] | str:
         return sections
     ours = ranks.spreads(final)
     sizes = results.datasets.set_index("dataset")["test"]
-    comparison = published.compare_errors(results.study, "test-error", ours, sizes)
+    comparison = agreement.compare_errors(results.study, "test-error", ours, sizes)
     if comparison.empty:
         text = "The paper has none of these data sets and methods, as far as their names tell."
         return [*sections, Section("Beside the paper's", [text])]
@@ -54,7 +54,7 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
         "(ties count)."
     )
     if seen.reference == "DivBO" and seen.losses.is_error:
-        printed = published.entry("best-datasets")["values"]
+        printed = agreement.entry("best-datasets")["values"]
         where = " and ".join(f"{m} on {k} of 15" for m, k in printed.items())
         text += f" {agreement.source('best-datasets')}: of nine methods {where}."
     return [text]
@@ -102,7 +102,7 @@ def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     comparison
-        Of ``published.compare_errors``.
+        Of ``agreement.compare_errors``.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
 def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> Section:
     from scipy.stats import kendalltau
 
-    printed = published.entry("test-rank")["values"]
+    printed = agreement.entry("test-rank")["values"]
     n = comparison["dataset"].nunique()
     rows = []
     for method, row in common.sort_values("ours", kind="stable").iterrows():
@@ -137,7 +137,7 @@ def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> 
                     Cell(f"{row[c]:.2f}", b)
                     for c, b in zip(("ours", "published"), best, strict=True)
                 ),
-                Cell(agreement.number(printed.get(method, np.nan))),
+                Cell(number(printed.get(method, np.nan))),
                 *cells(row["ours_best"].astype(int), row["published_best"].astype(int)),
             ]
         )

@@ -2,11 +2,10 @@
 
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
-from ensemble_search.papers import inconsistencies, printed
-from ensemble_search.report.papers.agreement import number, spread
-from ensemble_search.report.papers.variants import PARTS, scope
+from ensemble_search.papers import printed
+from ensemble_search.papers.variants import PARTS, scope
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, by_method, cells
+from ensemble_search.report.tables import Cell, Table, by_method, cells, number, spread
 
 TITLE, ORDER = "Balanced accuracy", 171
 PAPER = "Tables 1 to 3 of Zhu et al. (2021)"
@@ -56,7 +55,7 @@ def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
     entry = printed.load("boasf")[name]
     wrong = [
         f"{found.where}: {found.what}"
-        for found in inconsistencies.load("boasf").values()
+        for found in printed.inconsistencies("boasf").values()
         if found.kind == "contradicts"
     ]
     rows = [cells(d, *(f"{v:.3f}" for v in theirs.loc[place])) for d, place in shared.items()]

@@ -5,18 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from ensemble_search.analysis import ranks, variants, wilcoxon
+from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.load import Results
+from ensemble_search.papers import variants
 from ensemble_search.report import paired
-from ensemble_search.report.papers.variants import (
-    PARTS,
-    beside_the_paper,
-    error_table,
-    paper_divbo,
-    printed_significance,
-    scope,
-    selection,
-)
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.results import layout, readers
@@ -41,20 +33,20 @@ def build(results: Results, publish) -> list[Section] | str:
     ]
     compared = results.compared
     if len(finished):
-        parts.append(scope(results, compared))
-    for column, part in PARTS.items() if len(finished) else ():
+        parts.append(variants.scope(results, compared))
+    for column, part in variants.PARTS.items() if len(finished) else ():
         theirs = finished.rename(columns={column: "mean"})[["dataset", "mean"]]
         theirs = theirs.assign(method=NAME, std=float("nan"), repeats=1)
         ours = ranks.spreads(ranks.final_errors(compared, column))
         both = pd.concat([frame for frame in (ours, theirs) if len(frame)], ignore_index=True)
-        parts.append(error_table(both, part, results.losses))
+        parts.append(variants.error_table(both, part, results.losses))
         if column == "test_error":
             parts += _tests(results, compared, finished)
             names = {m: OURS for m in compared.methods if _ours(results.study, m)}
             named = both.replace({"method": names})
             named = named[named["method"].isin([NAME, OURS])]
-            parts += printed_significance("autogluon-error", set(named["method"]))
-            parts += beside_the_paper(results, "autogluon-error", named)
+            parts += variants.printed_significance("autogluon-error", set(named["method"]))
+            parts += variants.beside_the_paper(results, "autogluon-error", named)
     failed = runs[runs["status"] != OK]
     if len(failed):
         rows = [cells(r.dataset, r.status, r.reason) for r in failed.itertuples()]
@@ -103,7 +95,7 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
 def _ours(study: dict, method: str) -> bool:
     """Whether a method is the DivBO of Table 12."""
     settings = variants.settings(study, method)
-    return paper_divbo(settings) and selection(settings)
+    return variants.paper_divbo(settings) and variants.selection(settings)
 
 
 OK = "ok"

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import ranks, variants
+from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
-from ensemble_search.report.papers.variants import PARTS, scope
+from ensemble_search.papers import variants
+from ensemble_search.papers.variants import PARTS, scope
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells

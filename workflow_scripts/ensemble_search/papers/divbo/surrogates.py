@@ -1,20 +1,20 @@
 """Figure 2: how well surrogates order configurations that they have not seen."""
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ensemble_search.analysis.load import Results
+from ensemble_search.papers import agreement
 from ensemble_search.report.build import stems
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, number, spread
 from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "Diversity surrogates", 75
@@ -52,7 +52,7 @@ def build(results: Results, publish) -> list[Section] | str:
                 *lack,
                 *_caution(results.study),
                 _panels(found, asked, publish),
-                _taus(found, asked, published.values(results.study, "kendall-tau")),
+                _taus(found, asked, agreement.values(results.study, "kendall-tau")),
             ],
         ),
         _calibration(calibration(quality), asked),
@@ -74,7 +74,7 @@ def _how(section: dict[str, Any]) -> str:
 
 def _caution(study: dict[str, Any]) -> list[str]:
     section = study["surrogates"]
-    printed = published.values(study, "kendall-tau")
+    printed = agreement.values(study, "kendall-tau")
     here = [d for d in printed if d in (section["datasets"] or study["datasets"])]
     text = agreement.caution(_as_study(study), "kendall-tau", here) if here else ""
     return [text] if text else []
@@ -114,10 +114,7 @@ def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
 
 def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
     """Draw means as lines and standard deviations over repeats shaded."""
-    with mpl.rc_context(figures.STYLE):
-        figure = Figure(figsize=(3.6, 2.5))
-        axes = figure.subplots()
-        figures.margins(figure, bottom=0.4)
+    with figures.panel() as (figure, axes):
         for name, mine in taus.groupby("surrogate", sort=False):
             x, mean, std = (mine[c].to_numpy() for c in ("observations", "mean", "std"))
             std = np.nan_to_num(std)
@@ -146,10 +143,10 @@ def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
                     row.append(Cell("–"))
                     continue
                 mean, std = mine.loc[size, ["mean", "std"]]
-                row.append(Cell(agreement.spread(mean, std), bool(np.isclose(mean, best[size]))))
+                row.append(Cell(spread(mean, std), bool(np.isclose(mean, best[size]))))
             if printed:
                 theirs = printed.get(dataset, {}).get(PRINTED.get(surrogate, ""), np.nan)
-                row.append(Cell(agreement.number(theirs)))
+                row.append(Cell(number(theirs)))
             rows.append(row)
     note = (
         "Mean ± standard deviation over repeats; bold: highest of its question; 0 where a model "
@@ -179,7 +176,7 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
         share = [f"{100 * line[c]:.0f} %" if known else "–" for c in ("within_1", "within_2")]
         row = [line["dataset"], asked[line["protocol"]], line["surrogate"], *share]
         row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
-        rows.append(cells(*row, agreement.number(line["ratio"], 1)))
+        rows.append(cells(*row, number(line["ratio"], 1)))
     columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]
     columns += ["mean absolute error", "mean spread", "error / spread"]
     largest = table["observations"].max()
@@ -195,7 +192,7 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
 
 
 def _seconds(table: pd.DataFrame) -> Section:
-    rows = [cells(name, *(agreement.number(v) for v in row)) for name, *row in table.itertuples()]
+    rows = [cells(name, *(number(v) for v in row)) for name, *row in table.itertuples()]
     columns = ["surrogate", *map(str, table.columns)]
     caption = "CPU seconds of one fit by number of observations, mean over data sets and repeats"
     return Section("What a fit costs", [Table("seconds", caption, columns, rows,
@@ -230,25 +227,20 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     Unusable
         If a file is damaged.
     """
-    section: Any = study.get("surrogates")
-    tables: list[Any] = []
-    missing: list[str] = []
-    for dataset in (section["datasets"] or study["datasets"]) if section else []:
-        for surrogate in section["names"]:
-            for repeat in range(section["repeats"]):
-                fields = {"dataset": dataset, "surrogate": surrogate, "repeat": repeat}
-                file = f"{layout.SURROGATE.format(**fields)}/quality.parquet"
-                asked = {"surrogate": surrogate, "repeat": repeat}
-                asked |= {key: section[key] for key in ("sizes", "held_out")}
-                asked |= {key: study[key] for key in ("seed", "space")}
-                table = readers.of_job(readers.quality, results, file, asked, missing)
-                if table is None:
-                    continue
-                found = table.to_pandas()
-                found.insert(0, "repeat", repeat)
-                found.insert(0, "surrogate", surrogate)
-                found.insert(0, "dataset", dataset)
-                tables.append(found)
+    jobs: list[tuple[dict, dict]] = []
+    if section := study.get("surrogates"):
+        common = {key: section[key] for key in ("sizes", "held_out")}
+        common |= {key: study[key] for key in ("seed", "space")}
+        parts = (
+            section["datasets"] or study["datasets"],
+            section["names"],
+            range(section["repeats"]),
+        )
+        for dataset, surrogate, repeat in product(*parts):
+            asked = {"surrogate": surrogate, "repeat": repeat}
+            jobs.append(({"dataset": dataset, **asked}, {**asked, **common}))
+    pattern = f"{layout.SURROGATE}/quality.parquet"
+    tables, missing = readers.of_jobs(readers.quality, results, pattern, jobs)
     if not tables:
         return pd.DataFrame(columns=[*KEYS, "repeat"]), missing
     quality = pd.concat(tables, ignore_index=True)

@@ -7,9 +7,9 @@ import pandas as pd
 
 from ensemble_search.analysis import pairwise
 from ensemble_search.analysis.load import Results
+from ensemble_search.papers import agreement
 from ensemble_search.papers.esmbo import checks
 from ensemble_search.papers.printed import load, values
-from ensemble_search.report.papers import agreement, published
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, cells
 
@@ -72,7 +72,7 @@ def _table(ours: pd.DataFrame, sizes: tuple[int, int], space: str) -> Table:
             mine, theirs = ours.loc[method, other], printed.loc[method, other]
             share = (sizes[0] * mine + sizes[1] * theirs) / sum(sizes)
             error = np.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1]))
-            verdict = published.verdict(mine, theirs, error)
+            verdict = agreement.verdict(mine, theirs, error)
             row.append(Cell(f"{mine:.2f} ({theirs:.2f}) {agreement.MARKS[verdict]}"))
             data.append([method, other, mine, theirs, error, verdict])
         ranks = ours.loc[method, "rank"], printed.loc[method, "rank"]

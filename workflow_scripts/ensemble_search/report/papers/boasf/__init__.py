@@ -1,1 +1,0 @@
-"""Pages for the tables and figures of the BOASF paper."""

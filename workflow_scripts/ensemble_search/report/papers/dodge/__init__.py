@@ -1,1 +1,0 @@
-"""Pages for Dodge et al., "Open loop hyperparameter optimization and DPPs" (2017)."""

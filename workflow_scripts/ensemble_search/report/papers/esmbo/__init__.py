@@ -1,1 +1,0 @@
-"""Pages for the tables of the ESMBO paper."""
