@@ -6,7 +6,7 @@
 # make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 #               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of
-#               weights; COLUMNS= says how columns are read
+#               weights; TEST= is a file with rows for its card; COLUMNS= says how columns are read
 # make status   progress of a study:        make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
@@ -48,10 +48,10 @@ SAMPLE ?= 5
 SEED ?= 0
 KILLS ?= 100
 # From the command line only: some shells set them.
-$(foreach name,GROUP TIME COLUMNS,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
+$(foreach name,GROUP TIME COLUMNS TEST,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 # Passed on literally: neither make nor the shell expands them.
 LITERAL := STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES \
-	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD WEIGHT COLUMNS
+	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD WEIGHT COLUMNS TEST
 $(foreach name,$(LITERAL),$(eval override $(name) := $$(value $(name))))
 export $(LITERAL)
 VENV := .venv
@@ -90,7 +90,7 @@ ensemble: env
 	@$(RUN) python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
 		--minutes="$$MINUTES" --cores="$$CORES" --metric="$$METRIC" --name="$$ENSEMBLE" \
 		--group="$$GROUP" --time="$$TIME" --fold="$$FOLD" --weight="$$WEIGHT" \
-		--columns="$$COLUMNS"
+		--columns="$$COLUMNS" --test="$$TEST"
 
 status: env
 	@$(RUN) python workflow_scripts/status.py --study="$$STUDY"

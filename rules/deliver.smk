@@ -1,6 +1,10 @@
 # The ensemble of a method as a folder that predicts new rows, if the study has the key `deliver:`.
 DELIVERED = []
 if STUDY.deliver:
+    if STUDY.deliver.test and workflow.is_main_process and not Path(STUDY.deliver.test).is_file():
+        sys.exit(
+            one_line(f"error: {JOBS.file}: deliver.test: there is no file '{STUDY.deliver.test}'")
+        )
     DELIVERED = [
         layout.path(RESULTS, layout.DELIVERED, dataset=d, method=STUDY.deliver.method)
         for d in STUDY.deliver.datasets or STUDY.datasets
@@ -29,6 +33,8 @@ rule deliver:
         preparation=ancient(delivered(f"{SPLIT}/preparation.json")),
         labels=ancient(delivered(f"{SPLIT}/test_labels.npy")),
         inputs=ancient(delivered(f"{SPLIT}/inputs.npz")),
+        dataset=lambda w: ancient(f"results/data/{JOBS.source_key(w.dataset)}/dataset.parquet"),
+        test_file=STUDY.deliver.test if STUDY.deliver and STUDY.deliver.test else [],
     output:
         directory(RESULTS / layout.DELIVERED),
     log:
@@ -47,8 +53,9 @@ rule deliver:
         job=lambda w: JOBS.deliver(w.dataset),
         search=subpath(input.observations, parent=True),
         split=subpath(input.split, parent=True),
+        data=subpath(input.dataset, parent=True),
         code=lambda w: JOBS.deliver_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/deliver.py --search {params.search} --split {params.split}"
-        " --job {params.job:q} --study-file {JOBS.file:q} --output {output:q}"
+        " --dataset {params.data:q} --job {params.job:q} --study-file {JOBS.file:q} --output {output:q}"
         " --threads {threads} 2> {log}"

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 import yaml
 
-from ensemble_search.data import checks, prepare, roles
+from ensemble_search.data import checks, prepare, roles, sources
 from ensemble_search.delivery.card import SUMMARY
 from ensemble_search.delivery.limits import NONE_WITHIN
 from ensemble_search.jobs import Jobs
@@ -54,6 +54,8 @@ ROLES = {
     "fold": "column of integers: the rows of the first fold are the test rows",
     "weight": "column of numbers above 0: how much each row counts",
 }
+#: Those that a file of test rows needs, too.
+TESTED = ("group", "weight")
 #: Of limits of an ensemble, in the order in which they are shown.
 UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
 #: Seconds between two looks at the search, and between two lines where there is no terminal.
@@ -71,6 +73,7 @@ def main() -> None:
     parser.add_argument("--name", help="of the results (the file's)")
     for role, what in ROLES.items():
         parser.add_argument(f"--{role}", help=what)
+    parser.add_argument("--test", help="file with the same columns, whose rows the card tests on")
     parser.add_argument("--columns", help="as in a study: '{numeric: [income], drop: [id]}'")
     options = parser.parse_args()
     # make passes on what it did not get as empty text.
@@ -128,6 +131,20 @@ def _python() -> str:
     return shlex.quote(sys.executable if here.startswith(os.pardir) else here)
 
 
+def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
+    """Check that a file of test rows has the columns of the table."""
+    try:
+        names = sources.check_file(file, target)
+    except UserError as error:
+        raise UserError(
+            *(f"--test: {line.removeprefix('file: ')}" for line in error.problems)
+        ) from None
+    of_rows = described.get("of_rows", {})
+    needed = [*described["columns"], *(of_rows[r]["column"] for r in TESTED if r in of_rows)]
+    if missing := [name for name in needed if name not in names]:
+        raise UserError(f"--test: '{file}' has no column '{missing[0]}', which the table has")
+
+
 def _tables(datasets: Any) -> Any:
     """Data sets of a study without the classes that are used, which change with the table."""
     if not isinstance(datasets, dict):
@@ -172,6 +189,9 @@ class Search:
         What of the table is dropped, converted or treated as missing, one line each.
     """
 
+    #: File of test rows.
+    test: str | None = None
+
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
         columns = _columns(options.columns)
@@ -184,11 +204,15 @@ class Search:
         self.folder = Path("results", name)
         table = short.look_at(options.data, options.target, options.metric or None, columns)
         rows, metric, described = table.rows, table.metric, table.described
+        self.test = options.test or None
+        if self.test:
+            _check_test(self.test, options.target, described)
         self.study = short.content(
             name, options.data, options.target, rows=rows, columns=len(described["columns"]),
             metric=metric, minutes=options.minutes, cores=options.cores, classes=table.classes,
             roles_of=columns, groups=table.groups,
         )  # fmt: skip
+        self._set_test(self.study)
         model.check(self.study)
         search: dict[str, str | int] = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
@@ -249,7 +273,9 @@ class Search:
         # on it: with others, the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}
         if "deliver" in earlier["study"]:  # which no search depends on
-            again["deliver"] = earlier["study"]["deliver"]
+            again["deliver"] = dict(earlier["study"]["deliver"])
+            self._set_test(again)
+            self._set_test(earlier["study"])
         if self.data == earlier["data"]:
             again["split"] = earlier["study"].get("split")
         self.again = again == earlier["study"]
@@ -260,6 +286,12 @@ class Search:
             return False
         (self.checkpoints / "progress.json").unlink(missing_ok=True)
         return True
+
+    def _set_test(self, study: dict[str, Any]) -> None:
+        """Write the file of test rows of this call into a study; no search depends on it."""
+        if "deliver" in study:
+            others = {key: value for key, value in study["deliver"].items() if key != "test"}
+            study["deliver"] = others | ({"test": self.test} if self.test else {})
 
     def _remember(self) -> None:
         state = {"study": self.study, "searched": round(self.searched, 1), "data": self.data}
@@ -273,6 +305,7 @@ class Search:
         # What was changed there by hand stays, but for the budget.
         content = known if known and self.again else self.study
         content = {**content, "budget": {"evaluations": evaluations}}
+        self._set_test(content)
         if content != known:
             self._save(content)
 

@@ -1,7 +1,8 @@
 """Deliver the ensemble of a finished search: a folder that predicts new rows.
 
     python workflow_scripts/deliver.py --job '{"deliver": {...}, "ensemble": {...}, ...}' \\
-        --search <folder of the search> --split <folder of the split> --output <folder>
+        --search <folder of the search> --split <folder of the split> \\
+        --dataset <folder of the data set> --output <folder>
 """
 
 import argparse
@@ -18,6 +19,7 @@ def main() -> None:
     for name, text in (
         ("search", "folder of a finished search"),
         ("split", "folder of its split, with the labels"),
+        ("dataset", "folder of its data set, for groups of rows"),
         ("output", "folder to write"),
     ):
         parser.add_argument(f"--{name}", type=Path, required=True, help=text)
@@ -46,6 +48,7 @@ def main() -> None:
     source = build.Source(
         search=options.search,
         split=options.split,
+        dataset=options.dataset,
         threads=options.threads,
         **{key: options.job[key] for key in own},
     )

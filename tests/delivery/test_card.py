@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ensemble_search.data.preparation import Categories, Numbers, Preparation
+from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures
 from ensemble_search.delivery.figures import Chart, Series, ticks
 from ensemble_search.metrics.error import ERROR
@@ -83,7 +83,7 @@ def test_partial_dependence_by_hand():
     ensemble = SimpleNamespace(
         preparation=PREPARATION,
         member_predictions=lambda X: X,
-        combine=lambda X: X[:, :1] + 100 * X[:, 1:2] + 1000 * X[:, 3:4],
+        combine=lambda X: X[:, :1] + 100 * X[:, 1:2] + 1000 * X[:, 3:4] + 1e4 * X[:, 4:5],
     )
     whole = {c: measures.dependence(ensemble, lambda c: c, X, c, 0) for c in PREPARATION.names}
     values, means = whole["size"]
@@ -93,7 +93,26 @@ def test_partial_dependence_by_hand():
     assert means[0, 0] - means[1, 0] == pytest.approx(100)
     values, means = whole["new"]
     assert (values, means[1, 0] - means[0, 0]) == (["false", "true"], 1000)
-    assert whole["day"] is None
+    values, means = whole["day"]
+    assert (values[0], values[-1]) == ("1970-01-01", "1970-02-18")
+    days = np.array(values, "M8[D]").astype(float)
+    assert np.diff(means[:, 0]) == pytest.approx(1e4 * np.diff(days))
+
+
+def test_partial_dependence_of_what_has_no_simple_values():
+    column = Texts("note", ["good", "bad", "so"], [1.0, 2.0, 3.0])
+    X = np.array([[0.6, 0.8, 0.0]] * 10 + [[1.0, 0.0, 0.0]] * 30)
+    ensemble = SimpleNamespace(
+        preparation=Preparation([column], ["note"]),
+        member_predictions=lambda X: X,
+        combine=lambda X: X @ [[1.0], [10.0], [100.0]],
+    )
+    values, means = measures.dependence(ensemble, lambda c: c, X, "note", 0)
+    assert values == ["good", "bad", "so"]
+    assert means[:, 0].tolist() == [1, 10, 100]
+    # Of a date without its days, there are no values to take.
+    ensemble.preparation = Preparation([Numbers("day", "date", {"day.month": 1.0})], ["day"])
+    assert measures.dependence(ensemble, lambda c: c, X[:, :1], "day", 0) is None
 
 
 def of_test_rows(labels, found, metric, classes=(), warning=""):
@@ -102,7 +121,7 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     made = SimpleNamespace(
         labels=np.array(labels), found=np.array(found)[:, None], baseline=baseline, metric=metric,
         classes=list(classes), name="error" if classes else "rmse",
-        delivery=SimpleNamespace(warning=warning),
+        delivery=SimpleNamespace(warning=warning), groups=None,
     )  # fmt: skip
     measure = measures.measured(made.name, made.labels, made.found, baseline, weights=np.empty(0))
     return made, {made.name: measure}
@@ -167,3 +186,55 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()
     constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
     assert len(constant.drawn()["series"][0]["dots"]) == 1
+
+
+def grouped(rng, groups, size):
+    """Rows of groups, some harder than others: whether each is wrong, and its group."""
+    hard = rng.beta(1, 3, groups)
+    codes = np.repeat(np.arange(groups), size)
+    return (rng.random(groups * size) < hard[codes]).astype(int), codes
+
+
+def test_intervals_of_groups_hold_the_true_loss_as_often_as_they_say():
+    """A quarter of the rows is wrong, but whole groups at a time."""
+    rng = np.random.default_rng(0)
+    held = {"rows": 0, "groups": 0, "brier": 0}
+    n = 300
+    for _ in range(n):
+        labels, codes = grouped(rng, 15, 20)
+        predictions = np.zeros((len(labels), 1))
+        for name, own in (("rows", None), ("groups", codes)):
+            low, high = measures.interval(ERROR, labels, predictions, own)
+            held[name] += low <= 0.25 <= high
+        # The squared error of predicting 0.25 has the mean 2 x 0.25 x 0.75.
+        low, high = measures.interval(SQUARED_ERROR, labels, predictions + 0.25, codes)
+        held["brier"] += low <= 0.25 * 0.75 <= high
+    assert held["rows"] / n < 0.75
+    assert held["groups"] / n > 0.9
+    assert held["brier"] / n > 0.85
+
+
+def test_intervals_of_groups_without_any_variation():
+    codes = np.repeat(np.arange(10), 30)
+    low, high = measures.share(np.zeros(300, bool), codes)
+    assert low == 0
+    assert high == pytest.approx(0.34, abs=0.01)  # of ten rows, with Student's t
+    assert measures.share(np.ones(300, bool), codes) == pytest.approx((1 - high, 1))
+    assert measures.share(np.ones(5, bool), np.zeros(5, int)) == (0, 1)
+    alone = measures.interval(SQUARED_ERROR, np.zeros(5), np.full((5, 1), 0.5), np.zeros(5))
+    assert alone == (0, np.inf)
+
+
+def test_many_groups_are_put_together():
+    rng = np.random.default_rng(0)
+    labels, codes = grouped(rng, 3000, 2)
+    calls = []
+
+    class Counted(type(SQUARED_ERROR)):
+        def loss(self, *given):
+            calls.append(given)
+            return super().loss(*given)
+
+    low, high = measures.interval(Counted(), labels, np.full((len(labels), 1), 0.25), codes)
+    assert len(calls) == measures.BLOCKS + 1
+    assert low < SQUARED_ERROR.loss(labels, np.full((len(labels), 1), 0.25)) < high < low + 0.04

@@ -27,7 +27,16 @@ from sklearn.utils.validation import check_is_fitted
 import predict as predict_script
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.split import load_inputs
-from ensemble_search.delivery import build, calibration, card, limits, measures, onnx_export
+from ensemble_search.delivery import (
+    build,
+    calibration,
+    card,
+    limits,
+    measures,
+    onnx_ensemble,
+    onnx_export,
+    test_file,
+)
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
@@ -175,12 +184,67 @@ def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_p
     assert used and first not in used
     parity = json.loads((folder / "parity.json").read_text(encoding="utf-8"))
     assert list(parity["largest_difference_of_onnx"]) == [str(number) for number in used]
-    assert "pipeline.onnx predict them within" in (folder / "card.html").read_text(encoding="utf-8")
+    said = (folder / "card.html").read_text(encoding="utf-8")
+    assert "pipeline.onnx predict them within" in said
+    assert "ensemble.onnx, from the columns on, predicts within" in said
+    assert (folder / "ensemble.onnx").is_file()
     features, found = model.prepare(FRAME), 0
     for member, weight in zip(model.manifest["members"], model.weights_, strict=True):
         content = (folder / member["folder"] / "pipeline.onnx").read_bytes()
         found = found + weight * onnx_export.predict(content, features)
     np.testing.assert_allclose(found, model.predict_proba(FRAME), atol=1e-5)
+
+
+def test_a_graph_that_cannot_be_is_a_note(root, tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_ensemble, "impossible", lambda preparation: ["column 'a' is text"])
+    folder = deliver(root, tmp_path / "onnx", onnx=True)
+    assert not (folder / "ensemble.onnx").exists()
+    said = (folder / "card.html").read_text(encoding="utf-8")
+    assert "Note: there is no ensemble.onnx: column &#39;a&#39; is text." in said
+
+
+def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
+    names = load_wine().target_names
+    rows = FRAME.assign(target=names[load_wine().target]).iloc[::3]
+    rows.iloc[0, -1] = "another"
+    rows.to_csv(tmp_path / "more.csv", index=False)
+    folder = deliver(root, tmp_path / "made", rows="all", test=str(tmp_path / "more.csv"))
+    rows, model = rows[1:], load_ensemble(folder)
+    wrong = (model.predict(rows) != rows["target"]).mean()
+    said = (folder / "card.md").read_text(encoding="utf-8")
+    assert f"{len(rows)} test rows of more.csv, which neither" in said
+    assert f"| error | {wrong:.4g} |" in said
+    assert "rows of more.csv that are of no known class in 'target' are left out: 1" in said
+    assert "refitted on all rows" in said
+    assert "As the search found them" not in said
+    assert {row["column"] for row in model.explain()} == set(FRAME)
+
+
+def test_rows_of_a_file_to_test_on(tmp_path):
+    columns = [Numbers("a", "numeric", {"a": 0.0})]
+    prepared = {"target": "y", **Preparation(columns, ["a"]).to_json()}
+    described = {"target": {"mean": 10.0, "std": 2.0}, "by": {"group": "g", "weight": "w"}}
+    file = tmp_path / "rows.csv"
+
+    def read(text):
+        file.write_text(text, encoding="utf-8")
+        return test_file.read(str(file), prepared, described, [])
+
+    found = read("w,y,g,a\n1,12,p,3\n2,8,q,\n1,,q,1\n3,10,p,x\n")
+    assert found.X.tolist() == [[3], [0], [0]]
+    assert found.labels.tolist() == [1, -1, 0]
+    assert found.weights.tolist() == [1, 2, 3]
+    assert found.groups.tolist() == [0, 1, 0]
+    assert "rows of rows.csv that are without a number in 'y' are left out: 1" in found.notes[0]
+    assert "'x'" in found.notes[1]
+    for text, line in (
+        ("y,g,w\n1,2,3\n", "has no column 'a'"),
+        ("y,g,a\n1,2,3\n", "has no column 'w'"),
+        ("y,g,a,w\n1,2,3,0\n", "a value of 'w' is not above 0"),
+        ("y,g,a,w\n?,2,3,1\n", "has no row with a known value of 'y'"),
+    ):
+        with pytest.raises(UserError, match=line):
+            read(text)
 
 
 def test_onnx_needs_a_member(root, tmp_path, monkeypatch):

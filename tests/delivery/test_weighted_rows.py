@@ -1,5 +1,7 @@
 """Weights of rows in a delivery: the refit, the calibration and the card."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,7 @@ def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     source = build.Source(
         search=root / finished_study.SEARCH,
         split=root / finished_study.SPLIT,
+        dataset=next((root / "results/data").iterdir()),
         of=OF,
         ensemble={"type": "best"},
         seed=0,
@@ -57,7 +60,13 @@ def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     card = (tmp_path / "made/card.md").read_text()
     error = np.average(wrong, weights=inputs.test_weights)
     assert f"| error | {error:.4g} |" in card
-    assert "Rows of one 'alcohol' are alike, so the intervals are too short" in card
+    assert re.search(r"They are of \d+ groups of one 'alcohol' each, and intervals are of", card)
+    assert "too short" not in card
+    counts = np.bincount(inputs.y_train, inputs.weights)
+    commonest = inputs.classes[counts.argmax()]
+    baseline = np.average(labels != counts.argmax(), weights=inputs.test_weights)
+    assert f"baseline: always '{commonest}'" in card.replace("\\", "")
+    assert re.search(rf"\| error \| {error:.4g} \|.*\| {baseline:.4g} \|\n", card)
     assert "Rows count by their weights, the column proline: in the fits" in card
 
 

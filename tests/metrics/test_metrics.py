@@ -37,7 +37,7 @@ KNOWN = (
     "log-loss",
     "matthews",
 )
-KNOWN_OF_NUMBERS = ("absolute-error", "pinball-90", "r2", "rmse", "squared-error")
+KNOWN_OF_NUMBERS = ("absolute-error", "pinball-10", "pinball-90", "r2", "rmse", "squared-error")
 
 
 def draw(n_classes: int, seed: int, n: int = 60, models: int = 1, shares=None):
@@ -124,6 +124,7 @@ def test_values_of_scikit_learn_in_regression():
             "squared-error": reference.mean_squared_error(labels, stored[:, 0]),
             "rmse": reference.root_mean_squared_error(labels, stored[:, 0]),
             "r2": 1 - reference.r2_score(labels, stored[:, 0]),
+            "pinball-10": reference.mean_pinball_loss(labels, stored[:, 0], alpha=0.1),
             "pinball-90": reference.mean_pinball_loss(labels, stored[:, 0], alpha=0.9),
         }
         assert set(expected) == set(KNOWN_OF_NUMBERS)

@@ -541,6 +541,10 @@ def test_snakemake_says_it_too(tmp_path):
             r"file: there is no file '\x1b[31m",
         ),
         ({"extends": "deep.yaml"}, "error: deep.yaml: nested too deeply"),
+        (
+            {"deliver": "{method: RS, test: none.csv}"},
+            "error: study.yaml: deliver.test: there is no file 'none.csv'",
+        ),
     ):
         (tmp_path / "deep.yaml").write_text(text(datasets="&a {iris: *a}"))
         (tmp_path / "study.yaml").write_text(text(**keys))

@@ -25,7 +25,7 @@ from support.checkout import Checkout
 pytestmark = pytest.mark.slow
 
 #: No column divides the rows.
-ALIKE = {**dict.fromkeys(automl.ROLES), "columns": ""}
+ALIKE = {**dict.fromkeys(automl.ROLES), "columns": "", "test": ""}
 #: What the tutorial does in Python: makes a table, shows predictions, and evaluations.
 TUTORIAL = markdown.blocks((ROOT / "docs/tutorials/ensemble.md").read_text("utf-8"), "python")
 
@@ -355,6 +355,30 @@ def test_changes_of_the_study_file_are_kept(tmp_path):
     assert file.read_text().startswith("# mine")
     search._write(12)
     assert yaml.safe_load(file.read_text()) == {**changed, "budget": {"evaluations": 12}}
+
+
+def test_a_file_of_test_rows_belongs_to_the_call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60))
+    (tmp_path / "mine.csv").write_text(f"x,y\n{rows}")
+    (tmp_path / "more.csv").write_text("y,x\na,1\n")
+    (tmp_path / "less.csv").write_text("y\na\n")
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
+    options["minutes"] = 1
+    search = automl.Search(SimpleNamespace(**options))
+    search._write(1000)
+    file = tmp_path / "results/mine/study.yaml"
+    for test in ("more.csv", ""):
+        search = automl.Search(SimpleNamespace(**options | {"test": test}))
+        assert search.again
+        search._write(1000)
+        assert yaml.safe_load(file.read_text())["deliver"].get("test", "") == test
+    for test, line in (
+        ("less.csv", "--test: 'less.csv' has no column 'x', which the table has"),
+        ("none.csv", "--test: there is no file 'none.csv'"),
+    ):
+        with pytest.raises(UserError, match=line):
+            automl.Search(SimpleNamespace(**options | {"test": test}))
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,17 @@ import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ensemble_search.data import fetched, prepare
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.data.split import Inputs, checked_inputs
-from ensemble_search.delivery import calibration, card, limits, onnx_export
+from ensemble_search.delivery import (
+    calibration,
+    card,
+    limits,
+    onnx_ensemble,
+    onnx_export,
+    test_file,
+)
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
@@ -47,6 +55,8 @@ LIBRARIES, MORE_LIBRARIES = ("numpy", "scipy"), ("scikit-learn",)
 #: A stored member may differ so much from the fitted one: sums of single precision, as XGBoost's,
 #: have these last digits.
 TOLERANCE = 1e-6
+#: A member, and the whole ensemble, in the format ONNX.
+PIPELINE, WHOLE = "pipeline.onnx", "ensemble.onnx"
 ROOT = Path(__file__).parents[2]
 
 
@@ -70,6 +80,8 @@ class Source:
         ``seconds`` and ``memory_mb`` of an evaluation in the search.
     threads
         Threads of the learners.
+    dataset
+        Folder of the data set; None: rows of groups count as independent.
     """
 
     search: Path
@@ -80,6 +92,7 @@ class Source:
     space: str
     limits: Mapping[str, float]
     threads: int
+    dataset: Path | None = None
 
 
 def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any], output: Path):
@@ -149,6 +162,8 @@ class Delivery:
         self.source, self.settings, self.folder = source, settings, folder
         self.pool, self.inputs = pool, inputs
         self.test_predictions, self.test_labels = test_predictions, test_labels
+        self.described = read_json(source.split / "split.json")
+        self.own_test = self._own_test()
         table = readers.observations(source.search, ["status"], others=CONFIGURATION)
         self.warning = most_failed(Counter(table["status"].to_pylist()[: len(pool.errors)]))
         self.configurations = tables.configurations(table)
@@ -157,6 +172,21 @@ class Delivery:
         self.loaded: dict[int, stored.StoredPipeline] = {}
         self.gaps: dict[int, float] = {}
         self.onnx: dict[int, float] = {}
+
+    def _own_test(self) -> test_file.TestRows | None:
+        """Read the file of test rows, if there is one."""
+        if not (file := self.settings.get("test")):
+            return None
+        prepared, classes = read_json(self.source.split / PREPARATION), self.inputs.classes.tolist()
+        return test_file.read(file, prepared, self.described, classes)
+
+    def groups(self) -> np.ndarray | None:
+        """Return codes of the test rows' groups; None if the rows are not grouped."""
+        if self.source.dataset is None or "group" not in self.described.get("by", {}):
+            return None
+        frame, about = fetched.read(self.source.dataset)
+        rows, _, _, of_rows, _ = prepare.divide(frame, about, self.described["settings"])
+        return of_rows["group"][rows["test"]]
 
     # The ensemble -----------------------------------------------------------------------------
 
@@ -264,13 +294,28 @@ class Delivery:
             try:
                 model = onnx_export.export(self.loaded[index], X.shape[1], n_classes)
                 self.onnx[index] = onnx_export.check(model, X, expected, self.pool.problem)
-                (place / "pipeline.onnx").write_bytes(model)
+                (place / PIPELINE).write_bytes(model)
             except onnx_export.NotConvertible as error:
                 failed.append(f"evaluation {index + 1} ({error})")
         if not self.onnx:
             raise UserError(f"deliver.onnx: no member can be in this format: {'; '.join(failed)}")
         if failed:
             self._reselect(np.array(sorted(self.onnx)), f"not in ONNX: {'; '.join(failed)}")
+
+    def _whole_in_onnx(self, ensemble: Any, parity: dict[str, Any]) -> None:
+        """Write preparation, members and combination as one graph, or note why not."""
+        models = [
+            (self._place(index) / PIPELINE).read_bytes() for index in self.members.indices.tolist()
+        ]
+        try:
+            model = onnx_ensemble.export(ensemble, models)
+            gap = onnx_ensemble.check(model, ensemble, self.inputs.X_test)
+        except onnx_export.NotConvertible as error:
+            self.notes.append(f"there is no {WHOLE}: {error}")
+            print(self.notes[-1], file=sys.stderr)
+            return
+        (self.folder / WHOLE).write_bytes(model)
+        parity["largest_difference_of_the_onnx_graph"] = gap
 
     def _place(self, index: int) -> Path:
         return self.folder / "members" / str(index + 1)
@@ -280,7 +325,7 @@ class Delivery:
     def finish(self, about: Mapping[str, Any]) -> None:
         """Write preparation, code, manifest and card, and check what a user will load."""
         problem, folder = self.pool.problem, self.folder
-        described = read_json(self.source.split / "split.json")
+        described = self.described
         shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
         prepared = read_json(folder / PREPARATION)
         temperature = 1.0
@@ -311,6 +356,8 @@ class Delivery:
         self._write(manifest)
         ensemble = load_ensemble(folder)
         parity = self._parity(ensemble)
+        if self.settings["onnx"]:
+            self._whole_in_onnx(ensemble, parity)
         write_json(folder / "parity.json", parity)
         card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         if self.settings["joblib"]:

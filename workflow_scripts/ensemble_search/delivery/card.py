@@ -14,6 +14,7 @@ from ensemble_search.delivery import calibration, figures, measures
 from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.metrics.base import predicted_labels
+from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 
@@ -28,6 +29,8 @@ SHOWN, LINES = 6, 4
 POINTS = 1000
 #: Fewer test rows, in all or of a class, get a caution.
 FEW_ROWS, FEW_OF_CLASS = 50, 10
+#: And fewer groups of them.
+FEW_GROUPS = 10
 #: A loss below this share of the baseline's is suspicious.
 TOO_GOOD = 0.02
 #: What a missed positive may cost, in false alarms.
@@ -66,6 +69,10 @@ class Table:
         How dark each cell of a row but the first is, from 0 to 1, if any is.
     wide
         Whether the last column has long text.
+    csv
+        Text of a file with its numbers, beside those of the figures; empty: there is none.
+    name
+        Stem of that file.
     """
 
     head: Sequence[str]
@@ -73,6 +80,8 @@ class Table:
     bars: Sequence[float] = ()
     shades: Sequence[Sequence[float]] = ()
     wide: bool = False
+    csv: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,10 +122,13 @@ class _Tested:
 
     Attributes
     ----------
-    labels, weights
-        Of the test rows; weights are empty if all count alike.
+    labels, weights, groups
+        Of the test rows; weights are empty if all count alike, groups None if they are independent.
     name, metric
         Of the loss that is shown: the study's, or the RMSE for its square.
+    as_found
+        Predictions of the test rows by the members of the search; None if the rows are of a file of
+        their own, which the search has not predicted.
     found, given
         Predictions of the test rows as stored: of the members as tested, and what a user would
         get of them, which differs by the calibration.
@@ -126,29 +138,38 @@ class _Tested:
 
     def __init__(self, delivery: Any, ensemble: Any, manifest: Mapping[str, Any]):
         self.delivery, self.ensemble, self.manifest = delivery, ensemble, manifest
-        self.labels, self.X = delivery.test_labels, delivery.inputs.X_test
-        self.weights = delivery.inputs.test_weights
-        own = manifest["metric"]
-        self.squared = own == "squared-error"
-        self.name = "rmse" if self.squared else own
+        own = delivery.own_test
+        if own is None:
+            self.labels, self.X = delivery.test_labels, delivery.inputs.X_test
+            self.weights, self.groups = delivery.inputs.test_weights, delivery.groups()
+        else:
+            self.labels, self.X, self.weights = own.labels, own.X, own.weights
+            self.groups = own.groups
+        self.squared = manifest["metric"] == "squared-error"
+        self.name = "rmse" if self.squared else manifest["metric"]
         self.metric = plugins.load("metrics", self.name)().with_weights(self.weights)
-        self.unseen = manifest["rows"] != "all"
-        self.as_found = delivery.members.predict(delivery.test_predictions)
-        self.as_delivered = ensemble.combine(ensemble.member_predictions(self.X))
-        self.found = self.as_delivered if self.unseen else self.as_found
+        self.unseen = manifest["rows"] != "all" or own is not None
+        self.as_found, self.found = None, np.empty(0)
+        if own is None:
+            self.as_found = self.found = delivery.members.predict(delivery.test_predictions)
+        if self.unseen:
+            self.found = ensemble.combine(ensemble.member_predictions(self.X))
         self.classes = manifest.get("classes", [])
         self.std = manifest.get("std", 1.0)
         self.scale = self.std**self.metric.power
         problem, n = delivery.pool.problem, len(self.labels)
+        own_labels, own_weights = delivery.inputs.y_train, delivery.inputs.weights
+        own_weights = own_weights if own_weights.size else None
         if self.classes:
-            counts = np.bincount(delivery.inputs.y_train, minlength=len(self.classes))
+            counts = np.bincount(own_labels, own_weights, minlength=len(self.classes))
             shares = np.tile(counts / counts.sum(), (n, 1))
             self.commonest = self.classes[int(counts.argmax())]
             self.baseline = problem.compress(shares)
             self.probabilities = ensemble.probabilities(problem.expand(self.found))
             self.given = problem.compress(self.probabilities)
         else:
-            self.baseline, self.given = np.zeros((n, 1)), self.found
+            mean = np.average(own_labels, weights=own_weights)
+            self.baseline, self.given = np.full((n, 1), mean), self.found
 
     def loss(self, losses: Any) -> Any:
         """Return losses of the study's metric as shown: in the unit of the target, not squared."""
@@ -170,7 +191,7 @@ class _Tested:
         return {
             name: measures.measured(
                 name, self.labels, self.given if name in OF_PROBABILITIES else self.found,
-                self.baseline, weights=self.weights, std=self.std,
+                self.baseline, weights=self.weights, std=self.std, groups=self.groups,
             )
             for name in dict.fromkeys([*names, self.name])
         }  # fmt: skip
@@ -274,6 +295,9 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         )
     if len(labels) < FEW_ROWS:
         yield f"There are only {len(labels)} test rows, so all these numbers are uncertain."
+    n_groups = FEW_GROUPS if tested.groups is None else len(np.unique(tested.groups))
+    if n_groups < FEW_GROUPS:
+        yield f"There are only {n_groups} groups of test rows, so all these numbers are uncertain."
     if tested.classes:
         predicted = set(predicted_labels(tested.found).tolist())
         rows = np.bincount(labels, minlength=len(tested.classes)).tolist()
@@ -302,10 +326,12 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
     )
     said = [
-        f"{len(labels)} test rows, which neither search nor selection has seen. From and to are "
-        "the ends of a 95 % interval, which comes from the choice of the test rows.",
-        *([f"Rows of one '{group}' are alike, so the intervals are too short: they count rows."]
-          if (group := described.get("by", {}).get("group")) else []),
+        f"{len(labels)} test rows{f' of {own.name}' if (own := delivery.own_test) else ''}, which "
+        "neither search nor selection has seen. From and to are the ends of a 95 % interval, which "
+        "comes from the choice of the test rows.",
+        *([f"They are of {_number(len(np.unique(tested.groups)), 'group')} of one "
+           f"'{described['by']['group']}' each, and intervals are of the choice of groups."]
+          if tested.groups is not None else []),
         *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
@@ -318,15 +344,17 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
     rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
-        then = tested.scale * tested.metric.loss(labels, tested.as_found)
-        said.append(f"As the search found them, their {tested.metric.title} was {amount(then)}.")
+        if tested.as_found is not None:
+            then = amount(tested.scale * tested.metric.loss(labels, tested.as_found))
+            said.append(f"As the search found them, their {tested.metric.title} was {then}.")
     else:
         said.append(
             "The members that were tested were fitted on the training rows. The delivered ones are "
             f"refitted on {rows}, so no test rows are left for them; with more rows, they are "
             "usually a little better."
         )
-    return Part("How good", [*said, *(f"Note: {note}." for note in delivery.notes)], tables)
+    notes = [*delivery.notes, *(own.notes if own else [])]
+    return Part("How good", [*said, *(f"Note: {note}." for note in notes)], tables)
 
 
 def _by_class(tested: _Tested) -> Iterator[Part]:
@@ -340,7 +368,7 @@ def _by_class(tested: _Tested) -> Iterator[Part]:
             return "–", ""
         return f"{found[0]:.3f}", f"{found[1]:.3f} to {found[2]:.3f}"
 
-    rows = list(measures.by_class(tested.labels, predicted, n))
+    rows = list(measures.by_class(tested.labels, predicted, n, tested.groups))
     counts = np.bincount(tested.labels * n + predicted, minlength=n * n).reshape(n, n)
     shares = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     yield Part(
@@ -504,9 +532,9 @@ def _intervals(tested: _Tested) -> Part:
             half = tested.ensemble.half_width(coverage)
         except UserError:
             continue  # too few validation rows
-        inside = int(np.count_nonzero(gaps <= half))
-        low, high = (f"{100 * end:.1f}" for end in measures.wilson(inside, len(gaps)))
-        share = f"{100 * inside / len(gaps):.1f} %"
+        inside = gaps <= half
+        low, high = (f"{100 * end:.1f}" for end in measures.share(inside, tested.groups))
+        share = f"{100 * inside.mean():.1f} %"
         wide = amount(tested.std * half)
         rows.append((f"{100 * coverage:g} %", f"± {wide}", share, f"{low} to {high} %"))
     return Part(
@@ -534,6 +562,17 @@ def _columns(tested: _Tested) -> Part:
             for row in shown
         ],
         bars=[max(0.0, row["rise"]) / top for row in shown],
+        csv=figures.csv_text(
+            ("column", "rise", "spread"),
+            [
+                (
+                    row["column"],
+                    *(f"{tested.scale * _near(row[k]):.6g}" for k in ("rise", "spread")),
+                )
+                for row in found
+            ],
+        ),
+        name=Path(IMPORTANCE).stem,
     )
     seen = "" if tested.unseen else " The members were fitted on these rows, too."
     charts: list[Chart] = []
@@ -580,7 +619,9 @@ def _dependence(
         y = "probability"
     else:
         series = [Series(y, x, means[:, 0].tolist(), "both")]
-    return Chart(f"column-{number}", column, column, y, series, words)
+    kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
+    title = f"{column}: a text of one word" if kinds[column] == "text" else column
+    return Chart(f"column-{number}", title, column, y, series, words)
 
 
 def _use(tested: _Tested) -> Part:
@@ -741,6 +782,8 @@ def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
         yield f"They are {same} what the search had stored."
     if differences := parity.get("largest_difference_of_onnx"):
         yield f"The files pipeline.onnx predict them within {max(differences.values()):.1g}."
+    if (difference := parity.get("largest_difference_of_the_onnx_graph")) is not None:
+        yield f"The file ensemble.onnx, from the columns on, predicts within {difference:.1g}."
 
 
 def write(card: Card, folder: Path) -> None:
@@ -763,6 +806,7 @@ def write(card: Card, folder: Path) -> None:
     (folder / FIGURES).mkdir()
     for part in card.parts:
         texts |= {f"{FIGURES}/{chart.name}.csv": chart.csv() for chart in part.charts}
+        texts |= {f"{FIGURES}/{table.name}.csv": table.csv for table in part.tables if table.csv}
     for name, text in texts.items():
         with files.atomic(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -781,6 +825,7 @@ def markdown(card: Card) -> str:
         for table in part.tables:
             head = table.head[: len(table.rows[0])]
             lines += [_row(head), _row(["---"] * len(head)), *map(_row, table.rows), ""]
+            lines += [f"[CSV]({FIGURES}/{table.name}.csv)\n"] * bool(table.csv)
         lines += [f"[{_escaped(c.title)}]({FIGURES}/{c.name}.csv)\n" for c in part.charts]
         if part.code:
             lines += ["```sh", part.code, "```", ""]

@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +68,12 @@ class Chart:
 
     def csv(self) -> str:
         """Write the numbers: ``series``, and the axes by name."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["series", *map(safe, (self.x, self.y))])
-        for one in self.series:
-            for x, y in zip(one.x, one.y, strict=True):
-                place = safe(self.words[int(x)]) if self.words else f"{x:.6g}"
-                writer.writerow([safe(one.name), place, f"{y:.6g}"])
-        return text.getvalue()
+        rows = (
+            (one.name, self.words[int(x)] if self.words else f"{x:.6g}", f"{y:.6g}")
+            for one in self.series
+            for x, y in zip(one.x, one.y, strict=True)
+        )
+        return csv_text(("series", self.x, self.y), rows)
 
     def drawn(self) -> Mapping[str, Any]:
         """Return what the template draws, in dots: ticks, lines and points by colour."""
@@ -109,6 +107,14 @@ class Chart:
             across = [(at(t, ys[0])[0], f"{t:.6g}") for t in ticks(*xs)]
         up = [(at(xs[0], t)[1], f"{t:.6g}") for t in ticks(*ys)]
         return {"series": shown, "across": across, "up": up, "slanted": bool(self.words)}
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a CSV file in which no text is a formula; see ``predictor.rows.safe``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([safe(cell) for cell in row] for row in (head, *rows))
+    return text.getvalue()
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:

@@ -1,35 +1,46 @@
 """What the card measures: losses with intervals, by class and threshold, columns, and time."""
 
+import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.preparation import Categories, Preparation
+from ensemble_search.data.preparation import Categories, Preparation, Texts
 from ensemble_search.metrics.base import Metric
 from ensemble_search.runtime import plugins
 
 #: Resamples of the rows for an interval; fewer of losses that are no mean over rows.
 RESAMPLES, FEWER = 1000, 300
+#: Groups of rows that are left out one at a time, at most.
+BLOCKS = 200
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
 #: Rows and values for the mean prediction by the value of a column.
 SOME, VALUES = 200, 12
+#: Microseconds.
+DAY = 86_400_000_000
 #: Rows predicted at once, and one at a time, to measure the time.
 BULK, SINGLES = 2000, 20
 
 
-def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tuple[float, float]:
+def interval(
+    metric: Metric, labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None
+) -> tuple[float, float]:
     """Return the 95 % interval of a loss that comes from the choice of the test rows.
 
-    Wilson's (1927) if the loss is a share of rows, else percentiles of seeded bootstraps.
+    Without groups, Wilson's (1927) if the loss is a share of rows, else percentiles of seeded
+    bootstraps. With groups, which were chosen as a whole, see :func:`share` and :func:`_jackknife`.
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
-        return wilson(round(float(np.sum(single))), len(labels))
+        return share(np.asarray(single) == 1, groups)
+    if groups is not None:
+        return _jackknife(metric, labels, predictions, groups)
     losses = []
     for _ in range(RESAMPLES if single is not None else FEWER):
         rows = rng.integers(len(labels), size=len(labels))
@@ -39,6 +50,68 @@ def interval(metric: Metric, labels: np.ndarray, predictions: np.ndarray) -> tup
             with np.errstate(all="ignore"):
                 losses.append(metric.on(rows).loss(labels[rows], predictions[rows]))
     return tuple(np.nanquantile(losses, [0.025, 0.975]).tolist())
+
+
+def _jackknife(
+    metric: Metric, labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray
+) -> tuple[float, float]:
+    """Return a 95 % interval of a loss by leaving out one group at a time (Tukey, 1958).
+
+    With Student's t of as many degrees of freedom as there are groups but one. Losses are at least
+    0. More than ``BLOCKS`` groups are put together at random.
+    """
+    from scipy.stats import t
+
+    _, own = np.unique(groups, return_inverse=True)
+    n = int(own.max()) + 1
+    if n > BLOCKS:
+        own, n = (np.random.default_rng(0).permutation(n) % BLOCKS)[own], BLOCKS
+    left = []
+    for group in range(n):
+        rows = np.flatnonzero(own != group)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if len(rows):
+                left.append(metric.on(rows).loss(labels[rows], predictions[rows]))
+    losses = np.array(left)[np.isfinite(left)]
+    if len(losses) < 2:
+        return 0.0, np.inf
+    k = len(losses)
+    error = math.sqrt((k - 1) / k * np.sum((losses - losses.mean()) ** 2))
+    middle, half = metric.loss(labels, predictions), float(t.ppf(0.975, k - 1)) * error
+    return max(0.0, middle - half), middle + half
+
+
+def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
+    """Return the 95 % interval of a share of rows.
+
+    Wilson's (1927). With groups, with Student's t and as many rows as would vary as much if they
+    were not grouped: the variance is that of a ratio of sums over groups (Korn & Graubard, Survey
+    Methodology 1998). If all rows are alike, each group counts as one row.
+
+    Parameters
+    ----------
+    hits
+        Whether rows count, bool, of shape (n,).
+    groups
+        Codes of the rows' groups, int, of shape (n,); None if rows are independent.
+    """
+    n, count = len(hits), int(np.count_nonzero(hits))
+    if groups is None:
+        return wilson(count, n)
+    from scipy.stats import t
+
+    _, own = np.unique(groups, return_inverse=True)
+    k, p = int(own.max()) + 1, count / n
+    if k < 2:
+        return 0.0, 1.0
+    sums = np.bincount(own, weights=hits - p)
+    variance = k / (k - 1) * float(np.sum(sums**2)) / n**2
+    rows = min(float(n), p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(k)
+    z = float(t.ppf(0.975, k - 1))
+    middle = (p + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    half = z / (1 + z**2 / rows) * math.sqrt(p * (1 - p) / rows + z**2 / (4 * rows**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def wilson(count: int, n: int) -> tuple[float, float]:
@@ -81,6 +154,7 @@ def measured(
     *,
     weights: np.ndarray,
     std: float = 1.0,
+    groups: np.ndarray | None = None,
 ) -> Measure:
     """Measure predictions of test rows by a metric.
 
@@ -94,9 +168,11 @@ def measured(
         How much each row counts; empty if all count alike.
     std
         Standard deviation of the target.
+    groups
+        Codes of the rows' groups; None if rows are independent.
     """
     metric = plugins.load("metrics", name)().with_weights(weights)
-    low, high = interval(metric, labels, predictions)
+    low, high = interval(metric, labels, predictions, groups)
     of_baseline = metric.loss(labels, baseline)
     scale = std**metric.power
     found = [scale * n for n in (metric.loss(labels, predictions), low, high, of_baseline)]
@@ -108,17 +184,21 @@ def measured(
     return Measure(title, value, low, high, base, bool(found[2] < found[3]))
 
 
-def by_class(labels: np.ndarray, predicted: np.ndarray, n: int) -> Iterator[dict[str, Any]]:
+def by_class(
+    labels: np.ndarray, predicted: np.ndarray, n: int, groups: np.ndarray | None = None
+) -> Iterator[dict[str, Any]]:
     """Return rows, recall and precision of every class, the latter two with 95 % intervals.
 
     ``recall`` and ``precision`` are (value, low, high), or None where there are no rows to count.
     """
     for code in range(n):
         own, said = labels == code, predicted == code
-        hits = int(np.count_nonzero(own & said))
-        counts = {"recall": int(own.sum()), "precision": int(said.sum())}
-        shares = {k: (hits / n, *wilson(hits, n)) if n else None for k, n in counts.items()}
-        yield {"rows": counts["recall"], "predicted": counts["precision"], **shares}
+        found: dict[str, Any] = {"rows": int(own.sum()), "predicted": int(said.sum())}
+        for name, rows in (("recall", own), ("precision", said)):
+            hits = (own & said)[rows]
+            of = None if groups is None else groups[rows]
+            found[name] = (float(hits.mean()), *share(hits, of)) if len(hits) else None
+        yield found
 
 
 def thresholds(
@@ -211,18 +291,25 @@ def dependence(
     Returns
     -------
     values, predictions
-        Values: quantiles of numbers, the commonest categories, or ``false`` and ``true``. Mean
-        predictions: of shape (len(values), n_outputs). None for a date or text, or a column with
-        fewer than two values.
+        Values: quantiles of numbers and dates, the commonest categories, ``false`` and ``true``, or
+        the commonest words, for texts of this word alone. Mean predictions: of shape (len(values),
+        n_outputs). None for a column with fewer than two values, or a date without its days.
     """
     own = next(c for c in ensemble.preparation.columns if c.name == column)
     places = ensemble.preparation.places()[column]
-    if isinstance(own, Categories):
+    if isinstance(own, (Categories, Texts)):
         common = np.argsort(-X[:, places].sum(axis=0), kind="stable")[:VALUES]
         values: list[Any] = [own.words[i] for i in common]
         settings = np.eye(len(places))[common]
-    elif own.kind in ("date", "text"):
-        return None
+    elif own.kind == "date":
+        if (place := f"{column}.days") not in own.features:
+            return None
+        seen = X[:, places[own.features.index(place)]]
+        chosen = np.quantile(seen, np.linspace(0.02, 0.98, VALUES), method="lower")
+        dates = (np.unique(chosen) * DAY).round().astype(np.int64).astype("M8[us]")
+        settings = np.empty((len(dates), len(places)))
+        own.write(dates, settings)
+        values = [str(date) for date in dates.astype("M8[D]")]
     else:
         quantiles = np.quantile(X[:, places[0]], np.linspace(0.02, 0.98, VALUES), method="lower")
         settings = np.unique(quantiles)[:, None]

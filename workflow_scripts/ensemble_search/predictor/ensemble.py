@@ -3,8 +3,10 @@
 scikit-learn itself is imported by its own tools, and by members that are nearest neighbours.
 """
 
+import csv
 import importlib.metadata
 import math
+import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
 from numbers import Real
@@ -13,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.preparation import Preparation
+from ensemble_search.data.preparation import Preparation, word
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
+from ensemble_search.predictor.rows import safe
 from ensemble_search.predictor.stored import REMEDY
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.combination import COMBINATIONS
@@ -25,6 +28,8 @@ from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
+#: Of columns, which the card measures.
+IMPORTANCE = "figures/importance.csv"
 #: Bytes of a manifest or of a preparation.
 LONGEST = 2**26
 MOST_LIBRARIES = 20
@@ -41,6 +46,10 @@ TEMPERATURES = 0.05, 20.0
 #: Of validation rows, which intervals are made of.
 MOST_RESIDUALS = 10_000
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
+
+
+class InvalidRows(UserError, ValueError):
+    """Rows, or an argument, that the ensemble cannot use."""
 
 
 def load_ensemble(
@@ -81,12 +90,14 @@ def load_ensemble(
         )
     manifest = _json(folder / MANIFEST)
     try:
-        return _load(folder, manifest)
+        model = _load(folder, manifest)
     except Unusable as error:
         raise _told(error, manifest) from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise _told(Unusable(folder / MANIFEST, reason, REMEDY), manifest) from None
+    model.folder = folder.resolve()
+    return model
 
 
 def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | DeliveredRegressor":
@@ -227,8 +238,11 @@ class _Delivered:
         How many rows to predict at a time, so that the numbers in between need about 1 GB at most.
     notes_
         What was odd about the rows of the last prediction, one line each.
+    folder
+        That it was loaded from.
     """
 
+    folder: Path
     _estimator_type: str
     _n_outputs: int
 
@@ -296,6 +310,52 @@ class _Delivered:
         """
         raise UserError("a delivered ensemble cannot be fitted again; deliver a new one")
 
+    def save(self, path: str | Path) -> Path:
+        """Copy its folder, with card and program, to a place that does not exist yet; return that.
+
+        Raises
+        ------
+        UserError
+            If the place exists, or the folder was changed since it was loaded.
+        """
+        path = Path(path).resolve()
+        if path.exists():
+            raise InvalidRows(f"'{path}' exists; name another folder")
+        shutil.copytree(self.folder, path, ignore=shutil.ignore_patterns("__pycache__"))
+        load_ensemble(path)
+        return path
+
+    def explain(self) -> list[dict[str, Any]]:
+        """Return the importance of columns, as the card has it: on test rows.
+
+        Returns
+        -------
+        rows
+            By falling importance: ``column``, ``rise`` of the loss when its values are shuffled,
+            in the card's unit, and ``spread``, the standard deviation over shuffles.
+
+        Raises
+        ------
+        UserError
+            If the folder has no such file: an earlier version of this project has made it.
+        """
+        file = self.folder / IMPORTANCE
+        if not file.is_file():
+            raise UserError(f"'{file}' is missing; deliver the ensemble again")
+        names = {safe(name): name for name in self.preparation.names}
+        try:
+            with file.open(encoding="utf-8", newline="") as stream:
+                return [
+                    {
+                        "column": names[row["column"]],
+                        "rise": float(row["rise"]),
+                        "spread": float(row["spread"]),
+                    }
+                    for row in csv.DictReader(stream)
+                ]
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            raise Unusable(file, f"{type(error).__name__}: {error}", REMEDY) from None
+
     def prepare(self, X: Any) -> np.ndarray:
         """Turn raw rows into the features of the members.
 
@@ -313,50 +373,53 @@ class _Delivered:
 
         Raises
         ------
-        ValueError
-            If a column is missing, there twice or no list of values, or there are too few or too
-            many columns without names.
+        InvalidRows
+            A ValueError, if a column is missing, there twice or no list of values, or there are
+            too few or too many columns without names.
         """
         columns = self._columns(X)
         missing = [name for name in self.preparation.names if name not in columns]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise UserError(
+            raise InvalidRows(
                 f"there is no column '{missing[0]}'{more}; the ensemble needs "
                 f"{', '.join(map(str, self.preparation.names))}"
             )
-        features, self.notes_ = self.preparation.transform(columns)
+        try:
+            features, self.notes_ = self.preparation.transform(columns)
+        except UserError as error:
+            raise InvalidRows(*error.problems) from None
         return features
 
     def _columns(self, X: Any) -> Mapping[str, Any]:
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             for name in self.preparation.names:
                 if sum(str(other) == name for other in X.columns) > 1:
-                    raise UserError(f"there are two columns called '{name}'; rename one")
+                    raise InvalidRows(f"there are two columns called '{name}'; rename one")
             return {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
         if isinstance(X, Mapping):
             for name in self.preparation.names:
                 if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
-                    raise UserError(f"column '{name}' is one value; give a list of values")
+                    raise InvalidRows(f"column '{name}' is one value; give a list of values")
                 if isinstance(X.get(name), (Set, Mapping)):  # in no order, or with other values
                     kind = type(X[name]).__name__
-                    raise UserError(f"column '{name}' is a {kind}; give a list of values")
+                    raise InvalidRows(f"column '{name}' is a {kind}; give a list of values")
                 if getattr(X.get(name), "ndim", 1) != 1:
-                    raise UserError(
+                    raise InvalidRows(
                         f"column '{name}' has {X[name].ndim} dimensions; give a list of values"
                     )
             return X
         array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         name = type(self).__name__
         if array.dtype.kind == "c":
-            raise ValueError("Complex data not supported")
+            raise InvalidRows("Complex data not supported")
         if array.ndim != 2:
-            raise ValueError(
+            raise InvalidRows(
                 f"Expected 2D array, got an array with {array.ndim} dimensions instead. "
                 "Reshape your data either using array.reshape(-1, 1) or array.reshape(1, -1)."
             )
         if array.shape[1] != self.n_features_in_:
-            raise ValueError(
+            raise InvalidRows(
                 f"X has {array.shape[1]} features, but {name} is expecting "
                 f"{self.n_features_in_} features as input."
             )
@@ -377,7 +440,7 @@ class _Delivered:
                 try:
                     predictions.append(problem.predict(member, features.copy(), outputs))
                 except ValueError as error:
-                    raise UserError(
+                    raise InvalidRows(
                         f"the member of evaluation {listed['evaluation']} cannot predict these "
                         f"rows, perhaps because of a number far from the training rows': {error}"
                     ) from error
@@ -432,9 +495,13 @@ class DeliveredClassifier(_Delivered):
         return self.classes_[predicted_labels(self._combined(X))]
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of rows that are predicted right; ``y`` is of shape (n_samples,)."""
+        """Return the share of rows that are predicted right.
+
+        ``y`` has labels as in the data, or as text, of shape (n_samples,).
+        """
         found = self.predict(X)
-        return float(np.mean(found == _labels(y, len(found))))
+        labels = _labels(y, len(found)).tolist()
+        return float(np.mean(found == np.array([word(label) for label in labels], dtype=str)))
 
     def probabilities(self, combined: np.ndarray) -> np.ndarray:
         """Expand combined predictions to all classes, and calibrate them."""
@@ -466,7 +533,7 @@ class DeliveredRegressor(_Delivered):
         with np.errstate(over="ignore"):
             found = self._mean + self._std * self._combined(X)[:, 0]
         if not np.isfinite(found).all():
-            raise UserError("the ensemble predicts numbers beyond double precision")
+            raise InvalidRows("the ensemble predicts numbers beyond double precision")
         return found
 
     def score(self, X: Any, y: Any) -> float:
@@ -475,9 +542,9 @@ class DeliveredRegressor(_Delivered):
         try:
             y = _labels(y, len(found)).astype(float)
         except (TypeError, ValueError) as error:
-            raise UserError(f"y must be numbers: {error}") from None
+            raise InvalidRows(f"y must be numbers: {error}") from None
         if not np.isfinite(y).all():
-            raise UserError("y must be finite numbers")
+            raise InvalidRows("y must be finite numbers")
         return float(1 - np.sum((y - found) ** 2) / np.sum((y - y.mean()) ** 2))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
@@ -501,7 +568,7 @@ class DeliveredRegressor(_Delivered):
 
         Raises
         ------
-        UserError
+        InvalidRows
             If the ensemble has too few residuals for this coverage.
         """
         found, half = self.predict(X), self._std * self.half_width(coverage)
@@ -510,12 +577,12 @@ class DeliveredRegressor(_Delivered):
     def half_width(self, coverage: float) -> float:
         """Return half the width of an interval, in standard deviations of the target."""
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
-            raise UserError(f"the coverage of an interval, {coverage}, is not between 0 and 1")
+            raise InvalidRows(f"the coverage of an interval, {coverage}, is not between 0 and 1")
         n = len(self._residuals)
         place = math.ceil((n + 1) * coverage - 1e-9)
         if place > n:
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
-            raise UserError(
+            raise InvalidRows(
                 f"an interval for a share of {coverage:g} needs {least} residuals of validation "
                 f"rows, and this ensemble has {n}; "
                 + (f"choose at most {n / (n + 1):.3g}" if n else "deliver it again")
@@ -527,7 +594,7 @@ def _labels(y: Any, n_rows: int) -> np.ndarray:
     """Return true labels or numbers, (n_rows,): another shape would be broadcast."""
     y = np.asarray(y)
     if y.shape != (n_rows,):
-        raise UserError(f"y has the shape {y.shape}; {n_rows} rows need {n_rows} values")
+        raise InvalidRows(f"y has the shape {y.shape}; {n_rows} rows need {n_rows} values")
     return y
 
 

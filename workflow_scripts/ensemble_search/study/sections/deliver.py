@@ -39,6 +39,9 @@ class Deliver(Section):
         "all",
         description="rows that its pipelines are refitted on: `train`, `train+validation` or `all`",
     )
+    test: str | None = Field(
+        None, description="file with the columns of the table, whose rows the card tests on"
+    )
     limits: DeliveryLimits = DeliveryLimits()
     calibrate: bool = Field(
         False, description="scale probabilities by a temperature fitted on the validation rows"
@@ -69,6 +72,8 @@ def problems(study: "Study") -> Iterator[str]:
             yield f"deliver.datasets: '{dataset}' is not among datasets; {hint}"
         elif dataset in datasets[:place]:
             yield f"deliver.datasets: '{dataset}' is written twice; keep one"
+    if deliver.test and len(deliver.datasets or study.datasets) > 1:
+        yield "deliver.test: it is for one data set; name that in deliver.datasets"
     if deliver.repeat >= study.repeats:
         yield f"deliver.repeat: {deliver.repeat} is not among the repeats, 0 to {study.repeats - 1}"
     most = study.budget.evaluations

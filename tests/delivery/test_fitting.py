@@ -1,0 +1,140 @@
+"""`fit`: what `make ensemble` does, from Python; and the notebook that shows it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search import fit
+from ensemble_search.delivery import fitting
+from ensemble_search.runtime.code_version import FACADE
+from ensemble_search.runtime.errors import UserError
+from support import ROOT, SCRIPTS
+
+NOTEBOOK = ROOT / "examples/notebook/ensemble.ipynb"
+FRAME = pd.DataFrame({"a": [1.0, 2.0, None] * 20, "b": [True, False] * 30, "y": ["p", "q"] * 30})
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    """What its cells have made, executed one after the other, and their folder."""
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    made = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])
+        patch.chdir(tmp_path_factory.mktemp("notebook"))
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                source = "".join(cell["source"])
+                exec(source.replace("minutes=1)", "minutes=0.01, cores=2)"), made)
+    return made
+
+
+@pytest.mark.slow
+def test_the_notebook_does_what_it_says(notebook):
+    assert set(notebook["predictions"]["predicted"]) <= {"no", "yes"}
+    assert notebook["predictions"]["yes"].between(0, 1).all()
+    assert set(notebook["importance"]["column"]) == {"size", "colour", "arrived"}
+    assert notebook["importance"]["column"][0] == "size"
+    assert notebook["importance"]["rise"].is_monotonic_decreasing
+    assert notebook["page"].is_file()
+    model, articles = notebook["model"], notebook["articles"]
+    assert model.score(articles, articles["left"]) > 0.8
+    with pytest.raises(ValueError, match="exists; name another folder"):
+        model.save(notebook["copy"])
+    with pytest.raises(ValueError, match="there is no column 'size'"):
+        model.predict(articles[["colour"]])
+
+
+@pytest.mark.slow
+def test_it_is_the_study_of_make_ensemble(notebook):
+    """The script finds what `fit` has made finished, as it has the same table and settings."""
+    place = notebook["model"].folder.parents[4]
+    before = (place / "results/left/study.yaml").read_bytes()
+    command = [sys.executable, str(fitting.SCRIPT), "--data", "results/left.parquet"]
+    command += ["--target", "left", "--minutes", "0.01", "--cores", "2"]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
+    assert "of the search left" not in done.stderr
+    assert "member 1" not in done.stderr
+    assert f"card:    {notebook['page'].relative_to(place)}" in done.stdout
+    assert (place / "results/left/study.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"frame": [[1, 2]]}, "frame: a list is neither a pandas frame nor a file"),
+        ({"target": "z"}, "target: the frame has no column 'z'; known: a, b, y"),
+        ({"name": "a b"}, "name: 'a b' is not possible; take up to 64 of .*"),
+        ({"columns": ["a"]}, "columns: give names by role, .*"),
+        ({"folder": "nowhere"}, "folder: there is no folder 'nowhere'"),
+        ({"frame": pd.DataFrame([[1, 2]], columns=["y", "y"])}, "frame: there are two columns .*"),
+    ],
+)
+def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"^{line}$"):
+        fit(**{"frame": FRAME, "target": "y", **given})
+    assert not any(tmp_path.rglob("*.parquet"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"minutes": 0}, "minutes: '0' is not a positive number of minutes"),
+        ({"metric": "x"}, "no metric is called 'x'; known: .*"),
+        ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
+        ({"columns": {"drop": "z"}}, "columns: drop: there is no column 'z'; known: a, b"),
+        ({"frame": "none.csv"}, "file: there is no file .*none.csv.*"),
+    ],
+)
+def test_mistakes_in_the_table_cost_a_line(given, line, tmp_path, capsys):
+    with pytest.raises(ValueError, match=f"^{line}$"):
+        fit(**{"frame": FRAME, "target": "y", "folder": tmp_path, "quiet": True, **given})
+    assert capsys.readouterr().out == ""
+
+
+def test_files_are_named_as_make_ensemble_is_given_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert fitting._from(tmp_path, "more/mine.csv") == "more/mine.csv"
+    assert fitting._from(tmp_path / "other", "mine.csv") == str(tmp_path / "mine.csv")
+
+
+def test_values_of_several_types_are_text(tmp_path):
+    (tmp_path / "results").mkdir()
+    frame = pd.DataFrame({0: [1, "x", None], "y": pd.Categorical(["a", "b", "a"])})
+    frame["in"], frame["month"] = pd.cut([1, 5, 9], 2), pd.period_range("2024-01", periods=3)
+    file = fitting._written(frame, "y", tmp_path, "mine")
+    found = pd.read_parquet(tmp_path / file)
+    assert found["0"].tolist()[:2] == ["1", "x"]
+    assert found["0"].isna().tolist() == [False, False, True]
+    assert found["y"].tolist() == ["a", "b", "a"]
+    assert found["in"].tolist()[1:] == ["(0.992, 5.0]", "(5.0, 9.0]"]
+    assert found["month"].tolist()[0] == "2024-01-01"
+    frame["lists"] = [[1], [2], [3]]
+    with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
+        fitting._written(frame, "y", tmp_path, "mine")
+
+
+def test_importing_the_package_imports_nothing_else():
+    """Its file counts as empty in versions of code: nothing that it imports affects a search."""
+    program = "import sys; before = {*sys.modules}; import ensemble_search\n"
+    program += "print(*{name.partition('.')[0] for name in {*sys.modules} - before})"
+    command = [sys.executable, "-c", program]
+    found = subprocess.run(command, cwd=SCRIPTS, capture_output=True, text=True, check=True)
+    assert set(found.stdout.split()) <= {"ensemble_search", *sys.stdlib_module_names}
+    assert (SCRIPTS / FACADE).is_file()
+
+
+def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
+    from ensemble_search.predictor.ensemble import DeliveredClassifier
+
+    model = DeliveredClassifier.__new__(DeliveredClassifier)
+    monkeypatch.setattr(model, "predict", lambda X: np.array(["1", "0", "1"]), raising=False)
+    assert model.score(None, [1, 0, 0]) == pytest.approx(2 / 3)
+    assert model.score(None, [1.0, 0.0, 1.0]) == 1
+    assert model.score(None, ["1", "0", "1"]) == 1

@@ -1,0 +1,216 @@
+"""`fit`: from a frame to an ensemble, by the script of `make ensemble`."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ensemble_search.data import kinds
+from ensemble_search.predictor.ensemble import (
+    DeliveredClassifier,
+    DeliveredRegressor,
+    load_ensemble,
+)
+from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import UserError, one_line
+from ensemble_search.study import short
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCRIPT = Path(__file__).resolve().parents[2] / "automl.py"
+#: Columns that a message names.
+MOST = 20
+#: What the script writes before a mistake, and before the names of its options.
+MISTAKE = re.compile(r"^(?:automl\.py: )?error: (?:argument (?=--))?")
+OPTION = re.compile(r"--(?=[a-z])")
+
+
+def fit(
+    frame: "pd.DataFrame | str | Path",
+    target: str,
+    *,
+    minutes: float = 10,
+    metric: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    fold: str | None = None,
+    weight: str | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    test: "pd.DataFrame | str | Path | None" = None,
+    cores: int | None = None,
+    name: str | None = None,
+    folder: str | Path = ".",
+    quiet: bool = False,
+) -> DeliveredClassifier | DeliveredRegressor:
+    """Search for an ensemble that predicts a column of a table, as `make ensemble` does.
+
+    It runs the same workflow in a process of its own, with the same files and results. Interrupted,
+    it continues when it is called again with the same arguments; finished, it returns at once; with
+    more minutes, it searches on.
+
+    Parameters
+    ----------
+    frame
+        Table with one row per sample, or the name of a CSV, Parquet, ARFF or Excel file. The index
+        of a frame is ignored. A frame is written to ``results/<name>.parquet``.
+    target
+        Name of the column to predict.
+    minutes
+        Wall time of the search. The refit takes about a minute more for small data.
+    metric
+        Loss to minimise. Default: ``error`` of text and of few distinct numbers, ``squared-error``
+        of others.
+    group, time, fold, weight
+        Names of columns that divide or weight the rows; see docs/deliver.md.
+    columns
+        Names of columns by role, such as ``{"drop": ["id"], "text": ["note"]}``.
+    test
+        Further rows with the same columns, for the page only. Default: a fifth of the rows.
+    cores
+        Pipelines fitted side by side. Default: all cores.
+    name
+        Of the results. Default: the target, or the stem of the file.
+    folder
+        Results are below ``results/<name>/`` there.
+    quiet
+        If true, print nothing.
+
+    Returns
+    -------
+    model
+        With ``predict``, ``predict_proba`` or ``predict_interval``, ``score``, ``explain``,
+        ``save`` and ``folder``, where its page ``card.html`` is. Labels are text.
+
+    Raises
+    ------
+    ValueError
+        In one line, if an argument, the table or one of its columns cannot be used, or no pipeline
+        could be fitted.
+    """
+    if not SCRIPT.is_file():
+        raise ValueError(f"'{SCRIPT}' is missing: install from a checkout, with pip install -e .")
+    if not isinstance(columns, (Mapping, type(None))):
+        raise ValueError("columns: give names by role, such as {'drop': ['id'], 'text': ['note']}")
+    target, place = str(target), Path(folder).resolve()
+    if not place.is_dir():
+        raise ValueError(f"folder: there is no folder '{folder}'")
+    try:
+        if isinstance(frame, (str, Path)):
+            file = _from(place, frame)
+            name = short.name_of(file, name)
+        else:
+            name = short.name_of(f"{target}.parquet", name)
+            file = _written(frame, target, place, name)
+        if isinstance(test, (str, Path)):
+            test = _from(place, test)
+        elif test is not None:
+            test = _written(test, target, place, f"{name}-test")
+    except UserError as error:
+        raise ValueError(_in_python(str(error))) from None
+    given = {
+        "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
+        "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores, "name": name,
+        "columns": json.dumps({k: [v] if isinstance(v, str) else list(v)
+                               for k, v in (columns or {}).items()}, default=str),
+    }  # fmt: skip
+    options = [f"--{key}={value}" for key, value in given.items() if value is not None]
+    status, lines = _run([sys.executable, str(SCRIPT), *options], place, quiet)
+    if status:
+        raise ValueError(_mistake(lines, status, place / "results" / name / "logs"))
+    try:
+        return load_ensemble(place / "results" / name / "delivered" / name / short.METHOD)
+    except UserError as error:
+        raise ValueError(str(error)) from None
+
+
+def _from(place: Path, file: str | Path) -> str:
+    """Name a file as `make ensemble` is given it in a folder."""
+    path = Path(os.path.abspath(file))
+    return str(path.relative_to(place) if path.is_relative_to(place) else path)
+
+
+def _written(frame: Any, target: str, place: Path, name: str) -> str:
+    """Write a frame as Parquet; return the name of the file, relative to ``place``."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not isinstance(frame, pd.DataFrame):
+        raise UserError(f"frame: a {type(frame).__name__} is neither a pandas frame nor a file")
+    frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise UserError(f"frame: there are two columns called '{twice}'; rename one")
+    if target not in frame:
+        known = ", ".join(map(one_line, frame.columns[:MOST]))
+        raise UserError(f"target: the frame has no column '{target}'; known: {known}")
+    made = {column: _in_parquet(frame[column]) for column in frame}
+    file = Path("results", f"{name}.parquet")
+    (place / "results").mkdir(exist_ok=True)
+    with files.atomic(place / file) as temporary:
+        pq.write_table(pa.table(made), temporary)
+    return str(file)
+
+
+def _in_parquet(column: "pd.Series") -> Any:
+    """Convert a column; values of several types, or of odd ones, are text, as in a CSV file."""
+    import pyarrow as pa
+
+    try:
+        made = pa.Array.from_pandas(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return pa.Array.from_pandas(kinds.text(column))
+    own = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
+    if isinstance(own, pa.BaseExtensionType):  # periods and intervals
+        return pa.Array.from_pandas(kinds.text(column))
+    if pa.types.is_nested(own):
+        raise UserError(
+            f"frame: column '{column.name}' holds lists or the like; a value has to be text, a "
+            "number, a boolean or a date"
+        )
+    return made
+
+
+def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[str]]:
+    """Run a command to its end, which an interrupt brings, too; return its status and lines."""
+    lines = []
+    process = subprocess.Popen(
+        command,
+        cwd=place,
+        env={**os.environ, "ENSEMBLE_SEARCH_PARENT": str(os.getpid())},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,  # an interrupt of a terminal comes once: from here
+    )
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if not quiet:
+                print(line, end="", flush=True)
+        return process.wait(), lines
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+    finally:
+        process.stdout.close()
+
+
+def _mistake(lines: Sequence[str], status: int, logs: Path) -> str:
+    """Return what a run says is wrong, in one line."""
+    said = [MISTAKE.sub("", line) for line in lines if MISTAKE.match(line)]
+    return _in_python("; ".join(said or [f"the search ended with status {status}; see '{logs}'"]))
+
+
+def _in_python(text: str) -> str:
+    return one_line(OPTION.sub("", MISTAKE.sub("", text)))

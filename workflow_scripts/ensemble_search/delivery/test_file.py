@@ -1,0 +1,98 @@
+"""Rows of a file of its own that an ensemble is tested on: `deliver.test`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ensemble_search.data import kinds, sources
+from ensemble_search.data.preparation import Preparation
+from ensemble_search.runtime.errors import UserError
+
+
+@dataclass(frozen=True)
+class TestRows:
+    """Rows to test on.
+
+    Attributes
+    ----------
+    name
+        Of the file.
+    X
+        Features, float64, of shape (n, p).
+    labels
+        Codes of classes, or standardised numbers, of shape (n,).
+    weights
+        Of shape (n,); empty if all count alike.
+    groups
+        Codes of groups, int, of shape (n,), or None.
+    notes
+        What was odd, one line each.
+    """
+
+    __test__ = False  # for pytest
+
+    name: str
+    X: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None
+    notes: Sequence[str]
+
+
+def read(
+    file: str, prepared: Mapping[str, Any], described: Mapping[str, Any], classes: Sequence[str]
+) -> TestRows:
+    """Read them.
+
+    Parameters
+    ----------
+    file
+        A CSV, Parquet, ARFF or Excel file with the columns of the table.
+    prepared, described
+        Content of the split's ``preparation.json`` and ``split.json``.
+    classes
+        Of the target; none in a regression.
+
+    Raises
+    ------
+    UserError
+        If it lacks a column, has weights that are not above 0, or no row with a known target.
+    """
+    import pandas as pd
+
+    target, by = prepared["target"], described.get("by", {})
+    frame = sources.from_file(file, target).frame
+    preparation = Preparation.from_json(prepared)
+    others = [by[role] for role in ("group", "weight") if role in by]
+    for name in (*preparation.names, *others):
+        if name not in frame:
+            raise UserError(f"deliver.test: '{file}' has no column '{name}', which the table has")
+    if classes:
+        places = {word: code for code, word in enumerate(classes)}
+        codes = kinds.text(frame[target]).map(places)
+        known = codes.notna().to_numpy()
+        labels = codes[known].to_numpy(np.int64)
+    else:
+        numbers = pd.to_numeric(frame[target].astype(object), errors="coerce").to_numpy(float)
+        known = np.isfinite(numbers)
+        scale = described["target"]
+        labels = (numbers[known] - scale["mean"]) / scale["std"]
+    if not len(labels):
+        raise UserError(f"deliver.test: '{file}' has no row with a known value of '{target}'")
+    frame, notes = frame[known], []
+    if count := int(np.count_nonzero(~known)):
+        what = "of no known class" if classes else "without a number"
+        own = f"rows of {Path(file).name} that are {what} in '{target}'"
+        notes.append(f"{own} are left out: {count}")
+    X, odd = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
+    weights, groups = np.empty(0), None
+    if "weight" in by:
+        weights = pd.to_numeric(frame[by["weight"]], errors="coerce").to_numpy(float)
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise UserError(f"deliver.test: '{file}': a value of '{by['weight']}' is not above 0")
+    if "group" in by:
+        groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
+    return TestRows(Path(file).name, X, labels, weights, groups, [*notes, *odd])
