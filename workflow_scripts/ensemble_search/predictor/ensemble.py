@@ -539,8 +539,9 @@ class DeliveredRegressor(_Delivered):
     def score(self, X: Any, y: Any) -> float:
         """Return R², the coefficient of determination; ``y`` is of shape (n_samples,)."""
         found = self.predict(X)
+        y = _labels(y, len(found))
         try:
-            y = _labels(y, len(found)).astype(float)
+            y = y.astype(float)
         except (TypeError, ValueError) as error:
             raise InvalidRows(f"y must be numbers: {error}") from None
         if not np.isfinite(y).all():
