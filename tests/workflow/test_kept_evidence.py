@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import evidence as evidence_script
 from ensemble_search.evidence import rows as evidence
 from support import ROOT, forks
 from support.finished_study import STUDY
@@ -49,3 +50,11 @@ def test_runs_are_made_once_and_kept_without_their_results(tmp_path):
     assert run(tmp_path) == ["evidence/tiny: 2 of 2 runs, 2 rows, 0 stale"]
     assert file.read_bytes() == written
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("minutes", ["-1", "nan"])
+def test_minutes_are_from_0_on(minutes, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["evidence.py", "--study", "no.yaml", f"--minutes={minutes}"])
+    with pytest.raises(SystemExit):
+        evidence_script.main()
+    assert f"--minutes: {minutes} is not a number from 0 on" in capsys.readouterr().err
