@@ -91,19 +91,19 @@ contract: env
 		tests/report/test_page_contract.py
 
 ensemble: env
-	@$(RUN) python workflow_scripts/automl.py --data "$$DATA" --target "$$TARGET" \
-		--minutes "$$MINUTES" --cores "$$CORES" --metric "$$METRIC" --name "$$ENSEMBLE" \
-		--group "$$GROUP" --time "$$TIME" --fold "$$FOLD" --weight "$$WEIGHT" \
-		--columns "$$COLUMNS" --test "$$TEST"
+	@$(RUN) python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
+		--minutes="$$MINUTES" --cores="$$CORES" --metric="$$METRIC" --name="$$ENSEMBLE" \
+		--group="$$GROUP" --time="$$TIME" --fold="$$FOLD" --weight="$$WEIGHT" \
+		--columns="$$COLUMNS" --test="$$TEST"
 
 status: env
-	@$(RUN) python workflow_scripts/status.py --study "$$STUDY"
+	@$(RUN) python workflow_scripts/status.py --study="$$STUDY"
 
 why: env
-	@$(RUN) python workflow_scripts/why.py --study "$$STUDY"
+	@$(RUN) python workflow_scripts/why.py --study="$$STUDY"
 
 verify: env
-	@$(RUN) python workflow_scripts/verify.py --study "$$STUDY" --sample "$$SAMPLE"
+	@$(RUN) python workflow_scripts/verify.py --study="$$STUDY" --sample="$$SAMPLE"
 
 cluster-test: env schema
 	@$(RUN) PYTHONPATH=workflow_scripts:tests python tests/cluster/disasters.py $(DISASTERS)
@@ -117,12 +117,12 @@ torture: env
 		python tests/torture/folders.py --seed "$$SEED" --attacks "$${KILLS}0"
 
 partial: env
-	@$(RUN) python workflow_scripts/partial_report.py --study "$$STUDY"
+	@$(RUN) python workflow_scripts/partial_report.py --study="$$STUDY"
 
 # MINUTES is when the last run may start here; by default, all that is missing is run.
 evidence: env
-	@$(RUN) python workflow_scripts/evidence.py --study "$$STUDY" --cores "$$CORES" \
-		$(if $(GIVEN_MINUTES),--minutes "$$MINUTES")
+	@$(RUN) python workflow_scripts/evidence.py --study="$$STUDY" --cores="$$CORES" \
+		$(if $(GIVEN_MINUTES),--minutes="$$MINUTES")
 
 reproduce: env
 	@$(RUN) python workflow_scripts/reproduce.py --cores "$$CORES" $(if $(filter yes,$(TRUST)),--trust) \
@@ -174,11 +174,11 @@ peers: .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv
 	@touch $@
 
 table: env
-	@$(RUN) python workflow_scripts/table.py --from "$$FROM" --output "$$OUTPUT" \
-		--metric "$$METRIC" --fold "$${FOLD:-0}"
+	@$(RUN) python workflow_scripts/table.py --from="$$FROM" --output="$$OUTPUT" \
+		--metric="$$METRIC" --fold="$${FOLD:-0}"
 
 table-info: env
-	@$(RUN) ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" python workflow_scripts/table.py --info "$$TABLE"
+	@$(RUN) ENSEMBLE_SEARCH_PLUGINS="$$PLUGINS" python workflow_scripts/table.py --info="$$TABLE"
 
 bench: env
 	@$(RUN) python benchmarks/suite.py $$FIGURES $(if $(AGAINST),--against "$$AGAINST")

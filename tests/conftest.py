@@ -1,7 +1,9 @@
 """Order of the tests, their signals, and the contract tests of parts from outside."""
 
+import os
 import re
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -19,8 +21,14 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    """Let processes of tests end at Ctrl-C where a shell's background job would ignore it."""
+    """Let processes of tests end at Ctrl-C where a shell's background job would ignore it.
+
+    And let them keep the compiled code.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Thousands of processes would compile the code, each.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if (folder := config.getoption("contract")) is not None:
         use_plugins(folder)
 

@@ -107,7 +107,7 @@ def _columns(text: str | None) -> dict[str, list[str]]:
     except yaml.YAMLError:
         columns = text
     roles.check(columns, "--columns")
-    return columns
+    return {role: names for role, names in columns.items() if names}
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -195,7 +195,10 @@ class Search:
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
         columns = _columns(options.columns)
-        columns |= {role: [name] for role in ROLES if (name := getattr(options, role))}
+        given = {role: [name] for role in ROLES if (name := getattr(options, role))}
+        if twice := [role for role in given if columns.get(role, given[role]) != given[role]]:
+            raise UserError(f"--{twice[0]}: --columns has another '{twice[0]}'; keep one")
+        columns |= given
         roles.check(columns, "--columns")
         name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)

@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")
     parser.add_argument("--minutes", type=float, help="start no run after so many minutes (no end)")
     arguments = parser.parse_args()
+    if arguments.minutes is not None and not arguments.minutes >= 0:
+        parser.error(f"--minutes: {arguments.minutes:g} is not a number from 0 on")
     jobs = Jobs.load(arguments.study)
     from ensemble_search.evidence import ledger, measured
     from ensemble_search.evidence import rows as evidence

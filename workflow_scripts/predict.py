@@ -17,6 +17,8 @@ from typing import IO, Any
 
 from ensemble_search.runtime.errors import UserError, one_line, run
 
+#: Ends of files in other formats than those that are written.
+OTHERS = (".arff", ".bz2", ".feather", ".gz", ".json", ".ods", ".xls", ".xlsx", ".zip")
 #: Characters of a field of the input; longer ones are probably a quote that is not closed.
 LONGEST = 2**24
 
@@ -55,6 +57,10 @@ def main() -> None:
         raise UserError(f"--output: there is no folder '{options.output.parent}'")
     if options.output.is_dir():
         raise UserError(f"--output: '{options.output}' is a folder; name a file")
+    if options.output.suffix.lower() in OTHERS:
+        raise UserError(
+            f"--output: '{options.output}' must be CSV or Parquet; name a .csv or .parquet"
+        )
     csv.field_size_limit(LONGEST)
 
     try:
@@ -99,18 +105,22 @@ def main() -> None:
             raise UserError(f"--keep: the output would have two columns called '{name}'; keep one")
     needed = list(dict.fromkeys([*names, *options.keep]))
     size = min(rows.CHUNK, model.rows_)
+    types: dict[str, Any] = {}
     match text_files.kind(options.input):
         case ".parquet" | ".pq":
+            types = rows.types(options.input, options.keep)
             parts = rows.parquet(options.input, needed, size)
         case ".xlsx":
             parts = rows.excel(options.input, needed)
         case _:
             parts = rows.chunks(options.input, needed, size, numeric - {*options.keep})
     as_parquet = text_files.kind(options.output) in (".parquet", ".pq")
-    kind = _Parquet if as_parquet else _Csv
     progress = _Progress(options.input)
     try:
-        with _written(options.output, as_parquet) as stream, kind(stream) as writer:
+        with (
+            _written(options.output, as_parquet) as stream,
+            _Parquet(stream, types) if as_parquet else _Csv(stream) as writer,
+        ):
             for X, position in parts:
                 if options.interval:
                     found = [*model.predict_interval(X, options.interval).T]
@@ -164,16 +174,16 @@ class _Csv:
 
 
 class _Parquet:
-    """Writes columns to a Parquet file."""
+    """Writes columns to a Parquet file; ``types`` are those of columns of a Parquet file."""
 
-    def __init__(self, stream: IO):
+    def __init__(self, stream: IO, types: Mapping[str, Any]):
         try:
             import pyarrow  # noqa: F401
         except ModuleNotFoundError:
             raise UserError(
                 "--output: a Parquet file needs pyarrow: pip install pyarrow, or name a .csv"
             ) from None
-        self.stream = stream
+        self.stream, self.types = stream, types
         self.writer: Any = None
 
     def __enter__(self) -> "_Parquet":
@@ -188,15 +198,22 @@ class _Parquet:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        made = {name: self._array(name, own) for name, own in columns.items()}
         if self.writer is None:
-            table = pa.table({name: [*own] for name, own in columns.items()})
-            types = [(f.name, pa.string() if pa.types.is_null(f.type) else f.type)
-                     for f in table.schema]  # fmt: skip
-            self.schema = pa.schema(types)
-            self.writer = pq.ParquetWriter(self.stream, self.schema)
-        self.writer.write_table(
-            pa.table({name: [*own] for name, own in columns.items()}, schema=self.schema)
-        )
+            self.types = {name: array.type for name, array in made.items()}
+            self.writer = pq.ParquetWriter(self.stream, pa.table(made).schema)
+        self.writer.write_table(pa.table(made))
+
+    def _array(self, name: str, values: Sequence[Any]) -> Any:
+        import pyarrow as pa
+
+        try:
+            array = pa.array([*values], self.types.get(name))
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            raise UserError(
+                f"--keep: the values of '{name}' have no type in common: {error}; name a .csv"
+            ) from None
+        return array.cast(pa.string()) if pa.types.is_null(array.type) else array
 
 
 @contextlib.contextmanager

@@ -27,11 +27,21 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
+    from pydantic import ValidationError
+
     from ensemble_search.data import fetched, prepare, split
+    from ensemble_search.runtime import plugins
     from ensemble_search.study.sections import ensembles
+    from ensemble_search.study.sections.split import TrainRows
 
     if not (arguments.dataset / "dataset.json").is_file():
         raise UserError(f"--dataset: '{arguments.dataset}' is not a folder that fetch.py wrote")
+    if isinstance(arguments.settings, dict) and "train_rows" in arguments.settings:
+        try:
+            TrainRows.model_validate(arguments.settings["train_rows"])
+        except ValidationError as error:
+            where = "split.train_rows"
+            raise UserError(*plugins.explain(error, TrainRows, where)) from None
     frame, described = fetched.read(arguments.dataset)
     made = prepare.make_split(frame, described, arguments.settings)
     if problems := [*ensembles.lacking(arguments.ensembles, made[-1])]:

@@ -69,8 +69,8 @@ def dry_run(study: str, options: list[str]) -> str:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         lines = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
-        text = "\n".join(lines) or (run.stderr + run.stdout).strip().splitlines()[-1]
-        raise UserError(text.removeprefix("error: "))
+        lines = lines or (run.stderr + run.stdout).strip().splitlines()[-1:]
+        raise UserError(*(line.removeprefix("error: ") for line in lines))
     sys.stderr.writelines(f"{s}\n" for s in run.stderr.splitlines() if s.startswith("note: "))
     return run.stdout + run.stderr
 

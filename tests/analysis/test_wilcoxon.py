@@ -82,6 +82,7 @@ def test_smallest_p():
     assert wilcoxon.smallest_p(10) == pytest.approx(0.00195, abs=5e-6)
     assert [wilcoxon.smallest_p(n) > 0.05 for n in (1, 3, 5, 6)] == [True, True, True, False]
     assert wilcoxon.smallest_p(1) == 1
+    assert wilcoxon.smallest_p(10_000) == 0  # the most repeats of a study
     better = np.arange(1, 11) / 100
     assert wilcoxon.signed_rank(better, np.zeros(10)) == wilcoxon.smallest_p(10)
 

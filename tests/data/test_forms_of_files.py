@@ -176,7 +176,51 @@ def test_versions_are_read_as_they_are_written_where_a_study_says_so(versions, t
     assert frame["version"].tolist() == words
 
 
+@pytest.mark.parametrize(
+    ("versions", "lone"),
+    [(["1.8", "1.9", "1.10", "1.11"], "1.10"), (["3.9", "3.20", "10"], "3.20")],
+)
+def test_a_version_that_ends_in_0_has_a_note_without_its_twin(versions, lone, tmp_path):
+    words = (versions * 3)[:6]
+    lines = [f"{word},{i},{'ab'[i % 2]}" for i, word in enumerate(words)]
+    (tmp_path / "v.csv").write_text("\n".join(["version,x,y", *lines, ""]))
+    raw = sources.from_file(str(tmp_path / "v.csv"), "y")
+    assert normalise.normalise(raw)[0]["version"].tolist() == [float(word) for word in words]
+    assert raw.notes == [
+        f"column 'version' has '{lone}', which is the number {lone[:-1]}, beside shorter ones; "
+        "if they are names, read them as such with columns: {categorical: [version]}"
+    ]
+    assert normalise.normalise(raw, {"categorical": ["version"]})[0]["version"].tolist() == words
+
+
+@pytest.mark.parametrize("words", [["1.10", "2.50", "4.15"], ["1.5", "2.50", "1.234567"], ["a.b0"]])
+def test_zeros_that_are_no_versions_need_no_note(words, tmp_path):
+    (tmp_path / "v.csv").write_text("v,y\n" + "".join(f"{word},a\n" for word in words * 3))
+    assert sources.from_file(str(tmp_path / "v.csv"), "y").notes == []
+
+
 def test_fractions_that_are_not_the_same_need_no_note(tmp_path):
     (tmp_path / "v.csv").write_text("price,count,y\n1.10,1,a\n2.50,1.0,b\n3.00,2,a\n1.15,3.0,b\n")
     raw = sources.from_file(str(tmp_path / "v.csv"), "y")
     assert raw.notes == []
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"PAR1\0\0", "it is a Parquet file; call it .parquet"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "it is an old or encrypted spreadsheet; save it as .xlsx"),
+        (b"sep=;\nx;y\n1;a\n", "line 1 of .* is for Excel; remove it: line 1 must name columns"),
+    ],
+)
+def test_files_of_others_that_are_called_csv(start, message, tmp_path):
+    (tmp_path / "v.csv").write_bytes(start)
+    with pytest.raises(UserError, match=message):
+        sources.from_file(str(tmp_path / "v.csv"), "y")
+
+
+def test_packed_files_are_closed(tmp_path):
+    (tmp_path / "v.csv.gz").write_bytes(gzip.compress(b"x,y\n1,a\n2,b\n"))
+    with text_files.opened(tmp_path / "v.csv.gz") as stream:
+        packed = stream.fileobj
+    assert packed.closed

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from ensemble_search.data import normalise, prepare, split
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
-from support import SCRIPTS
+from support import SCRIPTS, forks
 
 pytestmark = pytest.mark.slow
 
@@ -275,11 +276,26 @@ def run_split(dataset, output, ensembles=None, **change):
         "ensembles": json.dumps(ensembles or {}),
     }
     return subprocess.run(
-        [sys.executable, str(SCRIPTS / "split.py"), *(f"--{k}={v}" for k, v in options.items())],
+        ["python", str(SCRIPTS / "split.py"), *(f"--{k}={v}" for k, v in options.items())],
         capture_output=True,
         text=True,
         check=False,
+        env=forks.environment(Path.home()),
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (3, "split.train_rows: "),
+        ({}, "split.train_rows.share: is missing"),
+        ({"share": 0.5, "by": "kdpp"}, "split.train_rows.by: input should be 'uniform', "),
+    ],
+)
+def test_settings_of_a_part_of_the_rows_are_checked(dataset, tmp_path, wrong, said):
+    done = run_split(dataset, tmp_path / "a", train_rows=wrong)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"error: {said}")
 
 
 def test_the_script_writes_what_the_searches_read(dataset, tmp_path):
@@ -513,13 +529,14 @@ def test_rows_are_divided_as_their_column_says():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"weight": ["number"]}, r"column 'number': has no value in \d+ rows; each"),
+        ({"weight": ["number"]}, r"column 'number': has no value, .* in \d+ rows; each"),
+        ({"weight": ["endless"]}, "'endless': has no value, or an infinite or .* in 1 row; each"),
         ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
         ({"part": ["zero"]}, r"column 'zero': has the part '0.*'; parts are train, validation, t"),
         ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
     ],
 )
 def test_columns_that_cannot_have_their_role(columns, message):
-    frame = mixed().assign(zero=np.arange(100.0))
+    frame = mixed().assign(zero=np.arange(100.0), endless=[np.inf] + [1.0] * 99)
     with pytest.raises(UserError, match=message):
         normalise.normalise(Raw(frame, "y", "set", {}), columns)

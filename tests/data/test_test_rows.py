@@ -111,12 +111,21 @@ def test_mistakes_in_the_header_of_the_test_file(test, message):
     [
         ("x,c,y\n", "test: 'test.csv' has no rows"),
         ("x,c,y\n1,u,a\n2,u,z\n", "test: 'test.csv' has the class 'z' in row 2, which no row of"),
+        ("x,c,y\n1,u,\n", "test: no row of 'test.csv' has a value of the target 'y'"),
         ("x,c,y\n1,u\n", "test: line 2 of 'test.csv' has 2 fields, the header has 3"),
     ],
 )
 def test_mistakes_in_the_rows_of_the_test_file(test, message):
     with pytest.raises(UserError, match=rf"^{message}"):
         read(files(test=test))
+
+
+def test_notes_on_the_test_file_name_it():
+    source = files(test=TEST)
+    with open("test.csv", "wb") as file:
+        file.write(TEST.replace("u", "ü").encode("latin-1"))
+    notes = read(source)[1]["notes"]
+    assert "'test.csv': the file is not UTF-8 text: read as Latin-1 (Windows-1252)" in notes
 
 
 def test_keys_that_do_not_go_with_a_test_file():

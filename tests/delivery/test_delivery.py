@@ -147,6 +147,11 @@ def test_tools_of_scikit_learn_take_it(delivered):
     model = load_ensemble(delivered)
     labels = load_wine().target_names[load_wine().target]
     assert model.score(FRAME, labels) == np.mean(model.predict(FRAME) == labels) > 0.9
+    for wrong in (labels[:1], labels[:, None], None):
+        with pytest.raises(UserError, match=r"y has the shape .* 178 rows need 178 values"):
+            model.score(FRAME, wrong)
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        model.predict(FRAME.to_numpy(complex))
     found = permutation_importance(model, FRAME, labels, n_repeats=1, random_state=0)
     assert found.importances_mean.max() > 0
     scaled = CalibratedClassifierCV(FrozenEstimator(model)).fit(FRAME, labels)

@@ -1,5 +1,6 @@
 """Forms of the input and the output of ``predict.py``, and columns that it copies."""
 
+import datetime
 import sys
 
 import numpy as np
@@ -85,6 +86,40 @@ def test_mistakes_cost_a_line(run, tmp_path):
         with pytest.raises(UserError, match=said):
             run(file, "out.csv", "--keep", *keep)
         assert not (tmp_path / "out.csv").exists()
+
+
+def test_copied_columns_keep_their_types(run, tmp_path, monkeypatch):
+    """Whatever the first rows hold."""
+    late = {
+        "count": pd.array([None] * 100 + [2**64 - 1] * 78, "UInt64"),
+        "day": [None] * 100 + [datetime.date(2020, 1, 2)] * 78,
+        "kind": pd.Categorical([None] * 100 + ["k"] * 78),
+    }
+    FRAME.assign(**late).to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr("ensemble_search.predictor.rows.CHUNK", 50)
+    found = pd.read_parquet(
+        run("a.parquet", "out.parquet", "--keep", *late), dtype_backend="pyarrow"
+    )
+    assert [str(found[name].dtype)[:6] for name in late] == ["uint64", "date32", "string"]
+    for name, values in late.items():
+        assert found[name].dropna().tolist() == [*values][100:]
+
+
+def test_values_without_a_common_type_cost_a_line(tmp_path):
+    with (
+        (tmp_path / "a.parquet").open("wb") as stream,
+        predict._Parquet(stream, {}) as writer,
+        pytest.raises(UserError, match=r"--keep: the values of 'a' have no type in common: .*csv"),
+    ):
+        writer.write({"a": [1, "x"]})
+
+
+@pytest.mark.parametrize("name", ["o.xlsx", "o.csv.gz", "o.JSON"])
+def test_other_formats_are_not_written(run, tmp_path, name):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(UserError, match=r"--output: .* must be CSV or Parquet; name a .csv or"):
+        run("a.csv", name)
+    assert not (tmp_path / name).exists()
 
 
 def test_no_rows_are_a_table_without_rows(run, tmp_path):

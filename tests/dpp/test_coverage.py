@@ -146,7 +146,9 @@ def test_no_points_from_0_to_1(points):
 
 
 def test_a_grid_of_nothing():
-    with pytest.raises(UserError, match="a grid of 10000 points in 0 dimensions"):
+    with pytest.raises(
+        UserError, match="dimensions of a grid is 0, must be an integer from 1 to 64"
+    ):
         unit_grid(0)
 
 

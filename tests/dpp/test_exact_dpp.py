@@ -228,7 +228,7 @@ def test_bad_features_and_sizes():
         LEnsemble.from_features(np.ones(3))
     ensemble = LEnsemble.from_similarity(SAME_LABEL)
     for k in (0, 4, -1):
-        for call in (ensemble.inclusion, partial(ensemble.sample, None)):
+        for call in (ensemble.inclusion, partial(ensemble.sample, np.random.default_rng(0))):
             with pytest.raises(UserError, match=f"k is {k}, .*at most 3, the rank"):
                 call(k)
     with pytest.raises(UserError, match=r"k is 1\.5, must be an integer"):

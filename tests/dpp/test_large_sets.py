@@ -168,9 +168,9 @@ def test_limits():
         ),
         ({"given": np.array([7])}, "given items must be different integers from 0 to 6"),
         ({"given": np.array([-1])}, "given items must be different integers from 0 to 6"),
-        ({"given": [1.0]}, "given items must be different integers"),
+        ({"given": [1.0]}, "given items must be a list of integers"),
         ({"given": [1, 1]}, "given items must be different integers"),
-        ({"given": [True, False]}, "given items must be different integers"),
+        ({"given": [True, False]}, "given items must be a list of integers"),
     ],
 )
 def test_bad_arguments_of_the_chain(changes, message):
@@ -184,7 +184,7 @@ def test_bad_arguments_of_the_chain(changes, message):
     [
         ([0, 0, 2], None, "strata must be without gaps; none is 1"),
         ([0, -1, 1], None, "strata must be numbered from 0, below the number of items, 3"),
-        ([0, 0.5, 1], None, "strata must be 3 integers"),
+        ([0, 0.5, 1], None, "strata must be a list of integers"),
         ([0, 0, 1], [0.0, 1.0], "qualities must be positive"),
     ],
 )

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ensemble_search.analysis import poisson_binomial
-from ensemble_search.report import write
+from ensemble_search.report import pages, write
 from ensemble_search.runtime.errors import UserError
 from support import made_results as made
 from support.html_page import text_of
@@ -21,6 +21,11 @@ def errors(method: str, dataset: str, repeat: int):
     """RS is the worst by far; DivBO has a lower error than RS-ES on 6 of 8 data sets."""
     level = LEVELS[method] if dataset < "d6" or method != "DivBO" else 0.45
     return [level] * 20, [level] * 20
+
+
+@pytest.fixture(autouse=True)
+def without_other_pages(monkeypatch):
+    monkeypatch.setattr(pages, "modules", lambda: [f"{pages.__name__}.over_data_sets"])
 
 
 @pytest.fixture

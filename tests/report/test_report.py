@@ -22,13 +22,13 @@ from ensemble_search.analysis.load import load
 from ensemble_search.analysis.losses import ERROR
 from ensemble_search.papers.divbo import member_diversity
 from ensemble_search.papers.divbo.significance import counts_table
-from ensemble_search.report import tables, write
+from ensemble_search.report import pages, tables, write
 from ensemble_search.report.plots import curve_figures, figures
 from ensemble_search.report.tables import Cell, Table, cells
 from ensemble_search.results import layout
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
-from support import SCRIPTS
+from support import SCRIPTS, forks
 from support import made_results as made
 from support.html_page import Page, squeezed, text_of
 
@@ -403,10 +403,11 @@ def test_figure_data_are_the_numbers_drawn(whole):
 def test_a_bad_study_gets_one_line(text, message, tmp_path):
     arguments = ["--study", text, "--results", tmp_path, "--output", tmp_path / "out"]
     run = subprocess.run(
-        [sys.executable, SCRIPTS / "report.py", *arguments],
+        ["python", SCRIPTS / "report.py", *arguments],
         capture_output=True,
         text=True,
         check=False,
+        env=forks.environment(tmp_path),
     )
     assert run.returncode == 2
     assert message in run.stderr.splitlines()[-1]
@@ -439,6 +440,8 @@ MACHINE = [
 @pytest.mark.parametrize("error", MACHINE, ids=str)
 def test_an_error_of_the_machine_is_none_of_the_page(whole, tmp_path, monkeypatch, error):
     broken_page(monkeypatch, raising(error))
+    page = "ensemble_search.papers.divbo.rank_curves"
+    monkeypatch.setattr(pages, "modules", lambda: [page])
     with pytest.raises(type(error)) as caught:
         write.write(*whole, tmp_path)
     assert caught.value is error

@@ -236,6 +236,60 @@ def test_results_of_the_automl_benchmark(work):
         assert wrong == pytest.approx((predictions["test"][i].argmax(1) != labels["test"]).mean())
 
 
+@pytest.mark.parametrize(
+    ("column", "word", "said"),
+    [
+        ("a", "0.3x", "column 'a' has '0.3x' in row 3, not a number"),
+        ("b", "1_0", "column 'b' has '1_0' in row 3, not a number"),
+        ("b", "", "predictions of model 0 .* are not all finite"),
+    ],
+)
+def test_a_text_among_the_numbers_of_the_automl_benchmark(work, column, word, said):
+    folder = work / "results/flaml/predictions/kc2/0"
+    folder.mkdir(parents=True)
+    frame = pd.DataFrame(
+        {"a": ["0.5"] * 12, "b": "0.5", "predictions": "a", "truth": ["a", "b"] * 6}
+    )
+    frame.loc[2, column] = word
+    frame.to_csv(folder / "predictions.csv", index=False)
+    with pytest.raises(UserError, match=said):
+        imported.write(work / "results", work / "amlb")
+
+
+@pytest.mark.parametrize(("truth", "word"), [("1.5", "1,5"), ("", "0.5")])
+def test_a_text_among_the_numbers_of_a_regression(work, truth, word):
+    folder = work / "results/flaml/predictions/kc2/0"
+    folder.mkdir(parents=True)
+    frame = pd.DataFrame({"predictions": ["0.5"] * 12, "truth": [str(i) for i in range(12)]})
+    frame.loc[2] = [word, truth]
+    frame.to_csv(folder / "predictions.csv", index=False)
+    said = f"column '{'predictions' if truth else 'truth'}' has '{truth and word}' in row 3, not"
+    with pytest.raises(UserError, match=said):
+        imported.write(work / "results", work / "amlb")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("dtype", None), ("dtype", "int32"), ("dtype", 3),
+        ("pred_val_shape", None), ("pred_val_shape", [2.5, 4]), ("pred_test_shape", "ab"),
+        ("pred_test_shape", [0, 4]), ("pred_test_shape", [8]),
+    ],
+)  # fmt: skip
+def test_metadata_of_tabrepo_are_checked(work, key, value):
+    folder = work / "model_predictions/anneal/0"
+    folder.mkdir(parents=True)
+    about = {"dtype": "float32", "models": ["a", "b"]}
+    about |= {"pred_val_shape": [2, 4], "pred_test_shape": [2, 4]}
+    for short in ("val", "test"):
+        np.full((2, 4), 0.5, np.float32).tofile(folder / f"pred-{short}.dat")
+        with zipfile.ZipFile(folder / f"label-{short}.csv.zip", "w") as archive:
+            archive.writestr("label.csv", ",label\n0,a\n1,b\n2,a\n3,b\n")
+    (folder / "metadata.json").write_text(json.dumps({**about, key: value}))
+    with pytest.raises(UserError, match=f"metadata.json': its '{key}' is not "):
+        imported.write(work / "model_predictions", work / "again")
+
+
 def _spoil(folder, what):
     """Make a mistake in the minimal layout."""
     array = np.load(folder / "predictions-test.npy")

@@ -270,6 +270,7 @@ NO_PACKAGES = ("a.b", "no_such", "", "__main__")
         ),
         *(rename("tables/a.csv", n) for n in ("../../a.csv", "/a.csv", "a.txt", "%2e.csv", ".csv")),
         *(put("commit", c) for c in ("--force", "-b x", "; touch x", "$(touch x)", "main", "", 7)),
+        *(put("format", other) for other in (1, 99, "2", None)),
         *(put("written", w) for w in ("a\nb", "\x1b[31m", "x" * 201, None, {})),
         put("versions", {"python": "\x1b[2J"}),
         put("machine", {"system\n": "x"}),
@@ -429,8 +430,14 @@ def test_make_hands_names_of_files_over_as_they_are(tmp_path, name):
     python.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > said\n')
     python.chmod(0o755)
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    for target, variable in (("reproduce", "MANIFEST"), ("status", "STUDY")):
+    # What begins with a hyphen is no option to argparse either.
+    for target, variable, option in (
+        ("reproduce", "MANIFEST", ""),
+        ("status", "STUDY", "--study="),
+        ("ensemble", "TARGET", "--target="),
+        ("table", "FROM", "--from="),
+    ):
         command = ["make", "-s", target, f"{variable}={name}"]
         subprocess.run(command, cwd=tmp_path, check=True, env={"PATH": os.environ["PATH"]})
-        assert (tmp_path / "said").read_text().splitlines()[-1] == name
+        assert f"{option}{name}" in (tmp_path / "said").read_text().splitlines()
         assert not (tmp_path / "made").exists()

@@ -47,6 +47,13 @@ def test_a_study_that_has_not_run_has_no_problem(tmp_path, monkeypatch):
     assert problems(3) == []
 
 
+def test_files_of_others_are_no_problem(study):
+    """No remedy may remove what is around them."""
+    for folder in ("searches", "searches/wine", "ensembles/wine/random", "splits"):
+        (Path("results/tiny") / folder / "note.txt").write_text("mine")
+    assert problems() == []
+
+
 def test_every_damaged_or_missing_file_is_found(study):
     """One flipped bit in the middle; manifests and data, of which values count, are cut there."""
     stored = [p for p in sorted(Path("results").rglob("*")) if p.is_file()]

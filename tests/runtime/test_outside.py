@@ -163,6 +163,17 @@ def test_all_files_are_imported_before_a_study_runs(parts, name, text, says):
     assert says in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_a_field_of_an_unknown_type_costs_a_line(parts):
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    parts(
+        "parts/optimizers/mine.py",
+        base + 'class Mine(RandomSearch):\n    """M."""\n    x: "No" = 3',
+    )
+    parts("study.yaml", study(["parts"], searches={"mine": {"optimizer": "mine"}}))
+    with pytest.raises(UserError, match="plugins: `Mine` is not fully defined; you should define"):
+        Jobs.load("study.yaml")
+
+
 @pytest.mark.parametrize("name", ["../mine", "/etc/passwd", "a/b", ".", "mine.py", "_help", "a\0"])
 def test_names_do_not_leave_the_folders(parts, name):
     parts("study.yaml", study(["parts"], searches={"mine": {"optimizer": name}}))

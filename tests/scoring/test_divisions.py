@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from ensemble_search.metrics.error import ERROR
 from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.scoring import divisions
-from support import SCRIPTS, finished_study
+from support import SCRIPTS, finished_study, forks
 from support.made_pools import mixed_pool
 
 pytestmark = pytest.mark.slow
@@ -118,12 +117,17 @@ def test_a_search_without_success_and_predictions_that_are_no_numbers():
 def test_the_script_writes_the_same_bytes_again(tmp_path):
     finished_study.make(tmp_path)
     job = {"divisions": 3, "ensembles": {"es": {"type": "selection", "size": 5}}}
-    command = [sys.executable, SCRIPTS / "divisions.py", "--job", json.dumps(job)]
+    command = ["python", SCRIPTS / "divisions.py", "--job", json.dumps(job)]
     command += ["--search", finished_study.SEARCH, "--split", finished_study.SPLIT]
     written = []
     for name in ("once", "again"):
         done = subprocess.run(
-            [*command, "--output", name], cwd=tmp_path, capture_output=True, text=True, check=False
+            [*command, "--output", name],
+            cwd=tmp_path,
+            env=forks.environment(tmp_path),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         written.append((tmp_path / name / "divisions.parquet").read_bytes())

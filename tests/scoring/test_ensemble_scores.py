@@ -21,7 +21,7 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
 from ensemble_search.scoring import ensemble_scores
-from support import SCRIPTS, made_results
+from support import SCRIPTS, forks, made_results
 
 pytestmark = pytest.mark.slow
 
@@ -291,11 +291,11 @@ def test_a_search_without_any_success(tmp_path):
 
 def run_script(*arguments):
     return subprocess.run(
-        [sys.executable, SCRIPTS / "ensemble.py", *map(str, arguments)],
+        ["python", SCRIPTS / "ensemble.py", *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        env=forks.environment(Path.home()),
     )
 
 

@@ -1,5 +1,6 @@
 """A copy of the repository in another folder, with a tiny study: what tests of the workflow run."""
 
+import functools
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from support import ROOT, forks
+from ensemble_search.runtime.code_version import KEPT, code_version
+from support import ROOT, SCRIPTS, forks
 
 PARTS = ["Snakefile", "config.yaml", "rules", "workflow_scripts", "profiles", "studies", "envs"]
 TIMES = {"suggest_seconds", "fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb"}
@@ -29,12 +31,27 @@ STUDY = {
 
 
 def install(folder: Path, source: Path = ROOT) -> None:
-    """Copy what a user of the workflow needs from a repository, as new files."""
+    """Copy what a user of the workflow needs from a repository, with what is kept of its code."""
+    parse()
     for part in PARTS:
         if (source / part).is_dir():
-            shutil.copytree(source / part, folder / part, copy_function=shutil.copy)
+            shutil.copytree(source / part, folder / part, ignore=unfinished)
         else:
-            shutil.copy(source / part, folder / part)
+            shutil.copy2(source / part, folder / part)
+
+
+@functools.cache
+def parse() -> None:
+    """Parse the code here once, instead of in every copy."""
+    modules = (path.relative_to(SCRIPTS).with_suffix("") for path in SCRIPTS.rglob("*.py"))
+    code_version(*(".".join(module.parts) for module in modules))
+
+
+def unfinished(folder: str, names: list[str]) -> list[str]:
+    """Name the files of a folder that another process may be writing."""
+    if Path(folder).name != "__pycache__":
+        return []
+    return [n for n in names if not n.endswith(".pyc") and n != Path(KEPT).name]
 
 
 class Checkout:

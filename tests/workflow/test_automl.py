@@ -189,6 +189,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
         (["--columns", "{drop: [sise]}"], "--columns: drop: there is no column 'sise'; did you"),
         (["--weight", "colour"], "cannot be taken as 'numeric'"),
+        (["--group", "size", "--columns", "{group: [colour]}"], "--group: --columns has another"),
         (["--group", "size", "--time", "size"], "--columns.time: 'size' is in 'group', too"),
     ],
 )
@@ -295,6 +296,8 @@ def test_what_becomes_of_columns_and_what_is_odd_are_known_before_the_search(tmp
     assert search.study["datasets"]["mine"]["columns"] == {
         "drop": ["id"], "categorical": ["x"], "group": ["who"]
     }  # fmt: skip
+    none = {**options, "columns": "{drop: [], group: []}", "group": ""}
+    assert "rows are divided at random" in automl.Search(SimpleNamespace(**none, minutes=1)).summary
     assert search.columns == [
         ["x", "category", "", "13 features"],
         ["who", "category", "", "no feature: group of rows"],

@@ -348,7 +348,8 @@ def test_make_writes_the_schema(checkout):
 def test_make_on_a_finished_study(checkout):
     def make(*words: str) -> str:
         # What `make env` makes is there: the environment of this test.
-        return run(["make", "-o", "env", *words, "CORES=2"], checkout.folder)
+        path = checkout.environment["PATH"]
+        return run(["make", "-o", "env", *words, "CORES=2"], checkout.folder, PATH=path)
 
     assert "1 done; 5/5 evaluations" in make("status", "STUDY=study.yaml")
     assert "5 configurations of 'divbo-small'" in make("table-info", "TABLE=results/tiny")

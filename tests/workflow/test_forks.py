@@ -136,6 +136,37 @@ def test_what_only_an_interpreter_can_do_is_left_to_one(place):
     assert parent("python", "-c", "import os; print(os.getppid(), 0)") == own
 
 
+EVALUATES = f"""
+import os, sys
+sys.path[:0] = [{str(SCRIPTS)!r}, {str(TESTS)!r}]
+os.environ["PYTHONPATH"] = {str(TESTS)!r}
+from pathlib import Path
+from support import hostile_space
+from ensemble_search.evaluation.live import LiveEvaluator
+
+inputs = hostile_space.write_inputs(Path.cwd())
+settings = {{"algorithm": "power", "sharpness": 0.3, "power": 3}}
+with LiveEvaluator("support.hostile_space", inputs, 60, 2000, 1) as evaluator:
+    for more in ({{}}, {{"behaviour": "looks_around"}}, {{"behaviour": "segfault"}}, {{}}):
+        found = evaluator.evaluate(settings | more)
+        print(found.status, found.error_type, found.message)
+    print(found.validation.tobytes().hex())
+    pid = evaluator._worker._process.pid
+    print(Path(f"/proc/{{pid}}/cmdline").read_text(), file=sys.stderr)
+"""
+
+
+def test_a_worker_that_is_a_fork_evaluates_as_another(place):
+    said = []
+    for name, command in (("python", b"server.py"), (sys.executable, b"evaluation.worker")):
+        process = start(EVALUATES, place, name, OMP_NUM_THREADS="1")
+        out, error = process.communicate()
+        assert process.returncode == 0, error
+        assert command in error
+        said.append(out)
+    assert said[0] == said[1]
+
+
 def test_nothing_is_left_when_the_tests_end(place):
     program = (
         "import subprocess, sys; from pathlib import Path; from support import forks\n"

@@ -3,14 +3,14 @@
 import csv
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+import evidence as evidence_script
 from ensemble_search.evidence import rows as evidence
-from support import ROOT
+from support import ROOT, forks
 from support.finished_study import STUDY
 
 pytestmark = pytest.mark.slow
@@ -18,8 +18,11 @@ pytestmark = pytest.mark.slow
 
 def run(folder: Path, *arguments: str) -> list[str]:
     script = ROOT / "workflow_scripts/evidence.py"
-    command = [sys.executable, script, "--study", "study.yaml", "--cores", "1", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    command = ["python", script, "--study", "study.yaml", "--cores", "1", *arguments]
+    environment = forks.environment(folder)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -47,3 +50,11 @@ def test_runs_are_made_once_and_kept_without_their_results(tmp_path):
     assert run(tmp_path) == ["evidence/tiny: 2 of 2 runs, 2 rows, 0 stale"]
     assert file.read_bytes() == written
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("minutes", ["-1", "nan"])
+def test_minutes_are_from_0_on(minutes, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["evidence.py", "--study", "no.yaml", f"--minutes={minutes}"])
+    with pytest.raises(SystemExit):
+        evidence_script.main()
+    assert f"--minutes: {minutes} is not a number from 0 on" in capsys.readouterr().err

@@ -31,6 +31,14 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(target), f"{path}#{anchor}"
 
 
+def test_modules_that_are_named_exist():
+    """But for those of a reader's own."""
+    known = {path.name for path in ROOT.glob("[!.]*/**/*.py")} | {"mine.py", "_help.py"}
+    for page in PAGES:
+        for path in re.findall(r"`([\w/.-]+\.py)`", page.read_text(encoding="utf-8")):
+            assert Path(path).name in known, f"{page.relative_to(ROOT)}: {path}"
+
+
 def test_headings_are_read():
     assert {"extending-another-study", "regression"} <= anchors(ROOT / "docs/studies.md")
 

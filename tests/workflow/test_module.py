@@ -1,13 +1,11 @@
 """The workflow as a module of another one."""
 
-import os
 import subprocess
-import sys
 
 import pytest
 import yaml
 
-from support import ROOT
+from support import ROOT, forks
 
 pytestmark = pytest.mark.slow
 
@@ -39,10 +37,10 @@ def run(folder, *options, more="", study=STUDY, end=""):
     text = SNAKEFILE.format(snakefile=str(ROOT / "Snakefile"), more=more)
     (folder / "Snakefile").write_text(text + end, encoding="utf-8")
     (folder / "config.yaml").write_text(yaml.safe_dump({"study": study}), encoding="utf-8")
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--configfile", "config.yaml"]
+    command = ["python", "-m", "snakemake", "--cores", "1", "--configfile", "config.yaml"]
     return subprocess.run(
         [*command, *options], cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ},
+        env=forks.environment(folder),
     )  # fmt: skip
 
 

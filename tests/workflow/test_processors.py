@@ -34,7 +34,10 @@ PROCESSORS = {
 NUMBERS = """
 import json
 from support.recorded_numbers import pipelines, rounded, searches, surrogates
-print(json.dumps([searches(), surrogates(), rounded(pipelines())]))
+print(json.dumps([searches(), surrogates()]))
+"""
+PIPELINES = """
+print(json.dumps(rounded(pipelines())))
 """
 PRODUCT = "import numpy as np; a = np.ones((300, 300)); a @ a; np.exp(a); np.linalg.eigh(a)"
 
@@ -61,18 +64,19 @@ def processor(request) -> dict[str, str]:
 
 @cache
 def numbers(settings: tuple[tuple[str, str], ...] = ()) -> list:
-    done = run(dict(settings), "-c", NUMBERS)
+    """Suggestions, and of another kind of processor than this one errors of pipelines, too."""
+    done = run(dict(settings), "-c", NUMBERS + PIPELINES * bool(settings))
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_suggestions_have_the_same_bits(processor):
-    assert numbers(tuple(processor.items()))[:2] == numbers()[:2]
+    assert numbers(tuple(processor.items()))[0] == numbers()[0]
 
 
 def test_pipelines_have_the_recorded_numbers(processor):
     recorded = json.loads(FILE.read_text(encoding="utf-8"))
-    assert numbers(tuple(processor.items()))[2] == recorded["pipeline"]
+    assert numbers(tuple(processor.items()))[1] == recorded["pipeline"]
 
 
 def test_optimizers_keep_their_contract_on_the_least_of_them():

@@ -12,6 +12,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -19,6 +20,7 @@ import yaml
 
 import why
 from ensemble_search.jobs import Jobs
+from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.model import check
 from support import ROOT, forks
 from support.checkout import PARTS, install
@@ -163,6 +165,7 @@ def fresh_clone(c: Checkout) -> None:
     c.folder = old.parent / f"{old.name}-clone"
     c.folder.mkdir()
     install(c.folder, old)
+    c.touch()
     for name in ("results", ".snakemake"):
         shutil.copytree(old / name, c.folder / name, copy_function=shutil.copy2)
     shutil.copy(old / "flowers.csv", c.folder)
@@ -467,6 +470,14 @@ def test_why_explains_it(finished, tmp_path):
         "the code that it depends on changed" in line and "wine random best" in line
         for line in lines
     )
+
+
+def test_why_lists_each_mistake_of_a_study_in_a_line(monkeypatch):
+    said = SimpleNamespace(returncode=1, stdout="", stderr="Using\nerror: a: one\nerror: b: two\n")
+    monkeypatch.setattr(why.subprocess, "run", lambda *_, **__: said)
+    with pytest.raises(UserError) as caught:
+        why.dry_run("study.yaml", [])
+    assert caught.value.problems == ("a: one", "b: two")
 
 
 def test_why_does_not_call_an_interrupted_job_forced(finished, tmp_path):

@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -61,7 +60,7 @@ SHARES = STUDY | {
 def made(tmp_path_factory) -> Checkout:
     """A study of tables, and one replayed on them."""
     result = Checkout(tmp_path_factory.mktemp("made"))
-    result.run(TABLES)
+    result.run(TABLES, "--until", "table", "ensemble")
     result.run(REPLAYED)
     return result
 
@@ -277,8 +276,8 @@ def test_one_study_from_fetch_to_report_and_evidence(tmp_path):
 
     def evidence() -> str:
         run = subprocess.run(
-            [sys.executable, ROOT / "workflow_scripts/evidence.py", "--study", "study.yaml"],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
+            ["python", ROOT / "workflow_scripts/evidence.py", "--study", "study.yaml"],
+            cwd=tmp_path, env=checkout.environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert run.returncode == 0, run.stderr
         return run.stdout.splitlines()[-1]

@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -181,7 +180,7 @@ def test_a_larger_budget_continues_and_a_smaller_one_recomputes_nothing(copied):
     before = copied.results()
     copied.write({**STUDY, "budget": {"evaluations": 12}})
     assert copied.planned() == {"all": 1, "search": 2, "ensemble": 3, **LAST}
-    copied.snakemake()
+    copied.snakemake("--until", "ensemble")
     for name in ("random", "bo"):
         log = (copied.folder / f"results/tiny/logs/search/wine/{name}/0.log").read_text()
         assert "continues after 8 evaluations" in log
@@ -367,8 +366,9 @@ budget: {evaluations: 20}
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     script = SCRIPTS / "partial_report.py"
-    command = [sys.executable, script, "--study", "study.yaml"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    command = ["python", script, "--study", "study.yaml"]
+    environment = forks.environment(tmp_path)
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     assert (folder / "index.html").is_file()
     assert (folder / "tables/settings.csv").is_file()
     assert not list(folder.rglob("gone.*"))
@@ -436,7 +436,7 @@ def test_folds_and_workers(checkout):
     assert checkout.planned() == {}
     shutil.rmtree(folder / "searches/wine/bo")
     shutil.rmtree(folder / "checkpoints/wine/bo")
-    checkout.snakemake()
+    checkout.snakemake("--until", "ensemble")
     assert checkout.results() == found
 
 

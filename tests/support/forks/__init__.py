@@ -3,6 +3,7 @@
 A start of Snakemake or of a script takes a second of imports, and the tests make thousands. The
 stand-ins (``client.py``) ask a server, one for every process of tests (``server.py``), for a fork
 with their arguments, environment, folder and standard files, hand on signals and end as it ends.
+The workers of a search that is such a fork are forks of it, with the seed of hashes that they have.
 What a fork cannot do as a new interpreter would is left to one: options and variables of Python,
 other numbers of threads, terminals. Tests of kills, signals and installations start real processes.
 """
@@ -57,7 +58,7 @@ def commands() -> Path | None:
     listener.listen(64)
     ours, theirs = socket.socketpair()
     single = {f"{name}_NUM_THREADS": "1" for name in THREADS}
-    single["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+    single |= {"JE_ARROW_MALLOC_CONF": "background_thread:false", "PYTHONHASHSEED": "0"}
     server = subprocess.Popen(
         [sys.executable, "-P", _HERE / "server.py", str(listener.fileno()), str(theirs.fileno())],
         pass_fds=(listener.fileno(), theirs.fileno()),

@@ -12,9 +12,11 @@ import os
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ LIBRARIES = (
     *("sklearn.random_projection", "sklearn.svm", "sklearn.tree"),
 )
 _PARENT = "ENSEMBLE_SEARCH_PARENT"
+_WORKER = "ensemble_search.evaluation.worker"
 
 
 class Fork(Exception):
@@ -161,6 +164,7 @@ def become(request: dict[str, Any]) -> None:
             arguments = arguments[2:]
         sys.argv = ["snakemake", *arguments]
         sys.exit(main())
+    fork_workers()
     sys.argv = arguments
     script = os.path.abspath(arguments[0])
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
@@ -169,6 +173,41 @@ def become(request: dict[str, Any]) -> None:
     module.__builtins__ = __builtins__
     sys.modules["__main__"] = module
     exec(compile(Path(script).read_bytes(), script, "exec"), module.__dict__)
+
+
+def fork_workers() -> None:
+    """Let a search fork its workers: to import the learners takes one longer than its fits."""
+    start = subprocess._fork_exec
+
+    def start_or_fork(arguments, *others):
+        _, _, kept, _, environment, stdin, _, _, stdout, _, stderr, _, failure = others[:13]
+        # A fork has none of the other threads, which must hold no lock: daemons only wait.
+        threads = [t for t in threading.enumerate() if t.daemon]
+        alone = len(os.listdir("/proc/self/task")) == len(threads) + 1
+        if _WORKER not in arguments or b"OMP_NUM_THREADS=1" not in environment or not alone:
+            return start(arguments, *others)
+        if pid := os.fork():
+            return pid
+        gc.freeze()  # no file of the search is closed after its number is another's
+        signal.set_wakeup_fd(-1)
+        os.setsid()
+        for number, file in enumerate((stdin, stdout, stderr)):
+            os.dup2(file, number)
+        for name in os.listdir("/proc/self/fd"):
+            if int(name) > 2 and int(name) not in set(kept) - {failure}:
+                with contextlib.suppress(OSError):  # that of the list itself
+                    os.close(int(name))
+        os.environ.clear()
+        os.environb.update(line.split(b"=", 1) for line in environment)
+        warnings.simplefilter("ignore")
+        sys.argv = [_WORKER, arguments[-1]]
+        try:
+            importlib.import_module(_WORKER).main()
+        except BaseException as error:
+            sys.excepthook(type(error), error, error.__traceback__)
+        os._exit(1)
+
+    subprocess._fork_exec = start_or_fork
 
 
 def run(request: dict[str, Any]) -> int:

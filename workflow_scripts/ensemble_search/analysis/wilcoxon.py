@@ -13,7 +13,7 @@ MOST_EXACT = 50
 
 def smallest_p(pairs: int) -> float:
     """Smallest two-sided p-value that the signed-rank test can give with so many pairs."""
-    return min(1.0, 2.0 / 2**pairs)
+    return min(1.0, 2.0 ** (1 - pairs))
 
 
 def signed_rank(x: np.ndarray, y: np.ndarray) -> float:

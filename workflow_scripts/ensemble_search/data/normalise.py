@@ -178,7 +178,10 @@ def _of_rows(
             f"{what}: cannot be the time of the rows: it holds neither dates nor numbers"
         )
     if lacking := int(typed.isna().sum()):
-        raise UserError(f"{what}: has no value in {lacking} rows; each row needs its {role}")
+        raise UserError(
+            f"{what}: has no value, or an infinite or unreadable one, in {lacking} "
+            f"row{'s' * (lacking > 1)}; each row needs its {role}"
+        )
     if role == "weight" and not (typed > 0).all():
         raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
     if role == "fold" and len(odd := typed[typed != typed.round()]):

@@ -185,6 +185,8 @@ def suite(number: int, how: Access) -> list[int]:
     import xmltodict
 
     what = f"OpenML suite {number}"
+    if number < 1:
+        raise UserError(f"{what}: ids are integers from 1 on")
     beside = Path(tempfile.gettempdir(), "ensemble-search-openml")
     found: list[int] = []
     with files.temporary_folder(beside) as root, openml_client.client(how, root) as own:

@@ -37,6 +37,8 @@ MAGIC = {
     b"BZh": "it is compressed (bzip2); unpack it",
     b"\xfd7zXZ\0": "it is compressed (xz); unpack it",
     b"\x28\xb5\x2f\xfd": "it is compressed (zstd); unpack it",
+    b"PAR1": "it is a Parquet file; call it .parquet",
+    b"\xd0\xcf\x11\xe0": "it is an old or encrypted spreadsheet; save it as .xlsx or CSV",
     b"PK\3\4": "it is a zip archive or a spreadsheet; unpack it, or call a spreadsheet .xlsx",
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
@@ -49,6 +51,8 @@ INDEX, WORDS, ROUNDED, NOTES = "index", "words", "rounded", "notes"
 LONG = 16
 #: Fractions of at most so many characters may be names, such as versions.
 SHORT = 6
+#: Such a name.
+VERSION = re.compile(r"\d+\.\d+", re.ASCII)
 #: A code that looks like an integer, perhaps with an exponent.
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
@@ -63,6 +67,10 @@ def csv_header(path: Path, target: str) -> list[str]:
                 break
         else:
             raise Unreadable("line 1 is neither UTF-8 nor Latin-1 text; save it as UTF-8")
+    if names and re.match(r"sep=.?$", names[0]):
+        raise UserError(
+            f"file: line 1 of '{path}' is for Excel; remove it: line 1 must name columns"
+        )
     if not names:
         found = "is empty" if names is None else "begins with an empty line"
         raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
@@ -116,9 +124,9 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                 file_limits.check_cells(rows, len(header))
                 seen.look_at(row)
         words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
-        twins = {name: seen.twins(i) for i, name in enumerate(header)}
+        versions = {name: said for i, name in enumerate(header) if (said := seen.versions(i))}
         as_text = [target, *(header[i] for i in seen.codes | seen.large), *also_text]
-        as_text += [name for name, pair in twins.items() if pair]
+        as_text += versions
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
             listed = {name: sorted(missing) for name in header}
@@ -154,10 +162,10 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
     if encoding == text_files.LATIN_1:
         notes.append("the file is not UTF-8 text: read as Latin-1 (Windows-1252)")
     notes += [
-        f"column '{name}' has '{pair[0]}' and '{pair[1]}', which are the same number; if they are "
-        f"names, read them as such with columns: {{categorical: [{name}]}}"
-        for name, pair in twins.items()
-        if pair and name not in (target, *also_text)
+        f"column '{name}' has {said}; if they are names, read them as such with "
+        f"columns: {{categorical: [{name}]}}"
+        for name, said in versions.items()
+        if name not in (target, *also_text)
     ]
     if notes:
         frame.attrs[NOTES] = notes
@@ -180,6 +188,8 @@ class _Words:
         Of fractions that lose digits, the number and the first, by column.
     short
         Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, by column.
+    long
+        Columns with longer ones, which are no versions.
     """
 
     def __init__(self, header: Sequence[str]):
@@ -188,6 +198,7 @@ class _Words:
         self.missing: dict[int, Counter[str]] = defaultdict(Counter)
         self.rounded: dict[int, list[Any]] = {}
         self.short: dict[int, set[str]] = defaultdict(set)
+        self.long: set[int] = set()
 
     def look_at(self, row: Sequence[str]) -> None:
         """Add a row."""
@@ -201,16 +212,33 @@ class _Words:
             elif word[0] == "0":
                 if CODE.fullmatch(word):
                     self.codes.add(i)
-            elif len(word) <= SHORT and "." in word:
-                self.short[i].add(word)
+            elif "." in word:
+                if len(word) <= SHORT:
+                    self.short[i].add(word)
+                else:
+                    self.long.add(i)
             elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
                 self.large.add(i)
 
-    def twins(self, i: int) -> tuple[str, str] | None:
-        """Return two fractions of a column that differ in a last 0, such as 1.1 and 1.10."""
-        short = self.short.get(i, set())
-        ending = (word for word in sorted(short) if word[-1] == "0" and word[-2] != ".")
-        return next(((word[:-1], word) for word in ending if word[:-1] in short), None)
+    def versions(self, i: int) -> str | None:
+        """Describe fractions of a column that may be versions."""
+        return like_versions(self.short.get(i, set()), i not in self.long)
+
+
+def like_versions(words: set[str], lone: bool = True) -> str | None:
+    """Describe words that may be versions, not fractions: 1.10, beside 1.1, or (``lone``) 1.9."""
+    ending = [word for word in sorted(words) if word[-1] == "0" and word[-2:] != ".0"]
+    for word in ending:
+        if word[:-1] in words:
+            return f"'{word[:-1]}' and '{word}', which are the same number"
+    if not (lone and all(map(VERSION.fullmatch, words))):
+        return None
+    # Numbers that are written with zeros at their ends have the same number of digits.
+    fewest = min((len(word) - word.index(".") for word in words), default=0)
+    for word in ending:
+        if len(word) - word.index(".") > fewest:
+            return f"'{word}', which is the number {word.rstrip('0')}, beside shorter ones"
+    return None
 
 
 def _exact(column: "pd.Series") -> "pd.Series":

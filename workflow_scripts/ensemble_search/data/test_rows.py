@@ -61,6 +61,8 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
             )
     if not len(frame) or not len(others):
         raise UserError(f"test: '{there if len(frame) else here}' has no rows")
+    if others[target].isna().all():
+        raise UserError(f"test: no row of '{there}' has a value of the target '{target}'")
     fold = f"rows of {PurePath(there).name}"  # without its folder: the checksum covers the name
     if fold in frame:
         raise UserError(f"file: '{here}' has a column '{fold}', which marks the test rows; drop it")
@@ -89,5 +91,6 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
         md5=files.joined_md5([md5 for md5 in (train.md5, test.md5) if md5]),
         missing=words,
         rounded=rounded,
+        notes=[*train.notes, *(f"'{there}': {n}" for n in test.notes if n not in train.notes)],
         roles={"fold": [fold]},
     )

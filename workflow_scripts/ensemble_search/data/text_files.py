@@ -34,7 +34,8 @@ def opened(path: Path) -> Any:
     """Open a file to be read; one that gzip has packed is unpacked on the way."""
     stream = path.open("rb")
     if path.is_file() and stream.peek(2)[:2] == GZIP:
-        return gzip.GzipFile(fileobj=stream)
+        stream.close()
+        return gzip.open(path)
     return stream
 
 

@@ -5,11 +5,13 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from numbers import Integral
 
 import numpy as np
 
 from ensemble_search.dpp.checks import check_size, not_semidefinite, real
 from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.kernels import Kernel, checked, rbf
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
@@ -19,8 +21,12 @@ CELLS = 2000
 
 
 def length_scale(k: int) -> float:
-    """Length scale of the RBF kernel for k points: sqrt(2) / k."""
-    return 2**0.5 / k
+    """Length scale of the RBF kernel for k points: sqrt(2) / k; k as that of :func:`designs`."""
+    return 2**0.5 / _size(k)
+
+
+def _size(k: int) -> int:
+    return check_size(k, CELLS, "the number of cells that a k-DPP draws from")
 
 
 def uniform(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -84,12 +90,12 @@ def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarr
     Raises
     ------
     UserError
-        If there is no such sampler, or k is out of range.
+        If there is no such sampler, k is out of range, or ``rng`` is not a generator.
     """
-    if sampler not in SAMPLERS:
-        raise UserError(f"there is no sampler '{sampler}'; choose from {', '.join(SAMPLERS)}")
-    k = check_size(k, CELLS, "the number of cells that a k-DPP draws from")
-    return SAMPLERS[sampler](k, rng)
+    if not isinstance(sampler, str) or sampler not in SAMPLERS:
+        raise UserError(f"there is no sampler {sampler!r}; choose from {', '.join(SAMPLERS)}")
+    check_generator(rng)
+    return SAMPLERS[sampler](_size(k), rng)
 
 
 def star_discrepancy(points: np.ndarray) -> float:
@@ -121,11 +127,6 @@ def star_discrepancy(points: np.ndarray) -> float:
     return float(0.5 / k + np.abs(np.sort(points) - middles).max())
 
 
-def nearest(points: np.ndarray, target: float) -> float:
-    """Compute the squared distance of the nearest of the points, (k,), to a target."""
-    return float(np.square(points - target).min())
-
-
 def measure(points: np.ndarray) -> dict[str, float]:
     """Measure a design.
 
@@ -134,11 +135,17 @@ def measure(points: np.ndarray) -> dict[str, float]:
     measures
         ``discrepancy``: :func:`star_discrepancy`; ``centre`` and ``origin``: squared distances of
         1/2 and of 0 to the nearest point.
+
+    Raises
+    ------
+    UserError
+        As :func:`star_discrepancy`.
     """
+    discrepancy, points = star_discrepancy(points), np.asarray(points, float)
     return {
-        "discrepancy": star_discrepancy(points),
-        "centre": nearest(points, 0.5),
-        "origin": nearest(points, 0.0),
+        "discrepancy": discrepancy,
+        "centre": float(np.square(points - 0.5).min()),
+        "origin": float(np.square(points).min()),
     }
 
 
@@ -172,9 +179,12 @@ def sample_by_variance(
     ------
     UserError
         If k is out of range, no variance above rounding is left before k points are drawn,
-        candidates or kernel are not finite or complex, the kernel has another shape, or it is seen
-        not to be positive semidefinite.
+        candidates or kernel are not finite or complex, the kernel has another shape, it is seen
+        not to be positive semidefinite, or anything is of another type.
     """
+    check_generator(rng)
+    if not callable(kernel):
+        raise UserError(f"kernel must be a function of two matrices, found {type(kernel).__name__}")
     candidates = real(candidates, "candidates")
     if candidates.ndim != 2 or not np.isfinite(candidates).all():
         raise UserError("candidates must be a matrix of finite feature vectors")
@@ -202,6 +212,13 @@ def sample_by_variance(
 def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     """Make a grid on the unit cube: floor(points^(1/d)) values on each axis, ends included.
 
+    Parameters
+    ----------
+    dimensions
+        Integer from 1 to 64.
+    points
+        Most points, from 1 to 10 million.
+
     Returns
     -------
     np.ndarray
@@ -210,10 +227,12 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     Raises
     ------
     UserError
-        If there are no dimensions or no points.
+        If dimensions or points are out of range, or not integers.
     """
-    if dimensions < 1 or points < 1:
-        raise UserError(f"a grid of {points} points in {dimensions} dimensions: needs 1 or more")
+    for name, value, most in (("dimensions", dimensions, 64), ("points", points, 10**7)):
+        integer = isinstance(value, Integral) and not isinstance(value, bool)
+        if not integer or not 1 <= value <= most:
+            raise UserError(f"{name} of a grid is {value!r}, must be an integer from 1 to {most}")
     side = int((points + 0.5) ** (1 / dimensions))
     axes = np.meshgrid(*[np.linspace(0, 1, side)] * dimensions, indexing="ij")
     return np.stack(axes, axis=-1).reshape(-1, dimensions)

@@ -19,6 +19,7 @@ from ensemble_search.dpp.checks import (
     not_semidefinite,
     real,
 )
+from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.graded import graded
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
@@ -200,7 +201,13 @@ class LEnsemble:
         -------
         np.ndarray
             Items, (k,), different ones, in random order. The first j are *not* a j-DPP.
+
+        Raises
+        ------
+        UserError
+            If k is out of range, or ``rng`` is not a generator.
         """
+        check_generator(rng)
         if k is None:
             chosen = np.flatnonzero(rng.random(self.rank) < heads(self.log_values))
         else:

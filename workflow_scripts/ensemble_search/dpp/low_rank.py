@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ensemble_search.dpp.checks import check_quality, check_size, real
+from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.mcmc import WIDE, Chain, check_steps
-from ensemble_search.dpp.strata import check_alpha, check_strata
+from ensemble_search.dpp.strata import check_alpha, check_strata, integers
 from ensemble_search.runtime.errors import UserError
 
 #: Accepted swaps after which an inverse is computed from scratch.
@@ -63,8 +64,10 @@ def swap_features(
     ------
     UserError
         If k is not from 1 to N - g, alpha is negative or too close to 1 for the norms of the
-        features, steps are negative, shapes differ, or anything is not finite or positive.
+        features, steps are negative, shapes differ, anything is not finite or positive, or of
+        another type.
     """
+    check_generator(rng)
     features = np.ascontiguousarray(real(features, "features"))
     if features.ndim != 2:
         raise UserError(f"features must be a matrix, have the shape {features.shape}")
@@ -133,9 +136,8 @@ def swap_features(
 
 
 def _check_given(given: np.ndarray | None, n_items: int) -> np.ndarray:
-    given = np.empty(0, dtype=int) if given is None or not len(given) else np.asarray(given)
-    known = given.ndim == 1 and given.dtype.kind in "iu"
-    if not known or len(np.unique(given)) < len(given) or not np.isin(given, range(n_items)).all():
+    given = integers(np.empty(0, int) if given is None else given, "given items")
+    if len(np.unique(given)) < len(given) or not np.isin(given, range(n_items)).all():
         raise UserError(f"given items must be different integers from 0 to {n_items - 1}")
     return given
 

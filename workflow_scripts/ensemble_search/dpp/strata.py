@@ -3,6 +3,7 @@
 import numpy as np
 
 from ensemble_search.dpp.checks import check_quality, check_size, is_number
+from ensemble_search.dpp.generator import check_generator
 from ensemble_search.runtime.errors import UserError
 
 
@@ -44,10 +45,11 @@ def sample_strata(
     ------
     UserError
         If k is not from 1 to N, with alpha 1 to the number of strata, alpha is outside [0, 1], a
-        quality is not positive, or strata are not as above.
+        quality is not positive, or strata or the generator are not as above.
     """
+    check_generator(rng)
     check_alpha(alpha)
-    strata = check_strata(strata, len(strata), "strata")
+    strata = check_strata(strata, len(integers(strata, "strata")), "strata")
     sizes = np.bincount(strata)
     if not sizes.all():
         raise UserError(f"strata must be without gaps; none is {sizes.argmin()}")
@@ -70,10 +72,21 @@ def check_alpha(alpha: float) -> None:
         raise UserError(f"alpha is {alpha!r}, must be a number from 0 to 1")
 
 
+def integers(values: np.ndarray, what: str) -> np.ndarray:
+    """Return ``values``, called ``what``, as an array; UserError unless they are integers, (n,)."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty(())
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+        raise UserError(f"{what} must be a list of integers")
+    return array.astype(int, copy=False)
+
+
 def check_strata(strata: np.ndarray, n_items: int, what: str) -> np.ndarray:
     """Return ``strata``, called ``what``; UserError unless they are integers from 0, (n_items,)."""
-    strata = np.asarray(strata)
-    if strata.shape != (n_items,) or strata.dtype.kind not in "iu":
+    strata = integers(strata, what)
+    if strata.shape != (n_items,):
         raise UserError(f"{what} must be {n_items} integers")
     if not 0 <= strata.min(initial=0) <= strata.max(initial=0) < n_items:
         raise UserError(f"{what} must be numbered from 0, below the number of items, {n_items}")

@@ -9,6 +9,7 @@ import math
 import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
+from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -410,6 +411,8 @@ class _Delivered:
             return X
         array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         name = type(self).__name__
+        if array.dtype.kind == "c":
+            raise InvalidRows("Complex data not supported")
         if array.ndim != 2:
             raise InvalidRows(
                 f"Expected 2D array, got an array with {array.ndim} dimensions instead. "
@@ -492,9 +495,13 @@ class DeliveredClassifier(_Delivered):
         return self.classes_[predicted_labels(self._combined(X))]
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of rows that are predicted right; labels as in the data, or as text."""
-        words = np.array([word(label) for label in np.asarray(y).tolist()], dtype=str)
-        return float(np.mean(self.predict(X) == words))
+        """Return the share of rows that are predicted right.
+
+        ``y`` has labels as in the data, or as text, of shape (n_samples,).
+        """
+        found = self.predict(X)
+        labels = _labels(y, len(found)).tolist()
+        return float(np.mean(found == np.array([word(label) for label in labels], dtype=str)))
 
     def probabilities(self, combined: np.ndarray) -> np.ndarray:
         """Expand combined predictions to all classes, and calibrate them."""
@@ -530,9 +537,16 @@ class DeliveredRegressor(_Delivered):
         return found
 
     def score(self, X: Any, y: Any) -> float:
-        """Return R², the coefficient of determination."""
-        y = np.asarray(y, dtype=float)
-        return float(1 - np.sum((y - self.predict(X)) ** 2) / np.sum((y - y.mean()) ** 2))
+        """Return R², the coefficient of determination; ``y`` is of shape (n_samples,)."""
+        found = self.predict(X)
+        y = _labels(y, len(found))
+        try:
+            y = y.astype(float)
+        except (TypeError, ValueError) as error:
+            raise InvalidRows(f"y must be numbers: {error}") from None
+        if not np.isfinite(y).all():
+            raise InvalidRows("y must be finite numbers")
+        return float(1 - np.sum((y - found) ** 2) / np.sum((y - y.mean()) ** 2))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Return predictions with an interval that should hold this share of the true values.
@@ -563,8 +577,8 @@ class DeliveredRegressor(_Delivered):
 
     def half_width(self, coverage: float) -> float:
         """Return half the width of an interval, in standard deviations of the target."""
-        if not 0 < coverage < 1:
-            raise InvalidRows(f"the coverage of an interval, {coverage:g}, is not between 0 and 1")
+        if not (isinstance(coverage, Real) and 0 < coverage < 1):
+            raise InvalidRows(f"the coverage of an interval, {coverage}, is not between 0 and 1")
         n = len(self._residuals)
         place = math.ceil((n + 1) * coverage - 1e-9)
         if place > n:
@@ -575,6 +589,14 @@ class DeliveredRegressor(_Delivered):
                 + (f"choose at most {n / (n + 1):.3g}" if n else "deliver it again")
             )
         return self._residuals[place - 1]
+
+
+def _labels(y: Any, n_rows: int) -> np.ndarray:
+    """Return true labels or numbers, (n_rows,): another shape would be broadcast."""
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise InvalidRows(f"y has the shape {y.shape}; {n_rows} rows need {n_rows} values")
+    return y
 
 
 def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:

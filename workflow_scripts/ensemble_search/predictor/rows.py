@@ -147,6 +147,19 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
 
 
+def types(path: Path, names: list[str]) -> dict[str, Any]:
+    """Return the Arrow types of columns of a Parquet file, without what :func:`parquet` rejects."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = {field.name: field.type for field in pq.read_schema(path) if field.name in names}
+    except (OSError, pa.ArrowException):
+        return {}
+    values = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in found.items()}
+    return {name: t for name, t in values.items() if not isinstance(t, pa.BaseExtensionType)}
+
+
 def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
     """Read some columns of the first sheet of an Excel file, all rows at once.
 

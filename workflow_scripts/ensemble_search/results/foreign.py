@@ -15,7 +15,7 @@ import math
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from ensemble_search.data import file_limits
 from ensemble_search.data.rows import share_of_rows
+from ensemble_search.data.table_files import like_versions
 from ensemble_search.evaluation.table_checks import MOST, NUMBER
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable, read_json, read_npy, reading
@@ -55,6 +56,8 @@ class Predictions:
         In the order of the columns of predictions; empty in regression.
     predictions
         By part, of shape (n_models, n_samples, n_outputs); NaN for models that failed.
+    notes
+        What may be read otherwise than it is meant.
     """
 
     folder: Path
@@ -62,6 +65,7 @@ class Predictions:
     labels: dict[str, np.ndarray]
     classes: list[str]
     predictions: dict[str, np.ndarray]
+    notes: list[str] = field(default_factory=list)
 
     @property
     def task(self) -> str:
@@ -114,8 +118,12 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
 def _minimal(folder: Path) -> Predictions:
     models = _csv(folder / MINIMAL)
     written = _csv(folder / MINIMAL, text=True)
+    notes = []
     for name in written.columns.difference(MEASURED):
         words = {*written[name]}
+        if models[name].dtype.kind == "f":
+            said = like_versions({word for word in words if "." in word})
+            notes += [f"{MINIMAL}: '{name}' has {said}; write versions as text"] if said else []
         for word in sorted(filter(re.compile(r"\d+\.\d*[1-9]0+").fullmatch, words)):
             if (other := word.rstrip("0")) in words and models[name].dtype.kind == "f":
                 raise Unusable(
@@ -131,25 +139,33 @@ def _minimal(folder: Path) -> Predictions:
             raise Unusable(path, f"has the columns {', '.join(frame)}; give one column, 'label'")
         labels[part] = frame["label"].to_numpy(dtype=str)
     arrays = {part: read_npy(folder / f"predictions-{part}.npy") for part in PARTS}
-    return _of(folder, models, labels, arrays)
+    return replace(_of(folder, models, labels, arrays), notes=notes)
 
 
 def _tabrepo(folder: Path) -> Predictions:
     import pandas as pd
 
     about = read_json(folder / "metadata.json")
+    if about.get("dtype") not in ("float16", "float32", "float64"):
+        raise Unusable(folder / "metadata.json", "its 'dtype' is not float16, float32 or float64")
+    dtype = np.dtype(about["dtype"])
     labels, arrays = {}, {}
     for part, short in zip(PARTS, ("val", "test"), strict=True):
         path = folder / f"label-{short}.csv.zip"
         labels[part] = _csv(path, text=True, unnamed=True).iloc[:, -1].to_numpy(dtype=str)
         path = folder / f"pred-{short}.dat"
+        shape: Any = about.get(f"pred_{short}_shape")
+        integers = type(shape) is list and all(type(n) is int and n > 0 for n in shape)
+        if not integers or len(shape) not in (2, 3):
+            raise Unusable(
+                folder / "metadata.json",
+                f"its 'pred_{short}_shape' is not a list of 2 or 3 integers from 1 on",
+            )
         with reading(path):
-            dtype = np.dtype(about["dtype"])
-            shape = tuple(map(int, about[f"pred_{short}_shape"]))
-            if dtype not in (np.float16, np.float32, np.float64) or min(shape) < 1:
-                raise ValueError("metadata.json has no type of numbers and shape of it")
             if path.stat().st_size != dtype.itemsize * math.prod(shape):
-                raise ValueError(f"its size is not that of {dtype} {shape}, as metadata.json says")
+                raise ValueError(
+                    f"its size is not that of {dtype} {tuple(shape)}, as metadata.json says"
+                )
             arrays[part] = np.fromfile(path, dtype).reshape(shape)
     if type(names := about.get("models")) is not list or len({*map(str, names)}) < len(names):
         raise Unusable(folder / "metadata.json", "it has no list 'models' of different names")
@@ -172,11 +188,11 @@ def _amlb(files: Sequence[Path]) -> Predictions:
         if truth is not None and (frame["truth"].tolist() != truth or classes != columns):
             raise Unusable(file, f"its rows or classes are not those of '{files[0]}'")
         truth, columns = frame["truth"].tolist(), classes
-        with reading(file):
-            found.append(frame[classes or ["predictions"]].to_numpy(dtype=float))
+        found.append(_floats(file, frame[classes or ["predictions"]], failed=True))
     labels = np.array(truth, dtype=str)
-    with reading(files[0]):
-        codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
+    codes = np.unique(labels, return_inverse=True)[1]
+    if not columns:
+        codes = _floats(files[0], pd.DataFrame({"truth": truth}))[:, 0]
     half = share_of_rows(codes, 0.5)
     rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
     repeated = {name for name in names if names.count(name) > 1}
@@ -189,6 +205,18 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     parts = {part: labels[own] for part, own in rows.items()}
     predictions = {part: arrays[:, own] for part, own in rows.items()}
     return _of(files[0].parent, models, parts, predictions, columns)
+
+
+def _floats(file: Path, frame: "pd.DataFrame", failed: bool = False) -> np.ndarray:
+    """Return text as float64; with ``failed``, empty fields and words for them as NaN."""
+    for name in frame:
+        made = numbers(frame[name])
+        odd = made.isna() & ~(failed and frame[name].isin(["", *MISSING]))
+        for row in np.flatnonzero(odd)[:1]:
+            word = frame[name].iloc[row]
+            raise Unusable(file, f"column '{name}' has '{word}' in row {row + 1}, not a number")
+        frame = frame.assign(**{name: made})
+    return frame.to_numpy(dtype=float)
 
 
 def _of(

@@ -102,6 +102,8 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     space = type("Models", (LookedUp,), {"hyperparameters": described})
     algorithms = any(h["name"] == ALGORITHM for h in described)
     lines, datasets = [*map(printable, _mixed(models, described))], {}
+    noted = dict.fromkeys(note for made in found.values() for note in made.notes)
+    lines += [f"note: {printable(note)}" for note in noted]
     for name, made in found.items():
         datasets[name], losses, half = _write(name, made, output, metric, space(), stem)
         lines.append(

@@ -143,6 +143,11 @@ def read(path: Path) -> dict[str, Any]:
         raise UserError(
             f"'{path}' is not a manifest of a study, such as results/<study>/manifest.json"
         )
+    if (found := made.get("format", files.FORMAT)) != files.FORMAT:
+        raise UserError(
+            f"'{path}' has the format {found!r}, and this version reads {files.FORMAT}; check out "
+            "its commit"
+        )
     needed = {name for name, field in Manifest.model_fields.items() if field.is_required()}
     if lacking := needed - set(made):
         raise UserError(f"'{path}' is not a manifest of a study: key '{min(lacking)}' is missing")

@@ -1,6 +1,7 @@
 """Verification: stored results are unchanged, consistent and reproducible."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,8 +70,8 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
     folders += [
         (folder, read)
         for name in names
-        for kind, read in KINDS.items()
-        for folder in _folders(root / name / kind)
+        for pattern, read in KINDS.items()
+        for folder in _folders(root / name, pattern)
     ]
     for folder, read in folders:
         if not any(folder.glob("*.*")):
@@ -122,18 +123,18 @@ def _unchanged(manifest: Path) -> None:
         raise UserError(*found)
 
 
-#: Folder below ``results/<study>`` -> reader of each of its result folders.
+#: Result folders below ``results/<study>`` -> their reader.
 KINDS: dict[str, Callable[[Path], object]] = {
-    "splits": _split_files,
-    "configurations": _search_files,
-    "shards": _search_files,
-    "tables": checked,
-    "searches": _search_files,
-    "ensembles": _ensemble_files,
-    "surrogates": readers.quality,
-    "spread": readers.spread,
-    "divisions": readers.divisions,
-    "autogluon": readers.autogluon,
+    layout.SPLIT: _split_files,
+    layout.CONFIGURATIONS: _search_files,
+    layout.SHARD: _search_files,
+    layout.TABLE: checked,
+    layout.SEARCH: _search_files,
+    layout.ENSEMBLE: _ensemble_files,
+    layout.SURROGATE: readers.quality,
+    layout.SPREAD: readers.spread,
+    layout.DIVISIONS: readers.divisions,
+    layout.AUTOGLUON: readers.autogluon,
 }
 
 
@@ -279,5 +280,7 @@ def _why(manifest: dict[str, Any]) -> str:
     return f"; {known}; to recompute it, remove the folder and its checkpoints"
 
 
-def _folders(root: Path) -> list[Path]:
-    return sorted({path.parent for path in root.rglob("*") if path.is_file()})
+def _folders(root: Path, pattern: str) -> list[Path]:
+    """List the folders of a pattern; files of others that lie elsewhere are none of the study's."""
+    found = root.glob(re.sub(r"{\w+}", "*", pattern))
+    return sorted(path for path in found if path.is_dir())

@@ -17,7 +17,7 @@ OF_SYSTEM = {
     for name in (
         *("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "EIO", "ESTALE", "ENOTCONN"),
         *("EHOSTDOWN", "ETIMEDOUT", "ENOLCK", "EMFILE", "ENFILE", "ENOMEM"),
-        *("ENAMETOOLONG", "ELOOP"),
+        *("ENAMETOOLONG", "ELOOP", "ENOTDIR"),
     )
     if hasattr(errno, name)
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PydanticUserError
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -66,3 +66,5 @@ def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
         check(*arguments)
     except UserError as error:
         yield from error.problems
+    except PydanticUserError as error:  # a field of a part from outside has an unknown type
+        yield f"plugins: {str(error).splitlines()[0]}"

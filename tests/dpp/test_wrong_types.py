@@ -1,0 +1,102 @@
+"""Samplers that are called with other types than documented."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.dpp import coverage
+from ensemble_search.dpp.exact import LEnsemble
+from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.low_rank import swap_features
+from ensemble_search.dpp.strata import sample_strata
+from ensemble_search.runtime.errors import UserError
+
+POINTS = np.random.default_rng(0).random((6, 2))
+
+
+def kernel(a, b):
+    return rbf(a, b, 1.0)
+
+
+def sample(rng, k):
+    return LEnsemble.from_features(POINTS).sample(rng, k)
+
+
+def designs(sampler, k, rng):
+    return next(coverage.designs(sampler, k, rng))
+
+
+#: Functions with valid arguments, but for generators.
+CALLS = {
+    sample: {"k": 2},
+    sample_strata: {"strata": np.repeat([0, 1, 2], 2), "k": 2, "alpha": 0.5},
+    swap_features: {
+        **{"features": POINTS, "k": 2, "alpha": 0.5, "steps": 9},
+        **{"groups": np.zeros(6, int), "given": np.array([0])},
+    },
+    coverage.sample_by_variance: {"candidates": POINTS, "k": 2, "kernel": kernel},
+    coverage.unit_grid: {"dimensions": 2, "points": 9},
+    coverage.length_scale: {"k": 3},
+    coverage.measure: {"points": np.array([0.25, 0.75])},
+    designs: {"sampler": "uniform", "k": 3},
+}
+#: Wrong for every argument of them.
+WRONG = {
+    "a function": lambda *_: None,
+    "a seed below 0": -1,
+    "text": "a",
+    "a set": {1, 2},
+    "no number": float("nan"),
+    "numbers of another seed": np.random.RandomState(0),
+    "a module": np.random,
+    "lists of two lengths": [[1], [1, 2]],
+    "a mapping": {"a": 1},
+    "three dimensions": np.zeros((2, 2, 2)),
+    "dates": np.array(["2020-01-01"] * 6, "M8[D]"),
+    "categories": pd.Categorical(list("aabbcc")),
+    "complex": 1j,
+    "huge": 10**30,
+}
+ARGUMENTS = [
+    pytest.param(function, name, id=f"{function.__name__}-{name}")
+    for function, given in CALLS.items()
+    for name in (*given, *(["rng"] if function.__code__.co_varnames.count("rng") else []))
+]
+
+
+@pytest.mark.parametrize(("function", "argument"), ARGUMENTS)
+def test_another_type_is_one_line(function, argument):
+    rng = {"rng": np.random.default_rng(0)} if "rng" in function.__code__.co_varnames else {}
+    right = {**CALLS[function], **rng}
+    function(**right)
+    for value in WRONG.values():
+        with pytest.raises(UserError) as error:
+            function(**{**right, argument: value})
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random])
+def test_a_seed_is_not_a_generator(rng):
+    with pytest.raises(UserError, match=r"rng must be a numpy.random.Generator, such as"):
+        sample(rng, 2)
+
+
+@pytest.mark.parametrize("strata", [3, None, [0.0, 1.0], ["a", "b"], [[0, 1]], [True, False]])
+def test_strata_are_integers(strata):
+    with pytest.raises(UserError, match="strata must be a list of integers"):
+        sample_strata(strata, 1, 0.5, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "points", "message"),
+    [
+        (2.5, 9, "dimensions of a grid is 2.5, must be an integer from 1 to 64"),
+        (True, 9, "dimensions of a grid is True"),
+        (65, 9, "dimensions of a grid is 65"),
+        (1, "9", "points of a grid is '9'"),
+        (1, 10**12, "points of a grid is 1000000000000, must be an integer from 1 to 10000000"),
+    ],
+)
+def test_grids_have_integers(dimensions, points, message):
+    with pytest.raises(UserError, match=message):
+        coverage.unit_grid(dimensions, points)
