@@ -3,6 +3,7 @@
 import csv
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
