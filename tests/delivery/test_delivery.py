@@ -485,7 +485,7 @@ def test_mistakes_at_the_command_line_get_one_line(copied, tmp_path):
     calls.append(["--model", str(copied), "--input", str(fine), "--output", str(fine)])
     calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path / "no/out.csv")])
     calls.append([*calls[1][:2], "--input", str(fine), "--output", str(tmp_path)])
-    calls.append([*calls[1][:2], "--input", str(fine), "--output", str(copied / MANIFEST)])
+    calls.append([*calls[1][:2], "--input", str(fine), "--output", str(copied / "predict.py")])
     done = subprocess.run(
         [sys.executable, "-c", program, repr(calls)],
         capture_output=True, text=True, cwd=copied, check=False, timeout=300,
