@@ -26,6 +26,8 @@ FILE = "measured.csv"
 DESIGNS = even_coverage.MEASURES
 MEASURES = ("tau", *DESIGNS)
 COLUMNS = (*evidence.KEY, *MEASURES, "numbers", "stale")
+#: Smaller measures count as this: about the square of the step of the grid of seq-pv, which 0 is on.
+SMALLEST = 1e-8
 #: The question about pairs that DivBO asks, and the one about errors.
 PROTOCOLS = ("observed", "error")
 #: Stands for the data set of a design, which has none.
@@ -61,7 +63,7 @@ def rows(
                      "tau": line["tau"]})  # fmt: skip
     designs, _ = even_coverage.load(study, results)
     measures = list(DESIGNS)
-    designs[measures] = np.log10(designs[measures].astype(float))
+    designs[measures] = np.log10(np.maximum(designs[measures].astype(float), SMALLEST))
     means = designs.groupby(["sampler", "sample"], sort=False)[measures].mean()
     for (sampler, sample), line in means.iterrows():
         made.append({"dataset": RANGE, "repeat": sample, "method": sampler, **line})
