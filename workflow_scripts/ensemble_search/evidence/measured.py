@@ -26,7 +26,7 @@ FILE = "measured.csv"
 DESIGNS = even_coverage.MEASURES
 MEASURES = ("tau", *DESIGNS)
 COLUMNS = (*evidence.KEY, *MEASURES, "numbers", "stale")
-#: Smaller measures count as this: about the square of the step of the grid of seq-pv, which 0 is on.
+#: Smaller measures count as this: the square of the step of the grid of seq-pv, which 0 is on.
 SMALLEST = 1e-8
 #: The question about pairs that DivBO asks, and the one about errors.
 PROTOCOLS = ("observed", "error")
