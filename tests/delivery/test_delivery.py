@@ -35,7 +35,7 @@ from ensemble_search.delivery import (
     measures,
     onnx_ensemble,
     onnx_export,
-    test_file,
+    own_rows,
 )
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.metrics.balanced_error import BalancedError
@@ -228,7 +228,7 @@ def test_rows_of_a_file_to_test_on(tmp_path):
 
     def read(text):
         file.write_text(text, encoding="utf-8")
-        return test_file.read(str(file), prepared, described, [])
+        return own_rows.read(str(file), prepared, described, [])
 
     found = read("w,y,g,a\n1,12,p,3\n2,8,q,\n1,,q,1\n3,10,p,x\n")
     assert found.X.tolist() == [[3], [0], [0]]

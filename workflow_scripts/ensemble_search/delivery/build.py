@@ -23,7 +23,7 @@ from ensemble_search.delivery import (
     limits,
     onnx_ensemble,
     onnx_export,
-    test_file,
+    own_rows,
 )
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
@@ -173,12 +173,12 @@ class Delivery:
         self.gaps: dict[int, float] = {}
         self.onnx: dict[int, float] = {}
 
-    def _own_test(self) -> test_file.TestRows | None:
+    def _own_test(self) -> own_rows.OwnRows | None:
         """Read the file of test rows, if there is one."""
         if not (file := self.settings.get("test")):
             return None
         prepared, classes = read_json(self.source.split / PREPARATION), self.inputs.classes.tolist()
-        return test_file.read(file, prepared, self.described, classes)
+        return own_rows.read(file, prepared, self.described, classes)
 
     def groups(self) -> np.ndarray | None:
         """Return codes of the test rows' groups; None if the rows are not grouped."""

@@ -62,7 +62,7 @@ def fit(
     target
         Name of the column to predict.
     minutes
-        Wall time of the search. The refit takes about a minute more for small data.
+        Minutes (wall-clock) of search. The refit takes about a minute more for small data.
     metric
         Loss to minimise. Default: ``error`` of text and of few distinct numbers, ``squared-error``
         of others.

@@ -13,7 +13,7 @@ from ensemble_search.runtime.errors import UserError
 
 
 @dataclass(frozen=True)
-class TestRows:
+class OwnRows:
     """Rows to test on.
 
     Attributes
@@ -32,8 +32,6 @@ class TestRows:
         What was odd, one line each.
     """
 
-    __test__ = False  # for pytest
-
     name: str
     X: np.ndarray
     labels: np.ndarray
@@ -44,7 +42,7 @@ class TestRows:
 
 def read(
     file: str, prepared: Mapping[str, Any], described: Mapping[str, Any], classes: Sequence[str]
-) -> TestRows:
+) -> OwnRows:
     """Read them.
 
     Parameters
@@ -95,4 +93,4 @@ def read(
             raise UserError(f"deliver.test: '{file}': a value of '{by['weight']}' is not above 0")
     if "group" in by:
         groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
-    return TestRows(Path(file).name, X, labels, weights, groups, [*notes, *odd])
+    return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *odd])
