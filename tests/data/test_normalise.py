@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.data import normalise, prepare
+from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 
@@ -493,6 +493,19 @@ def test_classes_are_chosen_and_merged(kind):
     said = "rows left out, 8, of classes that the study leaves out: '3' (4), '4' (4)"
     assert said in described["notes"]
     assert chosen([0, 1, 2, 3, 4], target)[0]["y"].tolist() == [str(i % 5) for i in range(20)]
+
+
+@pytest.mark.parametrize("form", ["{}", "{}.25", "0{}"])
+@pytest.mark.parametrize("ends", ["Sum,\n", "Sum,\n" * 90, "Sum,sum\n"])
+def test_words_in_rows_that_are_left_out_change_no_column(tmp_path, ends, form):
+    """Sums and remarks below a table have no label."""
+    rows = "x,y\n" + "".join(f"{form.format(i * 7)},{'ab'[i % 2]}\n" for i in range(20, 80))
+    (tmp_path / "with.csv").write_text(rows + ends)
+    (tmp_path / "without.csv").write_text(rows)
+    chosen = ["a", "b"] if "sum" in ends else None
+    whole, _ = normalise.normalise(sources.from_file(str(tmp_path / "without.csv"), "y"))
+    raw = sources.from_file(str(tmp_path / "with.csv"), "y")
+    pd.testing.assert_frame_equal(normalise.normalise(raw, classes=chosen)[0], whole)
 
 
 def test_a_class_that_is_not_there():

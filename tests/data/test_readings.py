@@ -61,6 +61,16 @@ def test_columns_of_such_dates_are_dates_here_and_in_a_delivered_folder():
     assert kind == "date" and (values == days + pd.Timedelta("13:30:00")).all()
 
 
+def test_years_of_two_digits_that_may_come_first_are_said():
+    days = pd.date_range("2015-01-01", periods=60)
+    kind, values, notes, _ = read(days.strftime("%y-%m-%d"))
+    assert kind == "date" and str(values[0])[:10] == "2001-01-15"
+    assert "; the years may come first: if so, write them as 2020-12-31" in notes
+    for form in ("%d-%m-%y", "%d-%m-%Y", "%Y-%m-%d"):
+        kind, values, notes, _ = read(days.strftime(form))
+        assert kind == "date" and (values == days).all() and "years may" not in notes
+
+
 def test_hours_of_one_digit():
     """Spreadsheets write 1/31/2020 9:05."""
     times = pd.date_range("2020-01-20 00:05", periods=60, freq="h")

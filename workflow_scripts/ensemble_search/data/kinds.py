@@ -5,7 +5,7 @@ import numbers
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -353,6 +353,8 @@ class Column:
                 return None
             form = "2020-12-31" if kind == "date" else "1234.5"
             unclear = f"; {unclear}: if that is wrong, write them as {form}"
+        elif kind == "date" and _may_have_years_first(fitting):
+            unclear = "; the years may come first: if so, write them as 2020-12-31"
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {_as_missing(missing)}" if missing else ""
@@ -468,6 +470,16 @@ def _order(found: list[readings.Reading], words: Mapping[str, int]) -> readings.
     slash = any("/" in word for word, fit in zip(words, fits, strict=True) if fit)
     wanted = readings.MONTH_FIRST if slash else readings.DAY_FIRST
     return by_style.get(wanted, found[0])
+
+
+def _may_have_years_first(words: Sequence[str]) -> bool:
+    """Whether dates such as 24-06-08, read with the day first, may have the year there.
+
+    All fit, and the last two digits vary more, as days do.
+    """
+    first, last = ({word.strip()[part] for word in words} for part in (slice(2), slice(-2, None)))
+    dates = (readings.date(f"20{word.strip()}", readings.ISO) for word in words)
+    return len(first) < len(last) and not np.isnat(list(dates)).any()
 
 
 def _has_integers(values: "pd.Series") -> bool:

@@ -13,6 +13,7 @@ from ensemble_search.data.kinds import PLACEHOLDERS, ROW_IDS, Column, counted, l
 from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
+from ensemble_search.data.table_files import exact
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION
@@ -91,6 +92,9 @@ def normalise(
             names = counted(text(frame[raw.target])[merged.isna()].value_counts().to_dict())
             notes.append(f"rows left out, {others}, of classes that the study leaves out: {names}")
         frame = frame.assign(**{raw.target: merged})[merged.notna()]
+    if len(frame) < len(raw.frame):
+        # Sums and remarks below a table are words among numbers.
+        frame = frame.assign(**{name: exact(frame[name]) for name in raw.worded})
     counts: dict[str, int] = {}
     if task == REGRESSION:
         labels = _numbers(frame[raw.target], about)

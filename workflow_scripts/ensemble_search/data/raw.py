@@ -29,6 +29,8 @@ class Raw:
         Words that the reader of the source treated as missing, with counts, by column.
     rounded
         Of fractions that lost digits when they were read, the number and the first, by column.
+    worded
+        Columns of a CSV file that are text because of a value that is no number.
     notes
         For people, on how it was read.
     roles
@@ -44,5 +46,6 @@ class Raw:
     ignored: dict[str, str] = field(default_factory=dict)
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     rounded: dict[str, tuple[int, str]] = field(default_factory=dict)
+    worded: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)

@@ -17,7 +17,15 @@ from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import FORMATS, INDEX, NOTES, ROUNDED, WORDS, readable
+from ensemble_search.data.table_files import (
+    FORMATS,
+    INDEX,
+    NOTES,
+    ROUNDED,
+    WORDED,
+    WORDS,
+    readable,
+)
 from ensemble_search.data.text_files import kind as extension
 from ensemble_search.data.text_files import stem
 from ensemble_search.runtime.errors import UserError
@@ -248,7 +256,8 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
     source = {"file": shown, "target": target}
     words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
-    read = {"missing": words, "rounded": rounded, "notes": frame.attrs.pop(NOTES, [])}
+    worded, notes = frame.attrs.pop(WORDED, []), frame.attrs.pop(NOTES, [])
+    read = {"missing": words, "rounded": rounded, "worded": worded, "notes": notes}
     return Raw(frame, target, stem(path), source, md5=md5, ignored=index, **read)
 
 

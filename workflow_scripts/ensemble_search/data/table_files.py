@@ -44,9 +44,9 @@ MAGIC = {
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
 #: Attributes of a frame: the columns that pandas stored as its index; the words that were treated
-#: as missing, with counts, by column; and the fractions that lost digits, as in ``raw.Raw``.
-#: And notes for people.
-INDEX, WORDS, ROUNDED, NOTES = "index", "words", "rounded", "notes"
+#: as missing, with counts, by column; and the fractions that lost digits, the columns with words
+#: and the notes for people, as in ``raw.Raw``.
+INDEX, WORDS, ROUNDED, WORDED, NOTES = "index", "words", "rounded", "worded", "notes"
 #: Integers of at least so many characters may lose digits in double precision.
 LONG = 16
 #: Fractions of at most so many characters may be names, such as versions.
@@ -152,9 +152,12 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
         ]
         if none:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
+    others = {target, *(header[i] for i in seen.codes), *versions}
+    texts = [name for name, dtype in frame.dtypes.items() if dtype == "str"]
+    frame.attrs[WORDED] = [name for name in texts if name not in others]
     for i in seen.large - seen.codes:
         if header[i] not in (target, *also_text):
-            frame[header[i]] = _exact(frame[header[i]])
+            frame[header[i]] = exact(frame[header[i]])
     words.pop(target, None)
     frame.attrs[WORDS] = words
     frame.attrs[INDEX] = [text_files.INDEX] if header[0] == text_files.INDEX != target else []
@@ -241,7 +244,7 @@ def like_versions(words: set[str], lone: bool = True) -> str | None:
     return None
 
 
-def _exact(column: "pd.Series") -> "pd.Series":
+def exact(column: "pd.Series") -> "pd.Series":
     """Turn text into numbers, integers exactly; return it as it is if any is not a number."""
     import pandas as pd
 
