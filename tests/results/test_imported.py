@@ -154,6 +154,26 @@ def test_models_of_the_minimal_layout(work, classes):
     assert table.columns["fit_seconds"][5] == 6.5 and table.manifest["fit_seconds"] == 21.5
 
 
+def test_predictions_far_from_the_labels_of_a_regression_are_cut_with_a_note(work):
+    rng = np.random.default_rng(0)
+    labels = {part: rng.normal(size=size) for part, size in SIZES.items()}
+    predictions = {part: np.tile(own, (6, 1)) for part, own in labels.items()}
+    predictions["validation"][2] *= 1e30
+    predictions["test"][2:4] += 1e4
+    write(work / "own/d", labels, predictions)
+    lines = imported.write(work / "own", work / "mine")
+    assert lines[1] == (
+        "note: d: 2 models have predictions 1024 standard deviations from the mean label or more, "
+        "and are cut there"
+    )
+
+
+def test_a_name_that_is_not_possible_is_said_with_one_that_is(work):
+    write(work / "own/two words", *made(2))
+    with pytest.raises(UserError, match=r"'two words' is not possible .* rename it: up to 64"):
+        imported.write(work / "own", work / "mine")
+
+
 def test_another_metric_failed_models_and_the_probability_of_the_second_class(work):
     labels, predictions = made(2)
     single = {part: array[:, :, 1].copy() for part, array in predictions.items()}

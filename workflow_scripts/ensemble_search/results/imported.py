@@ -39,6 +39,7 @@ FARTHEST, EXACT = 1e100, 2**53
 #: there is random search only.
 LEAST, MOST = 6, 200
 ALGORITHM = "algorithm"
+NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"
 
 
 def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) -> list[str]:
@@ -67,7 +68,7 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
         raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
     study = output.name
     if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
-        raise UserError(f"--output: '{study}' is not possible as the name of a study")
+        raise UserError(f"--output: '{study}' is not possible as the name of a study; {NAMED}")
     try:
         return _write_study(root, output, metric, fold)
     except BaseException:
@@ -83,7 +84,9 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     found = dict(foreign.read(root, fold))
     for name, made in found.items():
         if not re.match(NAME, name) or DEVICES.fullmatch(name):
-            raise UserError(f"'{made.folder}': '{name}' is not possible as the name of a data set")
+            raise UserError(
+                f"'{made.folder}': '{name}' is not possible as the name of a data set; {NAMED}"
+            )
         if twins := [other for other in found if other.lower() == name.lower() and other != name]:
             raise UserError(f"'{made.folder}': differs from '{twins[0]}' in case only; rename one")
     if len({made.task for made in found.values()}) > 1:
@@ -105,7 +108,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     noted = dict.fromkeys(note for made in found.values() for note in made.notes)
     lines += [f"note: {printable(note)}" for note in noted]
     for name, made in found.items():
-        datasets[name], losses, half = _write(name, made, output, metric, space(), stem)
+        datasets[name], losses, notes = _write(name, made, output, metric, space(), stem)
         lines.append(
             printable(
                 f"{name}: {len(made.models)} models ({len(losses)} ok), "
@@ -113,8 +116,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
                 f"rows; the best has a validation {metric} of {losses.min():.4g}"
             )
         )
-        if half:
-            lines.append(f"note: {name}: {half} models have predictions of one part only, and fail")
+        lines += [f"note: {name}: {note}" for note in notes]
         if made.classes and metric == "error":
             most = np.unique(made.labels["validation"], return_counts=True)[1].max()
             worse = int((losses > 1 - most / len(made.labels["validation"])).sum())
@@ -280,7 +282,7 @@ def configurations(
 
 def _write(
     name: str, made: Predictions, output: Path, metric: str, space: LookedUp, stem: str
-) -> tuple[dict[str, Any], np.ndarray, int]:
+) -> tuple[dict[str, Any], np.ndarray, list[str]]:
     """Write data and table of a data set.
 
     Returns
@@ -289,8 +291,8 @@ def _write(
         For ``datasets`` of the study.
     losses
         Validation losses of the models that have predictions.
-    half
-        Number of models with predictions of one part only.
+    notes
+        For people.
     """
     import pyarrow as pa
 
@@ -310,16 +312,20 @@ def _write(
     if about["rows"] != sum(sizes):
         raise UserError(f"'{made.folder}': a label is a word for a missing value; rename it")
     inputs, _, split = prepare.make_split(frame, about, {**Split().settings, "seed": Split().seed})
-    arrays = made.predictions
+    arrays, notes = made.predictions, list[str]()
     if made.classes:
         places = [made.classes.index(label) for label in inputs.classes]
         arrays = {part: array[:, :, places] for part, array in arrays.items()}
     else:
         scale = split["target"]
-        arrays = {  # cut as those of a search are
-            p: np.clip((array - scale["mean"]) / scale["std"], -LARGEST, LARGEST)
-            for p, array in arrays.items()
-        }
+        arrays = {p: (array - scale["mean"]) / scale["std"] for p, array in arrays.items()}
+        far = [(np.abs(array) > LARGEST).any(axis=(1, 2)) for array in arrays.values()]
+        if cut := int(np.logical_or.reduce(far).sum()):
+            notes.append(
+                f"{cut} models have predictions {LARGEST:g} standard deviations from the mean "
+                "label or more, and are cut there"
+            )
+        arrays = {p: np.clip(array, -LARGEST, LARGEST) for p, array in arrays.items()}
     stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
     lacking = {part: np.isnan(array).any(axis=(1, 2)) for part, array in stored.items()}
     failed = lacking["validation"] | lacking["test"]
@@ -388,8 +394,9 @@ def _write(
         "files": files.checksums(folder, tables.FILES),
     }
     files.write_json(folder / tables.MANIFEST, about)
-    half = int((failed & ~(lacking["validation"] & lacking["test"])).sum())
-    return source, np.array([loss for loss in losses if loss is not None]), half
+    if half := int((failed & ~(lacking["validation"] & lacking["test"])).sum()):
+        notes.append(f"{half} models have predictions of one part only, and fail")
+    return source, np.array([loss for loss in losses if loss is not None]), notes
 
 
 def _write_space(path: Path, described: Sequence[Mapping[str, Any]], algorithms: bool) -> None:
