@@ -16,11 +16,12 @@ import functools
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.evaluation.table import Table
 from ensemble_search.runtime import errors
+from ensemble_search.search.budget import Budget, Unit
 from ensemble_search.search.run import JOB, run_job
 
 
@@ -28,7 +29,7 @@ def main() -> None:
     """Search, then write the declared outputs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument(
-        "--job", type=json.loads, required=True, help=f"JSON: {', '.join(JOB)} (and its settings)"
+        "--job", type=checked, required=True, help=f"JSON: {', '.join(JOB)} (and its settings)"
     )
     several = "; or one for every repeat"
     parser.add_argument(
@@ -51,6 +52,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="threads of all workers (1)")
     parser.add_argument("--workers", type=int, default=1, help="evaluations side by side (1)")
     arguments = parser.parse_args()
+    for option in ("threads", "workers"):
+        if (value := getattr(arguments, option)) < 1:
+            raise errors.UserError(f"--{option}: {value} is not 1 or more")
     # Snakemake gives no more threads than there are cores.
     workers = max(1, min(arguments.workers, arguments.threads))
     jobs = repeats(arguments.job)
@@ -81,12 +85,46 @@ def main() -> None:
         raise errors.UserError(str(error)) from error
 
 
+def checked(text: str) -> dict[str, Any]:
+    """Parse the job, and check the types of its keys; settings are checked where they are used."""
+    try:
+        job = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise errors.UserError(f"--job: is not JSON: {error}") from None
+    single = not isinstance(job, dict) or "repeats" not in job
+    errors.check_keys("--job", job, [key for key in JOB if single or key != "repeat"])
+    for key in ("dataset", "search", "space", "metric"):
+        if not isinstance(job[key], str):
+            raise errors.UserError(f"--job: {key}: {job[key]!r} is not text")
+    for key in ("limits", "budget", "optimizer"):
+        if not isinstance(job[key], dict):
+            raise errors.UserError(f"--job: {key}: {job[key]!r} is not a mapping")
+    numbers = job.get("repeats", [job.get("repeat")])
+    if not isinstance(numbers, list) or not numbers:
+        raise errors.UserError(f"--job: repeats: {numbers!r} is not a list of integers")
+    for key, value in (("seed", job["seed"]), *(("repeat", number) for number in numbers)):
+        if type(value) is not int or value < 0:
+            raise errors.UserError(f"--job: {key}: {value!r} is not an integer from 0")
+    errors.check_keys("--job: limits", job["limits"], ("seconds", "memory_mb"))
+    for section in ("limits", "budget"):
+        for key, value in job[section].items():
+            if type(value) not in (int, float) or not value > 0:
+                raise errors.UserError(f"--job: {section}.{key}: {value!r} is not a number above 0")
+    if len(job["budget"].keys() & get_args(Unit)) != 1:
+        raise errors.UserError(f"--job: budget: give one of {', '.join(get_args(Unit))}")
+    for key, value in job["budget"].items():
+        if key not in Budget.__annotations__:
+            raise errors.UserError(f"--job: budget: unknown key '{key}'")
+        if not key.endswith("seconds") and type(value) is not int:
+            raise errors.UserError(f"--job: budget.{key}: {value!r} is not an integer")
+    return job
+
+
 def repeats(job: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the jobs of the single repeats."""
-    if "repeats" not in job:
-        return [job]
+    numbers = job.get("repeats", [job.get("repeat")])
     rest = {key: value for key, value in job.items() if key != "repeats"}
-    return [{**rest, "repeat": repeat} for repeat in job["repeats"]]
+    return [{**rest, "repeat": repeat} for repeat in numbers]
 
 
 if __name__ == "__main__":

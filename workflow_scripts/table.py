@@ -19,23 +19,25 @@ def main() -> None:
     """Write a table, or print what tables hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("searches", type=Path, nargs="*", help="folders of finished searches")
-    parser.add_argument("--output", type=Path, help="folder of the table, or of the study")
+    parser.add_argument("--output", type=folder, help="folder of the table, or of the study")
     parser.add_argument(
         "--predictions",
         default="float32",
         choices=("float32", "float16"),
         help="type of stored predictions (float32)",
     )
-    parser.add_argument("--info", type=Path, help="describe and check the tables below this folder")
+    parser.add_argument(
+        "--info", type=folder, help="describe and check the tables below this folder"
+    )
     parser.add_argument(
         "--from",
         dest="predictions_of",
         metavar="FOLDER",
-        type=Path,
+        type=folder,
         help="write a study of predictions made elsewhere",
     )
     parser.add_argument("--metric", help="of --from: loss to minimise (error, or squared-error)")
-    parser.add_argument("--fold", type=int, default=0, help="of --from: the fold to read (0)")
+    parser.add_argument("--fold", type=fold, default=0, help="of --from: the fold to read (0)")
     arguments = parser.parse_args()
     if arguments.info:
         outside.use_environment()
@@ -51,6 +53,20 @@ def main() -> None:
         tables.build(arguments.searches, arguments.output, arguments.predictions)
     else:
         raise errors.UserError("give --output and folders of searches or --from, or --info")
+
+
+def fold(number: str) -> int:
+    """Return the number; ``FOLD=first`` is a mistake of ``make``'s user, who knows no options."""
+    if not number.isdecimal():
+        raise errors.UserError(f"FOLD (--fold): '{number}' is not an integer from 0")
+    return int(number)
+
+
+def folder(name: str) -> Path:
+    """Return the path; ``make`` gives an empty name for a variable without a value."""
+    if not name:
+        raise errors.UserError("TABLE, FROM and OUTPUT (--info, --from, --output) name folders")
+    return Path(name)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from ensemble_search.data import fetched, normalise, prepare, sources
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.jobs import Jobs
 from ensemble_search.problems import tasks
-from ensemble_search.results import foreign, imported
+from ensemble_search.results import foreign, imported, tables
 from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import PARTS
@@ -166,6 +166,14 @@ def test_predictions_far_from_the_labels_of_a_regression_are_cut_with_a_note(wor
         "note: d: 2 models have predictions 1024 standard deviations from the mean label or more, "
         "and are cut there"
     )
+
+
+def test_a_table_of_a_space_from_outside_says_how_to_name_it(work):
+    write(work / "own/d", *made(2))
+    imported.write(work / "own", work / "mine")
+    outside.use([])
+    with pytest.raises(UserError, match=r"no space is called 'models-of-mine'; .*: PLUGINS=folder"):
+        list(tables.describe(work / "mine/tables"))
 
 
 def test_a_name_that_is_not_possible_is_said_with_one_that_is(work):

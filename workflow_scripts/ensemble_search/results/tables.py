@@ -139,9 +139,14 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     """
     table = tables.Table.read(folder)
     task = tasks.problem(table.manifest.get("metric", "error")).task
-    table.check_space(
-        plugins.load("spaces", table.manifest["space"])().for_task(task).configurations
-    )
+    try:
+        space = plugins.load("spaces", table.manifest["space"])
+    except UserError as error:
+        raise UserError(
+            f"{error}; if it is a part from outside, name its folder: PLUGINS=folder, or the "
+            "environment variable ENSEMBLE_SEARCH_PLUGINS"
+        ) from None
+    table.check_space(space().for_task(task).configurations)
     dataset, split = folder.absolute().parts[-2:]
     splits = layout.path(folder / "../../..", layout.SPLIT, dataset=dataset, split=split)
     try:
