@@ -30,7 +30,15 @@ VERDICTS = (
 )
 
 #: Columns that are losses.
-ERRORS = ("test", "test_1", "validation", "validation_100", "member_error", "suggested_error")
+ERRORS = (
+    "test",
+    "test_1",
+    "test_divisions",
+    "validation",
+    "validation_100",
+    "member_error",
+    "suggested_error",
+)
 
 #: A study and its rows, as in ``evidence/<study>/``.
 Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
@@ -84,7 +92,8 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             f"difference lies on the other side. **{deciding.SMALLER}**: it includes 0, but not "
             "the size that the paper prints, for its data sets and its numbers of rows. "
             "A claim that methods are alike agrees if all intervals lie within the margin that is "
-            "given, and differs if one lies outside. "
+            "given, and differs if one lies outside; a claim that a method is not worse, if all "
+            "lie above minus the margin, or one below. "
             f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
             "study has run, or its rows do not hold what the claim is about. Differences are means "
             "over data sets, each of which counts with the mean of its runs, in the claimed "
@@ -158,7 +167,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     mean, low, high, least = (f"{scale * number:.{digits}f}" for number in numbers)
     what = ", log2 of iterations" if rule.column == "reached" else ""
     what = ", log10" if rule.column in measured.DESIGNS else what
-    margin = "" if rule.within is None else f"; margin {scale * rule.within:.{digits}f}"
+    given = rule.within or rule.margin
+    margin = f"; margin {scale * given:.{digits}f}" if given else ""
     return verdict, (
         f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; sees {least}{margin}; "
         f"{pair['units']} {units}"
