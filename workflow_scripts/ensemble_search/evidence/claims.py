@@ -37,8 +37,8 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         :data:`DIFFERS` if that of some pair lies on the other side, :data:`SMALLER` if it lies
         below the claimed size; with ``within``, :data:`AGREES` if all intervals lie within it and
         :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES` if all intervals lie
-        above minus the margin and :data:`DIFFERS` if one lies below; else, or by ranks of fewer than :data:`FEWEST` units,
-        :data:`OPEN`; :data:`MISSING` with fewer than two units.
+        above minus the margin and :data:`DIFFERS` if one lies below; else, or by ranks of fewer
+        than :data:`FEWEST` units, :data:`OPEN`; :data:`MISSING` with fewer than two units.
     pairs
         Columns ``lower``, ``higher`` (methods), ``units``, ``difference`` (mean over units of the
         second minus the first), ``low`` and ``high`` (its interval, by Student's t), ``detectable``

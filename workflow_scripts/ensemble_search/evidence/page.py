@@ -38,9 +38,9 @@ def page(
     -------
     text
         Markdown. Stale rows are counted in its first line, and enter nothing else; runs count only
-        if all methods have a row.
+        if all methods have a row. Without rows of runs, the data sets that are measured count.
     """
-    rows = list(rows)
+    rows, beside = list(rows), [row for row in beside if not row["stale"]]
     current = [row for row in rows if not row["stale"]]
     lacking = set(evidence.missing(study, rows))
     whole = [row for row in current if (int(row["repeat"]), row["dataset"]) not in lacking]
@@ -62,6 +62,12 @@ def page(
             "the table whose checksum it names."
         )
     lines += _measured(beside)
+    if beside and not rows:
+        done = len({row["dataset"] for row in beside} & {*study["datasets"]})
+        of = f"**{done} of {len(study['datasets'])} data sets** of" if done else "Measures of"
+        lines[0] = f"{of} the study `{study['study']}` are in `measured.csv`."
+        lines[4] = "Written by `make evidence`; the study is in `study.json`."
+        return "\n".join([*lines, ""])
     if not whole:
         return "\n".join([*lines, "", "No run is finished.", ""])
     table = pd.DataFrame(whole).drop(columns=["test_tenths", "stale"])
@@ -192,9 +198,9 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     ]
 
 
-def _measured(beside: Iterable[Mapping[str, str]]) -> list[str]:
+def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
     """Show means and deviations of what is measured beside the searches."""
-    table = pd.DataFrame([row for row in beside if not row["stale"]])
+    table = pd.DataFrame(beside)
     if table.empty:
         return []
     shown = [name for name in measured.MEASURES if (table[name] != "").any()]
