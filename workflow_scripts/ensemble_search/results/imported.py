@@ -7,12 +7,14 @@ import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.data.normalise import SMALLEST_CLASS
 from ensemble_search.evaluation import table as tables
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
@@ -80,7 +82,8 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     import yaml
 
     study = output.name
-    found = dict(foreign.read(root, fold))
+    # Read twice, so that the predictions of one data set are in memory at a time.
+    found = {name: replace(made, predictions={}) for name, made in foreign.read(root, fold)}
     for name, made in found.items():
         if not re.match(NAME, name) or DEVICES.fullmatch(name):
             raise UserError(f"'{made.folder}': '{name}' is not possible as the name of a data set")
@@ -104,7 +107,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     lines, datasets = [*map(printable, _mixed(models, described))], {}
     noted = dict.fromkeys(note for made in found.values() for note in made.notes)
     lines += [f"note: {printable(note)}" for note in noted]
-    for name, made in found.items():
+    for name, made in foreign.read(root, fold):
         datasets[name], losses, half = _write(name, made, output, metric, space(), stem)
         lines.append(
             printable(
@@ -295,7 +298,11 @@ def _write(
     import pyarrow as pa
 
     problem = tasks.problem(metric)
-    labels = {"train": made.labels["validation"], **made.labels}
+    train = made.labels["validation"]
+    # Nothing is fitted on training rows, but a class needs some; it may have no others.
+    few = [name for name in made.classes if (train == name).sum() < SMALLEST_CLASS]
+    train = np.concatenate([train, np.repeat(few, SMALLEST_CLASS)]) if few else train
+    labels = {"train": train, **made.labels}
     sizes = [len(own) for own in labels.values()]
     columns = {
         "row": list(range(sum(sizes))),
