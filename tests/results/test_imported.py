@@ -123,8 +123,18 @@ def test_a_class_that_no_row_has(work):
     assert np.unique([inputs.y_validation, test_labels]).tolist() == [0, 1]
     table = Table.read(work / "mine/tables/t/fixed")
     table.check_losses(inputs.y_validation)
-    found = TableEvaluator(table, tasks.problem("error")).evaluate(table.whole[0])
-    assert found.error == 0.5
+    found = tasks.problem("error").metric.loss(test_labels, table.test[0])
+    assert found == 0.5  # a is right, and c is wrong where b is meant
+
+
+@pytest.mark.parametrize("numbers", [[1.278e-12, 0.06], [0.5, 2.71e-13]])
+def test_hyperparameters_below_what_configspace_rounds_to(work, numbers):
+    """As weight decays of TabRepo's networks."""
+    labels, predictions = made(2)
+    write(work / "own/d", labels, predictions, pd.DataFrame({"decay": [*numbers, 0.1, 1, 2, 3]}))
+    imported.write(work / "own", work / "mine")
+    table = check(work / "mine", "d", "error", errors(labels, predictions))
+    assert [c["decay"] for c in table.whole] == [*numbers, 0.1, 1, 2, 3]
 
 
 def test_an_archive_of_labels_is_one_file(work):

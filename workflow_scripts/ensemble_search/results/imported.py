@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 LOG = 1000
 #: Size of numbers whose range floats hold, and of integers that they hold exactly.
 FARTHEST, EXACT = 1e100, 2**53
+#: ConfigSpace rounds domains to multiples of this.
+PLACES = 1e-13
 #: Evaluations of the study that is written: half of the models, in these bounds. With fewer models,
 #: there is random search only.
 LEAST, MOST = 6, 200
@@ -262,8 +264,8 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
 
 
 def _outward(number: float, sign: int) -> float:
-    """Round to six digits, up or down."""
-    step = 10.0 ** (math.floor(math.log10(abs(number))) - 5) if number else 1.0
+    """Round to six digits, or to the 13 places of ConfigSpace, up or down."""
+    step = max(10.0 ** (math.floor(math.log10(abs(number))) - 5), PLACES) if number else 1.0
     return float(f"{sign * math.ceil(sign * number / step) * step:.6g}")
 
 
