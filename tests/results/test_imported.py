@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import weakref
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -283,10 +284,10 @@ def test_hyperparameters_and_times_of_tabrepo(work, source):
          "LightGBM.proc.skew": "null"},
         {**tree, "LightGBM.extra_trees": "false", "LightGBM.learning_rate": 0.1,
          "LightGBM.proc.skew": "0.9"},
-        {**net, "MLP.layers": "[200, 100]", "MLP.max": "0.5", "model": names[3]},
+        {**net, "MLP.layers": "[200, 100]", "MLP.max": "0.5", "model": "MLP_r1"},
         # Alike but for their names:
-        {**net, "MLP.layers": "[400]", "MLP.max": "sqrt", "model": names[4]},
-        {**net, "MLP.layers": "[400]", "MLP.max": "sqrt", "model": names[5]},
+        {**net, "MLP.layers": "[400]", "MLP.max": "sqrt", "model": "MLP_r2"},
+        {**net, "MLP.layers": "[400]", "MLP.max": "sqrt", "model": "MLP_r3"},
     ]  # fmt: skip
     rows = pd.read_parquet(work / "tabrepo/tables/anneal/fixed/observations.parquet")
     assert rows["fit_seconds"].tolist() == [1, 2, 3, 4, 5, 6]
@@ -337,6 +338,23 @@ def test_damaged_hyperparameters_of_tabrepo(work, content, said):
     with pytest.raises(UserError, match=said):
         imported.write(work / "model_predictions", work / "mine")
     assert not (work / "mine").exists()
+
+
+def test_the_metric_chooses_classifications_or_regressions(work):
+    """TabArena has both, below the same folder."""
+    labels, predictions = made(2)
+    names = [f"X_r{i}" for i in range(6)]
+    write_tabrepo(work / "c/model_predictions/churn/0", labels, predictions, names)
+    numbers = {part: own * 1.5 + np.arange(len(own)) for part, own in labels.items()}
+    values = {part: predictions[part][:, :, 1] + numbers[part] for part in PARTS}
+    write_tabrepo(work / "c/model_predictions/houses/0", numbers, values, names)
+    both = "classifications and regressions; the metric, such as METRIC=error or METRIC=squared-er"
+    with pytest.raises(UserError, match=both):
+        imported.write(work / "c", work / "mine")
+    for metric, name, other in (("log-loss", "churn", "houses"), ("rmse", "houses", "churn")):
+        lines = imported.write(work / "c", work / metric, metric)
+        assert f"note: not of this metric, and left out: {other}" in lines
+        assert [*Jobs.load(f"{metric}/study.yaml").study.datasets] == [name]
 
 
 def test_predictions_are_in_memory_data_set_by_data_set(work, monkeypatch):
@@ -611,6 +629,8 @@ def test_a_fold_of_a_layout_without_folds(work):
 
 
 def test_other_mistakes_are_named(work):
+    with pytest.raises(UserError, match=r"^--output: it is empty; name a new folder"):
+        imported.write(work, Path())
     (work / "empty").mkdir()
     with pytest.raises(
         UserError, match=r"own/d' is the folder of a data set; give the folder that"

@@ -238,16 +238,13 @@ def _tabrepo_models(folder: Path, names: Sequence[str]) -> "pd.DataFrame":
     context, dataset, fold = folder.parents[2], folder.parts[-2], folder.name
     path = context / "configs_hyperparameters.json"
     known = _families(path) if path.exists() else {}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in names:
         # Names of bagged models end in _BAG_L1, which those of configurations may lack.
         own = known.get(name) or known.get(name.rsplit("_BAG_", 1)[0])
-        rows.append(own or {"algorithm": name.split("_", 1)[0], "model": name})
+        family = {"algorithm": name.split("_", 1)[0], "model": name}
+        rows.append(own or ({"algorithm": name} if known else family))
     models = pd.DataFrame(rows)
-    twins = models.astype(str).duplicated(keep=False)
-    alike = models["algorithm"].isin(models["algorithm"][twins])
-    if alike.any():
-        models.loc[alike, "model"] = np.array(names, dtype=object)[alike]
     if (path := context / "configs.parquet").exists():
         columns = {"time_train_s": "fit_seconds", "time_infer_s": "predict_seconds"}
         with reading(path):
@@ -264,7 +261,7 @@ def _families(path: Path) -> dict[str, dict[str, Any]]:
 
     The algorithm is the family, such as LightGBM. Configurations that set other hyperparameters
     than most of their family, such as defaults, are algorithms of their own: what they do not set
-    is unknown.
+    is unknown. All is decided for all configurations, so that data sets agree.
     """
     sets: dict[str, dict[str, Any]] = {}
     for name, about in read_json(path).items():
@@ -277,7 +274,7 @@ def _families(path: Path) -> dict[str, dict[str, Any]]:
         family: Counter(tuple(sorted(sets[n])) for n in sets if families[n] == family)
         for family in {*families.values()}
     }
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for name, own in sets.items():
         family = families[name]
         usual = most[family].most_common(1)[0][0] == tuple(sorted(own))
@@ -286,6 +283,12 @@ def _families(path: Path) -> dict[str, dict[str, Any]]:
             f"{algorithm}.{key}": value if type(value) in (int, float, str) else json.dumps(value)
             for key, value in sorted(own.items())
         }
+    # Alike but for a seed, say: names tell them apart.
+    times = Counter(json.dumps(own) for own in found.values())
+    alike = {own["algorithm"] for own in found.values() if times[json.dumps(own)] > 1}
+    for name, own in found.items():
+        if own["algorithm"] in alike:
+            own["model"] = name
     return found
 
 

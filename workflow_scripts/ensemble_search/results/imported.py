@@ -23,7 +23,15 @@ from ensemble_search.results import foreign
 from ensemble_search.results.foreign import Predictions
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError, printable
-from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS
+from ensemble_search.runtime.names import (
+    CLASSIFICATION,
+    CONFIGURATION,
+    OBSERVATIONS,
+    OK,
+    PARTS,
+    PREDICTIONS,
+    REGRESSION,
+)
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.budget import Limits
 from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
@@ -67,6 +75,8 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     UserError
         If the predictions cannot be used; see ``foreign.read``. Nothing is left in the folder.
     """
+    if output == Path():
+        raise UserError("--output: it is empty; name a new folder, such as OUTPUT=elsewhere")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
     study = output.name
@@ -91,16 +101,21 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
             raise UserError(f"'{made.folder}': '{name}' is not possible as the name of a data set")
         if twins := [other for other in found if other.lower() == name.lower() and other != name]:
             raise UserError(f"'{made.folder}': differs from '{twins[0]}' in case only; rename one")
-    if len({made.task for made in found.values()}) > 1:
-        raise UserError(f"'{root}' has classifications and regressions; import them one by one")
-    task = next(iter(found.values())).task
-    metric = metric or METRICS[task]
+    kinds = {made.task for made in found.values()}
+    if metric is None and len(kinds) > 1:
+        raise UserError(
+            f"--metric: '{root}' has classifications and regressions; the metric, such as METRIC="
+            f"{METRICS[CLASSIFICATION]} or METRIC={METRICS[REGRESSION]}, says which to import"
+        )
+    metric = metric or METRICS[min(kinds)]
     try:
         plugins.load("metrics", metric)
     except UserError as error:
         raise UserError(f"--metric: {error}") from None
-    if (wanted := tasks.problem(metric).task) != task:
-        raise UserError(f"--metric: '{metric}' is for {wanted}, and this is a {task}")
+    if (task := tasks.problem(metric).task) not in kinds:
+        raise UserError(f"--metric: '{metric}' is for {task}, and this is a {min(kinds)}")
+    others = [name for name, made in found.items() if made.task != task]
+    found = {name: made for name, made in found.items() if made.task == task}
     models = pd.concat([made.models for made in found.values()], ignore_index=True)
     described = hyperparameters(models.drop(columns=[*foreign.MEASURED], errors="ignore"))
     stem = re.sub(r"\W", "_", f"models_of_{study}", flags=re.ASCII)
@@ -109,7 +124,11 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     lines, datasets = [*map(printable, _mixed(models, described))], {}
     noted = dict.fromkeys(note for made in found.values() for note in made.notes)
     lines += [f"note: {printable(note)}" for note in noted]
+    if others:
+        lines.append(f"note: not of this metric, and left out: {', '.join(map(printable, others))}")
     for name, made in foreign.read(root, fold):
+        if name not in found:
+            continue
         datasets[name], losses, half = _write(name, made, output, metric, space(), stem)
         lines.append(
             printable(
