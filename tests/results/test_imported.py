@@ -292,6 +292,9 @@ def test_hyperparameters_and_times_of_tabrepo(work, source):
     rows = pd.read_parquet(work / "tabrepo/tables/anneal/fixed/observations.parquet")
     assert rows["fit_seconds"].tolist() == [1, 2, 3, 4, 5, 6]
     assert rows["predict_seconds"].tolist() == [0.5] * 6
+    pd.DataFrame({"dataset": [], "fold": []}).to_parquet(work / "context/configs.parquet")
+    with pytest.raises(UserError, match=r"configs.parquet': it has no column 'framework'$"):
+        imported.write(work / source, work / "again", fold=1)
 
 
 @pytest.mark.parametrize("source", ["methods", "methods/MLP", "methods/MLP/processed"])

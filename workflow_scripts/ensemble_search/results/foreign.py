@@ -248,7 +248,10 @@ def _tabrepo_models(folder: Path, names: Sequence[str]) -> "pd.DataFrame":
     if (path := context / "configs.parquet").exists():
         columns = {"time_train_s": "fit_seconds", "time_infer_s": "predict_seconds"}
         with reading(path):
-            times = pd.read_parquet(path, columns=["dataset", "fold", "framework", *columns])
+            times = pd.read_parquet(path)
+            for column in ("dataset", "fold", "framework", *columns):
+                if column not in times:
+                    raise ValueError(f"it has no column '{column}'")
         own = times[(times["dataset"] == dataset) & (times["fold"].astype(str) == fold)]
         own = own.drop_duplicates("framework").set_index("framework").reindex(names)
         for column, measured_as in columns.items():
