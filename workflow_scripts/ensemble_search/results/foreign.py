@@ -286,7 +286,7 @@ def _families(path: Path) -> dict[str, dict[str, Any]]:
             f"{algorithm}.{key}": value if type(value) in (int, float, str) else json.dumps(value)
             for key, value in sorted(own.items())
         }
-    # Alike but for a seed, say: names tell them apart.
+    # Alike but for a seed, say: names distinguish them.
     times = Counter(json.dumps(own) for own in found.values())
     alike = {own["algorithm"] for own in found.values() if times[json.dumps(own)] > 1}
     for name, own in found.items():
