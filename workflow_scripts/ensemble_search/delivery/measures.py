@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data.preparation import Categories, Preparation, Texts
-from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.base import UNWEIGHTED, Metric
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.names import CLASSIFICATION
 
 #: Resamples of the rows for an interval; fewer of losses that are no mean over rows.
 RESAMPLES, FEWER = 1000, 300
@@ -19,6 +20,9 @@ RESAMPLES, FEWER = 1000, 300
 BLOCKS = 200
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
+#: Rows that it predicts in all, from which tables with more than 20 columns get fewer rows, and the
+#: fewest of these.
+IN_ALL, FEWEST = 30_000, 100
 #: Rows and values for the mean prediction by the value of a column.
 SOME, VALUES = 200, 12
 #: Microseconds.
@@ -34,11 +38,18 @@ def interval(
 
     Without groups, Wilson's (1927) if the loss is a share of rows, else percentiles of seeded
     bootstraps. With groups, which were chosen as a whole, see :func:`share` and :func:`_jackknife`.
+    A loss such as that of an AUC of 1 stays the same whichever rows are left out: then it is
+    Wilson's interval of as many rows, or groups, as the rarest class has.
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
         return share(np.asarray(single) == 1, groups)
+    if single is None and (loss := metric.loss(labels, predictions)) in (0, metric.worst):
+        units = np.arange(len(labels)) if groups is None else groups
+        n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
+        low, high = wilson(n if loss else 0, n)
+        return metric.worst * low, metric.worst * high
     if groups is not None:
         return _jackknife(metric, labels, predictions, groups)
     losses = []
@@ -205,7 +216,10 @@ def by_class(
 
 
 def thresholds(
-    positive: np.ndarray, probabilities: np.ndarray, at: Sequence[float]
+    positive: np.ndarray,
+    probabilities: np.ndarray,
+    at: Sequence[float],
+    weights: np.ndarray = UNWEIGHTED,
 ) -> list[dict[str, float]]:
     """Count what happens if rows are predicted positive from a probability on.
 
@@ -217,6 +231,8 @@ def thresholds(
         That they are, of shape (n,).
     at
         Thresholds.
+    weights
+        How much each row counts, of shape (n,). Default: all alike.
 
     Returns
     -------
@@ -225,15 +241,16 @@ def thresholds(
         ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (of these,
         the wrong ones) and ``missed`` (positive, but not predicted so).
     """
-    found = []
+    found, own = [], weights if weights.size else np.ones(len(positive))
+    whole, rows = own[positive].sum(), own.sum()
     for threshold in at:
         said = probabilities >= threshold
-        hits, n = np.count_nonzero(said & positive), np.count_nonzero(said)
-        whole = np.count_nonzero(positive)
+        hits, n = own[said & positive].sum(), own[said].sum()
         found.append({
             "threshold": threshold, "precision": hits / n if n else np.nan,
-            "recall": hits / whole if whole else np.nan, "alarms": n / len(positive),
-            "false": (n - hits) / len(positive), "missed": (whole - hits) / len(positive),
+            "recall": hits / whole if whole else np.nan, "alarms": n / rows,
+            "false": own[said & ~positive].sum() / rows,
+            "missed": own[~said & positive].sum() / rows,
         })  # fmt: skip
     return found
 
@@ -243,7 +260,8 @@ def importance(
 ) -> list[dict[str, Any]]:
     """Measure how much the loss rises when the values of a column are shuffled.
 
-    All features made from a column are shuffled together, on at most ``ROWS`` rows.
+    All features made from a column are shuffled together, on at most ``ROWS`` rows, of wide tables
+    fewer. Of each class there are as many, if it has them, and they count by its share of all rows.
 
     Returns
     -------
@@ -252,15 +270,26 @@ def importance(
         ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(X))[:ROWS]
-    X, labels, metric = X[rows], labels[rows], metric.on(rows)
+    columns = ensemble.preparation.places()
+    most = max(FEWEST, min(ROWS, IN_ALL // (REPEATS * len(columns))))
+    rows = rng.permutation(len(X))
+    if len(rows) > most and metric.task == CLASSIFICATION:
+        counts = np.bincount(labels)
+        taken = np.minimum(counts, max(1, most // np.count_nonzero(counts)))
+        rows = np.concatenate([rows[labels[rows] == k][:n] for k, n in enumerate(taken)])
+        weights = (counts / np.maximum(1, taken))[labels[rows]]
+        metric = metric.with_weights(weights * (metric.weights[rows] if metric.weights.size else 1))
+    else:
+        rows = rows[:most]
+        metric = metric.on(rows)
+    X, labels = X[rows], labels[rows]
 
     def losses(features: np.ndarray) -> np.ndarray:
         found = ensemble.combine(ensemble.member_predictions(features))
         return np.array([metric.loss(labels, each) for each in np.split(found, REPEATS)])
 
     usual, found = losses(np.tile(X, (REPEATS, 1)))[0], []
-    for name, places in ensemble.preparation.places().items():
+    for name, places in columns.items():
         shuffled = np.tile(X, (REPEATS, 1, 1))
         for repeat in shuffled:
             repeat[:, places] = X[rng.permutation(len(X))][:, places]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 METHOD = "DivBO"
 #: The space that is searched, the default of studies.
 SPACE = "divbo"
-#: Algorithms of the space, the defaults of which begin a search: each gets a chance, where five
-#: random configurations leave most of them out. Counted here, as the space takes a second to import.
+#: Algorithms of the space, whose defaults begin a search: each gets a chance, where five random
+#: configurations leave most of them out. Counted here: the space takes a second to import.
 ALGORITHMS = {CLASSIFICATION: 11, REGRESSION: 10}
 #: With fewer rows, validation is by folds: a fifth of them would say little.
 FEW_ROWS, FOLDS = 2000, 5
