@@ -80,6 +80,27 @@ def test_thresholds_count_weights_as_repeated_rows():
     assert [pytest.approx(row) for row in one] == two
 
 
+def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
+    rng = np.random.default_rng(0)
+    p, weights = rng.random(900), rng.integers(1, 4, 900)
+    labels = (rng.random(900) < p**20).astype(int)
+
+    def rows(labels, p, weights):
+        of = SimpleNamespace(
+            classes=["no", "yes"], labels=labels, probabilities=np.stack([1 - p, p], axis=1),
+            weights=weights,
+        )  # fmt: skip
+        return card._threshold(of).tables[0].rows
+
+    again = np.repeat(np.arange(900), weights)
+    weighted = rows(labels, p, weights.astype(float))
+    assert weighted == rows(labels[again], p[again], np.empty(0))
+    assert weighted != rows(labels, p, np.empty(0))
+    rare = rows((np.arange(900) < 2).astype(int), p, np.empty(0))
+    assert [row[0] for row in rare[-3:]] == ["50", "100", "200"]
+    assert rare[-1][1] == "0.005"
+
+
 def test_shares_of_no_row_and_of_all_end_there():
     for n in (1, 7, 1500, 123_456):
         assert measures.wilson(0, n)[0] == 0
