@@ -323,14 +323,16 @@ class Search:
             self._write(short.EVALUATIONS)
             show = Line()
             with self._snakemake("--until", "search") as process:
-                started = None
+                started = known = None
                 while process.poll() is None:
                     state = self.state()
                     if state and started is None:
                         started = time.monotonic()
                     if started is not None:
                         self.searched = before + time.monotonic() - started
-                        self._remember()
+                        if state != known:  # an evaluation that is interrupted does not count
+                            known = state
+                            self._remember()
                     if self._over(state):
                         process.interrupt()
                         break

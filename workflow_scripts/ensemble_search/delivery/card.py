@@ -788,7 +788,8 @@ def _members(tested: _Tested) -> Iterator[tuple[str, ...]]:
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
         loss = amount(tested.loss(delivery.pool.errors[index]))
         said = f"{learner}: {own}" if learner else own
-        yield str(index + 1), f"{weight:.2f}", loss, f"{size:.1f}", said
+        megabytes = f"{size:.1f}" if size >= 0.05 else "< 0.1"
+        yield str(index + 1), f"{weight:.2f}", loss, megabytes, said
 
 
 def _limits(limits: Mapping[str, Any]) -> str:
