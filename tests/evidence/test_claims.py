@@ -227,6 +227,29 @@ def test_claims_that_methods_are_alike(differences, verdict):
     assert decided.decide(rule, rows(differences))[0] == verdict
 
 
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        ([0.001, -0.002, 0.002], decided.AGREES),
+        ([0.06, 0.061, 0.062], decided.AGREES),
+        ([-0.06, -0.061, -0.062], decided.DIFFERS),
+        ([0.02, -0.04, 0.04], decided.OPEN),
+    ],
+)
+def test_claims_that_a_method_is_not_worse(differences, verdict):
+    rule = RULE.model_copy(update={"margin": 0.02})
+    assert decided.decide(rule, rows(differences))[0] == verdict
+
+
+def test_the_mean_over_divisions():
+    rule = Decide(column="test_divisions", lower=["DivBO"], higher=["RS"])
+    made = rows([0.0] * 3)
+    for row in made:
+        lead = 0.01 * int(row["dataset"][1]) if row["method"] == "RS" else 0.0
+        row["test_divisions"] = f"0.1 {0.3 + 2 * lead}"
+    assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx(0.01)
+
+
 def test_the_share_of_data_sets_on_which_a_method_is_best():
     """The interval of 9 of 10 by Clopper and Pearson is [0.555, 0.997]; by chance it is 0.5."""
     rule = RULE.model_copy(update={"by": "best", "size": 0.1})

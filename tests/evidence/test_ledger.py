@@ -52,6 +52,20 @@ def test_a_claim_is_shown_with_its_interval(study):
     assert line(text, "DivBO (Shen")[1:] == [str(total), "0", "0", "0", "3", str(total - 3)]
 
 
+def test_it_begins_with_the_differences_between_searches(study):
+    study = {**study, "datasets": ["wind", "eeg", "pol"], "repeats": 1}
+    study["methods"] = {"RS-ES": {}, "BO-ES": {}, "DivBO": {}}
+    made = {
+        "wind": {"DivBO": 0.20, "RS-ES": 0.21, "BO-ES": 0.19},
+        "eeg": {"DivBO": 0.10, "RS-ES": 0.12, "BO-ES": 0.12},
+        "pol": {"DivBO": 0.10, "RS-ES": 0.13, "BO-ES": 0.10},
+    }
+    found = line(ledger.page({"verdict": (study, rows(made))}), "Which search")
+    assert found[1:4] == ["RS-ES − DivBO", "2.00", "[-0.48, 4.48]"]
+    assert found[5] == "[verdict](verdict/README.md); 3 data sets"
+    assert "Which search" not in ledger.page({"verdict": (study, rows(made)[:3])})
+
+
 def test_runs_are_counted_while_some_are_missing(study):
     study = {**study, "datasets": ["wind"], "repeats": 1, "methods": {"RS-ES": {}, "DivBO": {}}}
     made = rows({"wind": {"DivBO": 0.20, "RS-ES": 0.21}})

@@ -98,3 +98,19 @@ def test_surrogates_depend_on_their_own_recorded_numbers():
     after = measured.numbers(study, changed)
     moved = {name for name in before if before[name] != after[name]}
     assert moved == {"forest-kernel, 5", "forest-kernel, 10"}
+
+
+@pytest.mark.parametrize(
+    ("datasets", "first"),
+    [
+        (["d", "e"], "**1 of 2 data sets** of the study `s` are in `measured.csv`."),
+        (["c"], "Measures of the study `s` are in `measured.csv`."),
+    ],
+)
+def test_the_page_of_measures_alone_counts_no_runs(datasets, first):
+    study = {"study": "s", "repeats": 1, "datasets": datasets, "methods": {"RS": {}}}
+    row = dict.fromkeys(measured.MEASURES, "") | {"dataset": "d", "method": "m", "tau": "0.5"}
+    text = page.page(study, [], [row | {"stale": ""}])
+    assert text.startswith(first)
+    assert "runs" not in text
+    assert "No run is finished." in page.page(study, [], [row | {"stale": "yes"}])

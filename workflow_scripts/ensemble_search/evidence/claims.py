@@ -36,8 +36,9 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
         :data:`AGREES` if the 95 % interval of each pair of methods lies on the claimed side of 0,
         :data:`DIFFERS` if that of some pair lies on the other side, :data:`SMALLER` if it lies
         below the claimed size; with ``within``, :data:`AGREES` if all intervals lie within it and
-        :data:`DIFFERS` if one lies outside; else, or by ranks of fewer than :data:`FEWEST` units,
-        :data:`OPEN`; :data:`MISSING` with fewer than two units.
+        :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES` if all intervals lie
+        above minus the margin and :data:`DIFFERS` if one lies below; else, or by ranks of fewer
+        than :data:`FEWEST` units, :data:`OPEN`; :data:`MISSING` with fewer than two units.
     pairs
         Columns ``lower``, ``higher`` (methods), ``units``, ``difference`` (mean over units of the
         second minus the first), ``low`` and ``high`` (its interval, by Student's t), ``detectable``
@@ -73,9 +74,9 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
         if (low > -rule.within).all() and (high < rule.within).all():
             return AGREES
         return DIFFERS if (low > rule.within).any() or (high < -rule.within).any() else OPEN
-    if (low > 0).all():
+    if (low > -rule.margin).all():
         return AGREES
-    if (high < 0).any():
+    if (high < -rule.margin).any():
         return DIFFERS
     return SMALLER if (high < (rule.size or 0)).any() else OPEN
 
@@ -86,6 +87,8 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
         values = pd.Series([_at(curve, 100) for curve in table["validation_curve"]], table.index)
     elif column == "test_1":
         values = pd.to_numeric(table["test_tenths"].str.split().str[0])
+    elif column == "test_divisions":
+        values = pd.Series([_mean(losses) for losses in table[column]], table.index)
     elif column == "reached":
         values = table["validation_curve"].where(table["validation_curve"] != "")
     else:
@@ -93,6 +96,10 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return table.assign(value=values).pivot(
         index=["dataset", "repeat"], columns="method", values="value"
     )
+
+
+def _mean(losses: str) -> float:
+    return float(np.mean([float(loss) for loss in losses.split()]))
 
 
 def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:

@@ -8,8 +8,8 @@ from typing import Any
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import measured
+from ensemble_search.evidence import page as pages
 from ensemble_search.evidence import rows as evidence_rows
-from ensemble_search.evidence.page import markdown
 from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS, inconsistencies
@@ -29,8 +29,22 @@ VERDICTS = (
     deciding.MISSING,
 )
 
+#: Studies that compare what users choose from, which the page begins with.
+QUESTIONS = {
+    "verdict": "Which search makes the best ensemble?",
+    "verdict-libraries": "Searches of other libraries",
+    "rules": "Which ensemble of the same models is best?",
+}
 #: Columns that are losses.
-ERRORS = ("test", "test_1", "validation", "validation_100", "member_error", "suggested_error")
+ERRORS = (
+    "test",
+    "test_1",
+    "test_divisions",
+    "validation",
+    "validation_100",
+    "member_error",
+    "suggested_error",
+)
 
 #: A study and its rows, as in ``evidence/<study>/``.
 Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
@@ -68,23 +82,27 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             )
         counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
         head = ["the paper claims", "where", "study", "verdict", "here"]
-        sections += ["", f"## {NAMES[paper]}", "", *markdown(head, lines)]
+        sections += ["", f"## {NAMES[paper]}", "", *pages.markdown(head, lines)]
         sections += ["", *_own_numbers(paper)]
     return "\n".join(
         [
-            "# What the papers claim, and what is found here",
+            "# What is found here, and what the papers claim",
             "",
             "Written by `make evidence` from the claims in "
             "`workflow_scripts/ensemble_search/papers/` and the rows below `evidence/`.",
             "",
-            *markdown(["paper", "claims", *VERDICTS], counts),
+            *_questions(evidence),
+            "## The papers' claims",
+            "",
+            *pages.markdown(["paper", "claims", *VERDICTS], counts),
             "",
             f"**{deciding.AGREES}**: the unadjusted 95 % intervals of all differences that a claim "
             f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: that of some "
             f"difference lies on the other side. **{deciding.SMALLER}**: it includes 0, but not "
             "the size that the paper prints, for its data sets and its numbers of rows. "
             "A claim that methods are alike agrees if all intervals lie within the margin that is "
-            "given, and differs if one lies outside. "
+            "given, and differs if one lies outside; a claim that a method is not worse, if all "
+            "lie above minus the margin, or one below. "
             f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
             "study has run, or its rows do not hold what the claim is about. Differences are means "
             "over data sets, each of which counts with the mean of its runs, in the claimed "
@@ -111,13 +129,44 @@ def read(folder: Path) -> dict[str, Evidence]:
     }
 
 
+def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
+    """Show the differences between the methods of :data:`QUESTIONS`."""
+    lines = []
+    for name, question in QUESTIONS.items():
+        if name not in evidence:
+            continue
+        study, rows = evidence[name]
+        found, shown = pages.differences(study, rows), losses.of(study)
+        first = [question, f"{_link(name, evidence)}; {found.attrs['datasets']} data sets"]
+        numbers = ["error", "error_low", "error_high", "detectable"]
+        for method, line in found.iterrows():
+            mean, low, high, least = (
+                f"{shown.scale * line[number]:.{shown.digits}f}" for number in numbers
+            )
+            difference = f"{method} − {found.attrs['reference']}"
+            ends = first if method == found.index[0] else ["", ""]
+            lines.append([ends[0], difference, mean, f"[{low}, {high}]", least, ends[1]])
+    if not lines:
+        return []
+    return [
+        "Mean test errors of methods minus that of a reference, in points, over data sets; above "
+        "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Sees* as below.",
+        "",
+        *pages.markdown(["question", "difference", "mean", "interval", "sees", "study"], lines),
+        "",
+    ]
+
+
 def _study(claim: Claim, evidence: Mapping[str, Evidence]) -> str:
-    """Link a study, with the number of its runs while some are missing."""
+    """Link the study of a claim."""
     name = claim.study
     if claim.decide and claim.decide.column in measured.MEASURES and name in evidence:
         return f"[{name}]({name}/README.md)"
-    if name not in evidence:
-        return name or "–"
+    return _link(name, evidence) if name in evidence else name or "–"
+
+
+def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
+    """Link a study, with the number of its runs while some are missing."""
     study, rows = evidence[name]
     total = study["repeats"] * len(study["datasets"])
     done = total - len(evidence_rows.missing(study, rows))
@@ -158,7 +207,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     mean, low, high, least = (f"{scale * number:.{digits}f}" for number in numbers)
     what = ", log2 of iterations" if rule.column == "reached" else ""
     what = ", log10" if rule.column in measured.DESIGNS else what
-    margin = "" if rule.within is None else f"; margin {scale * rule.within:.{digits}f}"
+    given = rule.within or rule.margin
+    margin = f"; margin {scale * given:.{digits}f}" if given else ""
     return verdict, (
         f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; sees {least}{margin}; "
         f"{pair['units']} {units}"
@@ -171,7 +221,7 @@ def _own_numbers(paper: str) -> list[str]:
         for entry in inconsistencies(paper).values()
     ]
     head = ["where", "what", "", "printed", "computed"]
-    return ["What follows from the paper's own numbers:", "", *markdown(head, lines)]
+    return ["What follows from the paper's own numbers:", "", *pages.markdown(head, lines)]
 
 
 def _short(value: Any) -> str:

@@ -38,17 +38,15 @@ def page(
     -------
     text
         Markdown. Stale rows are counted in its first line, and enter nothing else; runs count only
-        if all methods have a row.
+        if all methods have a row. Without rows of runs, the data sets that are measured count.
     """
-    rows = list(rows)
-    current = [row for row in rows if not row["stale"]]
-    lacking = set(evidence.missing(study, rows))
-    whole = [row for row in current if (int(row["repeat"]), row["dataset"]) not in lacking]
+    rows, beside = list(rows), [row for row in beside if not row["stale"]]
+    table = _whole(study, rows)
     total = study["repeats"] * len(study["datasets"])
-    stale = len(rows) - len(current)
+    stale = sum(row["stale"] != "" for row in rows)
     lines = [
-        f"**{total - len(lacking)} of {total} runs** of the study `{study['study']}` (a data set "
-        f"and a repeat with all its methods) are in `runs.csv`"
+        f"**{total - len(evidence.missing(study, rows))} of {total} runs** of the study "
+        f"`{study['study']}` (a data set and a repeat with all its methods) are in `runs.csv`"
         + (f"; {stale} rows of older code are stale, and left out here." if stale else "."),
         "",
         f"# Evidence: {study['study']}",
@@ -62,32 +60,90 @@ def page(
             "the table whose checksum it names."
         )
     lines += _measured(beside)
-    if not whole:
+    if beside and not rows:
+        done = len({row["dataset"] for row in beside} & {*study["datasets"]})
+        of = f"**{done} of {len(study['datasets'])} data sets** of" if done else "Measures of"
+        lines[0] = f"{of} the study `{study['study']}` are in `measured.csv`."
+        lines[4] = "Written by `make evidence`; the study is in `study.json`."
+        return "\n".join([*lines, ""])
+    if table.empty:
         return "\n".join([*lines, "", "No run is finished.", ""])
-    table = pd.DataFrame(whole).drop(columns=["test_tenths", "stale"])
-    numeric = ["validation", "test", "members", "minimum_diversity", "evaluations", "failed"]
-    numeric += ["cpu_seconds", "suggest_seconds", "test_rows", "majority"]
-    table[numeric] = table[numeric].apply(pd.to_numeric)
     shown = losses.of(study)
     methods = list(study["methods"])
-    datasets = [name for name in study["datasets"] if name in set(table["dataset"])]
-    keys = ["dataset", "split", "repeat"]
-    tests = table.pivot(index=keys, columns="method", values="test")[methods].loc[datasets]
+    tests = _tests(study, table)
     errors = tests.groupby(level="dataset", sort=False).mean() * shown.scale
     commits = ", ".join(f"`{commit}`" for commit in sorted(set(table["commit"])))
     lines += ["", f"Computed at {commits}.", "", *_errors(table, errors, shown)]
-    reference = (study.get("report") or {}).get("reference") or methods[-1]
-    if len(datasets) > 1:
+    reference = _reference(study)
+    if len(errors) > 1:
         title = f"Differences from {reference}"
         lines += ["", *_differences(tests, reference, shown, title, "the runs")]
         if study.get("divisions"):
-            divided = _divided(table)[methods].loc[datasets]
+            divided = _divided(study, table)
             title += f", on {study['divisions']} divisions of the held-out rows"
             text = "runs and divisions: the same fits, other validation and test rows of the same "
             text += "number"
             lines += ["", *_differences(divided, reference, shown, title, text)]
     lines += ["", *_searches(table, methods)]
     return "\n".join([*lines, ""])
+
+
+def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Compare the methods of a study with its reference.
+
+    Parameters
+    ----------
+    study, rows
+        As in :func:`page`.
+
+    Returns
+    -------
+    differences
+        See ``effects.intervals``: a row per method; of the means over divisions, if the study has
+        any. Empty with fewer than two data sets. ``attrs`` has the ``reference`` and the number of
+        ``datasets``.
+    """
+    table = _whole(study, rows)
+    found = pd.DataFrame()
+    if table["dataset"].nunique() > 1:
+        tests = (_divided if study.get("divisions") else _tests)(study, table)
+        errors = tests.groupby(level="dataset", sort=False).mean()
+        found = effects.intervals(errors, _reference(study))
+    found.attrs = {"reference": _reference(study), "datasets": table["dataset"].nunique()}
+    return found
+
+
+def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Keep the current rows of runs with all methods."""
+    rows = list(rows)
+    lacking = set(evidence.missing(study, rows))
+    kept = [
+        row
+        for row in rows
+        if not row["stale"] and (int(row["repeat"]), row["dataset"]) not in lacking
+    ]
+    columns = [*evidence.COLUMNS, *evidence.OPTIONAL]
+    table = pd.DataFrame(kept, columns=columns).drop(columns=["test_tenths", "stale"])
+    numeric = ["validation", "test", "members", "minimum_diversity", "evaluations", "failed"]
+    numeric += ["cpu_seconds", "suggest_seconds", "test_rows", "majority"]
+    table[numeric] = table[numeric].apply(pd.to_numeric)
+    return table
+
+
+def _tests(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
+    """Test losses: a row per run, with the index (dataset, split, repeat), a column per method."""
+    index = ["dataset", "split", "repeat"]
+    wide = table.pivot(index=index, columns="method", values="test")
+    return _ordered(study, wide)
+
+
+def _ordered(study: Mapping[str, Any], wide: pd.DataFrame) -> pd.DataFrame:
+    there = set(wide.index.unique("dataset"))
+    return wide[list(study["methods"])].loc[[d for d in study["datasets"] if d in there]]
+
+
+def _reference(study: Mapping[str, Any]) -> str:
+    return (study.get("report") or {}).get("reference") or list(study["methods"])[-1]
 
 
 def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> list[str]:
@@ -160,14 +216,14 @@ def _number(value: float, shown: losses.Losses, sign: str = "") -> str:
     return f"{shown.scale * value:{sign}.{shown.digits}f}"
 
 
-def _divided(table: pd.DataFrame) -> pd.DataFrame:
+def _divided(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     """Losses on every division: a row each, with the index (dataset, split, repeat, division)."""
     keys = ["dataset", "split", "repeat", "method"]
     lists = table.set_index(keys)[evidence.DIVISIONS].str.split()
     losses_of = lists.explode().astype(float).to_frame("test")
     losses_of["division"] = losses_of.groupby(level=keys).cumcount() + 1
     wide = losses_of.set_index("division", append=True)["test"].unstack("method")
-    return wide.dropna()
+    return _ordered(study, wide.dropna())
 
 
 def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
@@ -192,9 +248,9 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     ]
 
 
-def _measured(beside: Iterable[Mapping[str, str]]) -> list[str]:
+def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
     """Show means and deviations of what is measured beside the searches."""
-    table = pd.DataFrame([row for row in beside if not row["stale"]])
+    table = pd.DataFrame(beside)
     if table.empty:
         return []
     shown = [name for name in measured.MEASURES if (table[name] != "").any()]

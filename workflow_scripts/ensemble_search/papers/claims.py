@@ -16,7 +16,8 @@ class Decide(Part):
         Column of the rows in which methods are compared. ``validation_100``: the lowest validation
         loss up to iteration 100; ``test_1``: the test loss after a tenth of the budget;
         ``reached``: log2 of the iterations to the higher one of two methods' final validation
-        losses, which both reach, so that a difference of 1 means twice as many. Those of
+        losses, which both reach, so that a difference of 1 means twice as many;
+        ``test_divisions``: the mean over all divisions of the held-out rows. Those of
         ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``, ``origin``.
     over
         What the intervals are over: ``datasets``, or ``repeats``, each with its mean over the data
@@ -33,6 +34,8 @@ class Decide(Part):
         The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
     within
         The methods are claimed to differ by less than this, in either direction.
+    margin
+        The first methods are only claimed not to be higher by this or more.
     datasets
         Those that the claim is about; none: all.
     printed
@@ -42,6 +45,7 @@ class Decide(Part):
     column: Literal[
         "test",
         "test_1",
+        "test_divisions",
         "validation",
         "validation_100",
         "reached",
@@ -63,6 +67,7 @@ class Decide(Part):
     higher: list[str] = Field(default_factory=list)
     size: float | None = None
     within: float | None = None
+    margin: float = 0.0
     datasets: list[str] = Field(default_factory=list)
     printed: dict[str, float] = Field(default_factory=dict)
 
