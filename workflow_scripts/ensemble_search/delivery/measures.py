@@ -275,7 +275,7 @@ def importance(
     rows = rng.permutation(len(X))
     if len(rows) > most and metric.task == CLASSIFICATION:
         counts = np.bincount(labels)
-        taken = np.minimum(counts, max(1, most // np.count_nonzero(counts)))
+        taken = np.minimum(counts, max(1, most // int(np.count_nonzero(counts))))
         rows = np.concatenate([rows[labels[rows] == k][:n] for k, n in enumerate(taken)])
         weights = (counts / np.maximum(1, taken))[labels[rows]]
         metric = metric.with_weights(weights * (metric.weights[rows] if metric.weights.size else 1))
