@@ -243,6 +243,29 @@ def test_cautions(given, said):
     assert bool(found) == bool(said)
 
 
+def test_copies_are_more_than_rows_that_are_alike_by_chance():
+    rng = np.random.default_rng(0)
+
+    def copies(of, table, folds=0):
+        zeros = [np.zeros(len(part)) for part in (*table, of)]
+        inputs = SimpleNamespace(
+            X_train=table[0], y_train=zeros[0], X_validation=table[1], y_validation=zeros[1],
+            X_test=table[2], folds=np.zeros(folds),
+        )  # fmt: skip
+        delivery = SimpleNamespace(inputs=inputs, test_labels=zeros[2])
+        return card._copies(SimpleNamespace(X=of, labels=zeros[3], delivery=delivery))
+
+    table, new = rng.random((3, 50, 2)), rng.random((100, 2))
+    assert copies(new, table) == 0
+    for part in table:
+        new[:10] = -0.0 + part[:10]
+        assert copies(new, table) == 10
+    new[:10] = table[1, :10]
+    assert copies(np.concatenate([new[:1], rng.random((200, 2))]), table) == 0  # a single one
+    few = rng.integers(0, 3, (3, 50, 2)).astype(float)
+    assert copies(few[0], few) == 0
+
+
 @pytest.mark.parametrize(
     ("number", "text"),
     [
