@@ -86,7 +86,8 @@ test: lint schema
 
 contract: env
 	@$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --contract "$$PLUGINS" \
-		tests/optimizers/test_optimizer_contract.py tests/ensembles/test_ensemble_contract.py \
+		tests/optimizers/test_optimizer_contract.py tests/optimizers/test_ask_tell.py \
+		tests/ensembles/test_ensemble_contract.py \
 		tests/spaces/test_space.py tests/surrogates/test_surrogates.py tests/metrics/test_metrics.py \
 		tests/report/test_page_contract.py
 

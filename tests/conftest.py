@@ -75,6 +75,7 @@ def is_of_plugin(item) -> bool:
     from ensemble_search.runtime import outside
 
     kind = item.path.parent.name.replace("report", "pages")
-    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    values = [v for p in parameters for v in (p if isinstance(p, tuple) else (p,))]
-    return any(isinstance(value, str) and value in outside.names(kind) for value in values)
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    values = [v for p in parameters.values() for v in (p if isinstance(p, tuple) else (p,))]
+    names = outside.names("drivers" if "library" in parameters else kind)
+    return any(isinstance(value, str) and value in names for value in values)

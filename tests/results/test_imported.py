@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import subprocess
+import weakref
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -109,17 +111,31 @@ def test_labels_in_two_spellings_are_no_regression(work):
         imported.write(work / "own", work / "mine")
 
 
-def test_probabilities_of_a_class_that_no_row_has(work):
-    """Without its column, the others would not sum to 1."""
+def test_a_class_that_no_row_has(work):
+    """As of the few test rows of a fold of the AutoML benchmark: its probabilities count."""
     folder = work / "runs/f.a/predictions/t/0"
     folder.mkdir(parents=True)
-    rows = pd.DataFrame({"a": [0.5, 0.25] * 6, "b": [0.5, 0.75] * 6, "truth": ["a", "b"] * 6})
-    rows = rows.assign(predictions="a", c=0.0)[["a", "b", "c", "predictions", "truth"]]
+    rows = pd.DataFrame({"a": [0.5, 0.1] * 6, "b": [0.1, 0.2] * 6, "charlie": [0.4, 0.7] * 6})
+    rows = rows.assign(predictions="a", truth=["a", "b"] * 6)
     rows.to_csv(folder / "predictions.csv", index=False)
     imported.write(work / "runs", work / "mine")
-    rows.assign(c=0.25, a=rows["a"] - 0.25).to_csv(folder / "predictions.csv", index=False)
-    with pytest.raises(UserError, match=r"class 'c' has probabilities, and no row has it"):
-        imported.write(work / "runs", work / "other")
+    inputs, test_labels, _ = split_of(Jobs.load("mine/study.yaml"), "t")
+    assert list(inputs.classes) == ["a", "b", "charlie"]
+    assert np.unique([inputs.y_validation, test_labels]).tolist() == [0, 1]
+    table = Table.read(work / "mine/tables/t/fixed")
+    table.check_losses(inputs.y_validation)
+    found = tasks.problem("error").metric.loss(test_labels, table.test[0])
+    assert found == 0.5  # a is right, and c is wrong where b is meant
+
+
+@pytest.mark.parametrize("numbers", [[1.278e-12, 0.06], [0.5, 2.71e-13]])
+def test_hyperparameters_below_what_configspace_rounds_to(work, numbers):
+    """As weight decays of TabRepo's networks."""
+    labels, predictions = made(2)
+    write(work / "own/d", labels, predictions, pd.DataFrame({"decay": [*numbers, 0.1, 1, 2, 3]}))
+    imported.write(work / "own", work / "mine")
+    table = check(work / "mine", "d", "error", errors(labels, predictions))
+    assert [c["decay"] for c in table.whole] == [*numbers, 0.1, 1, 2, 3]
 
 
 def test_an_archive_of_labels_is_one_file(work):
@@ -207,6 +223,161 @@ def test_tabrepo(work, classes):
         imported.write(work / "model_predictions", work / "again")
 
 
+def write_tabrepo(folder, labels, predictions, names):
+    """Write files as TabRepo's ``to_data_dir`` does; all labels are codes."""
+    folder.mkdir(parents=True)
+    about = {"models": names, "dataset": folder.parent.name, "fold": int(folder.name)}
+    about["dtype"] = "float32"
+    for part, short in zip(PARTS, ("val", "test"), strict=True):
+        memory = np.memmap(
+            folder / f"pred-{short}.dat", "float32", "w+", shape=predictions[part].shape
+        )
+        memory[:] = predictions[part]
+        memory.flush()
+        about[f"pred_{short}_shape"] = predictions[part].shape
+        rows = np.arange(len(labels[part]))[::-1] * 3  # those of the data set
+        made = pd.Series(labels[part], index=rows, name="class")
+        made.to_csv(folder / f"label-{short}.csv.zip", index=True)
+    (folder / "metadata.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+#: As written by TabArena; TabRepo's has no more than the last key, and ``model_type``.
+CONFIGURATIONS = {
+    "LightGBM_c1": {},
+    "LightGBM_r1": {"extra_trees": True, "learning_rate": 0.03, "proc.skew": None},
+    "LightGBM_r2": {"extra_trees": False, "learning_rate": 0.1, "proc.skew": 0.9},
+    "MLP_r1": {"layers": [200, 100], "max": 0.5},
+    "MLP_r2": {"layers": [400], "max": "sqrt"},
+    "MLP_r3": {"layers": [400], "max": "sqrt"},
+}
+CONFIGURATIONS = {
+    name: {"model_type": "X", "hyperparameters": {**own, "ag_args": {"name_suffix": name[-3:]}}}
+    for name, own in CONFIGURATIONS.items()
+}
+
+
+def write_context(context, names, times=True):
+    """Write the files of a context beside ``model_predictions``."""
+    known = {name: CONFIGURATIONS[name.removesuffix("_BAG_L1")] for name in names}
+    known = {name.removesuffix("_BAG_L1"): about for name, about in known.items()}
+    (context / "configs_hyperparameters.json").write_text(json.dumps(known), encoding="utf-8")
+    if times:
+        seconds = {"time_train_s": np.arange(1.0, len(names) + 1), "time_infer_s": 0.5}
+        frame = pd.DataFrame({"dataset": "anneal", "fold": 1, "framework": names, **seconds})
+        frame = pd.concat([frame.assign(fold=0, time_train_s=99.0), frame], ignore_index=True)
+        frame.to_parquet(context / "configs.parquet")
+
+
+@pytest.mark.parametrize("source", ["context", "context/model_predictions"])
+def test_hyperparameters_and_times_of_tabrepo(work, source):
+    """Configurations that set less than the others of their family are algorithms of their own."""
+    labels, predictions = made(3)
+    names = [f"{name}_BAG_L1" for name in CONFIGURATIONS]
+    write_tabrepo(work / "context/model_predictions/anneal/1", labels, predictions, names)
+    write_context(work / "context", names)
+    imported.write(work / source, work / "tabrepo", fold=1)
+    table = check(work / "tabrepo", "anneal", "error", errors(labels, predictions))
+    tree, net = {"algorithm": "LightGBM"}, {"algorithm": "MLP"}
+    assert [dict(c) for c in table.whole] == [
+        {"algorithm": "LightGBM_c1"},
+        {**tree, "LightGBM.extra_trees": "true", "LightGBM.learning_rate": 0.03,
+         "LightGBM.proc.skew": "null"},
+        {**tree, "LightGBM.extra_trees": "false", "LightGBM.learning_rate": 0.1,
+         "LightGBM.proc.skew": "0.9"},
+        {**net, "MLP.layers": "[200, 100]", "MLP.max": "0.5", "model": "MLP_r1"},
+        # Alike but for their names:
+        {**net, "MLP.layers": "[400]", "MLP.max": "sqrt", "model": "MLP_r2"},
+        {**net, "MLP.layers": "[400]", "MLP.max": "sqrt", "model": "MLP_r3"},
+    ]  # fmt: skip
+    rows = pd.read_parquet(work / "tabrepo/tables/anneal/fixed/observations.parquet")
+    assert rows["fit_seconds"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert rows["predict_seconds"].tolist() == [0.5] * 6
+    pd.DataFrame({"dataset": [], "fold": []}).to_parquet(work / "context/configs.parquet")
+    with pytest.raises(UserError, match=r"configs.parquet': it has no column 'framework'$"):
+        imported.write(work / source, work / "again", fold=1)
+
+
+@pytest.mark.parametrize("source", ["methods", "methods/MLP", "methods/MLP/processed"])
+def test_methods_of_tabarena_are_put_together(work, source):
+    labels, predictions = made(2)
+    for method, first, last in (("LightGBM", 0, 3), ("MLP", 3, 6)):
+        names = [*CONFIGURATIONS][first:last]
+        context = work / f"methods/{method}/processed"
+        own = {part: array[first:last, :, 1] for part, array in predictions.items()}
+        write_tabrepo(context / "model_predictions/anneal/0", labels, own, names)
+        write_context(context, names, times=False)
+    found = dict(foreign.read(work / source))["anneal"]
+    together = 6 if source == "methods" else 3
+    assert len(found.models) == together
+    for part, array in found.predictions.items():
+        assert array == pytest.approx(predictions[part][-together:], abs=1e-6)
+    other = {part: own[::-1] for part, own in labels.items()}
+    shutil.rmtree(work / "methods/MLP/processed/model_predictions")
+    write_tabrepo(work / "methods/MLP/processed/model_predictions/anneal/0", other, own, names)
+    with pytest.raises(UserError, match=r"its validation labels are not those of '.*LightGBM"):
+        imported.write(work / "methods", work / "mine")
+
+
+@pytest.mark.parametrize("part", [*PARTS, None])
+def test_codes_of_tabrepo_that_some_rows_lack(work, part):
+    """Of the last of three classes, the rows of a part, or of both, have none."""
+    labels, predictions = made(3)
+    for own in PARTS if part is None else [part]:
+        labels[own] = np.where(labels[own] == 2, 0, labels[own])
+    names = [f"X_r{i}" for i in range(6)]
+    write_tabrepo(work / "model_predictions/anneal/0", labels, predictions, names)
+    imported.write(work / "model_predictions", work / "mine")
+    check(work / "mine", "anneal", "error", errors(labels, predictions))
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ('{"LightGBM_c1": {}}', "'LightGBM_c1' has no 'hyperparameters'"), ("{", "configs_hyper"),
+    ('{"LightGBM_c1": 3}', "'LightGBM_c1' has no 'hyperparameters'"), ("[]", "configs_hyper"),
+])  # fmt: skip
+def test_damaged_hyperparameters_of_tabrepo(work, content, said):
+    labels, predictions = made(3)
+    write_tabrepo(work / "model_predictions/anneal/0", labels, predictions, [*CONFIGURATIONS])
+    (work / "configs_hyperparameters.json").write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        imported.write(work / "model_predictions", work / "mine")
+    assert not (work / "mine").exists()
+
+
+def test_the_metric_chooses_classifications_or_regressions(work):
+    """TabArena has both, below the same folder."""
+    labels, predictions = made(2)
+    names = [f"X_r{i}" for i in range(6)]
+    write_tabrepo(work / "c/model_predictions/churn/0", labels, predictions, names)
+    numbers = {part: own * 1.5 + np.arange(len(own)) for part, own in labels.items()}
+    values = {part: predictions[part][:, :, 1] + numbers[part] for part in PARTS}
+    write_tabrepo(work / "c/model_predictions/houses/0", numbers, values, names)
+    both = "classifications and regressions; the metric, such as METRIC=error or METRIC=squared-er"
+    with pytest.raises(UserError, match=both):
+        imported.write(work / "c", work / "mine")
+    for metric, name, other in (("log-loss", "churn", "houses"), ("rmse", "houses", "churn")):
+        lines = imported.write(work / "c", work / metric, metric)
+        assert f"note: not of this metric, and left out: {other}" in lines
+        assert [*Jobs.load(f"{metric}/study.yaml").study.datasets] == [name]
+
+
+def test_predictions_are_in_memory_data_set_by_data_set(work, monkeypatch):
+    """All of a context of TabRepo are larger than memory."""
+    labels, predictions = made(3)
+    for name in "abcd":
+        write(work / "own" / name, labels, predictions)
+    alive, read = [], foreign._minimal
+
+    def watch(folder):
+        assert sum(array() is not None for array in alive) <= 1
+        found = read(folder)
+        alive.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(foreign, "_minimal", watch)
+    imported.write(work / "own", work / "mine")
+    assert len(alive) == 8
+
+
 def test_results_of_the_automl_benchmark(work):
     labels, predictions = made(3)
     names = np.array(["a", "b", "c"])
@@ -234,6 +405,40 @@ def test_results_of_the_automl_benchmark(work):
         known = np.concatenate([inputs.y_validation, test_labels])
         wrong = (both.argmax(1) != known).mean()
         assert wrong == pytest.approx((predictions["test"][i].argmax(1) != labels["test"]).mean())
+
+
+def test_spellings_of_classes_in_the_automl_benchmark(work):
+    """Its encoder writes classes in lower case, frameworks their own; columns follow the case."""
+    truth = np.array(["B-two", "a One", "C"])[np.arange(24) % 3]
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), (2, 24))  # of: a one, b-two, c
+    written = (["a one", "b-two", "c"], ["B-two", "C", "a One"])
+    for run, own, order in zip("fg", written, ([0, 1, 2], [1, 2, 0]), strict=True):
+        folder = work / f"results/{run}.test.1h8c.local.20240101/predictions/t/0"
+        folder.mkdir(parents=True)
+        frame = pd.DataFrame(rows["fg".index(run)][:, order], columns=own)
+        frame = frame.assign(predictions="C", truth=truth if run == "f" else np.char.lower(truth))
+        frame.assign(own="of the framework").to_csv(folder / "predictions.csv", index=False)
+    imported.write(work / "results", work / "mine")
+    found = dict(foreign.read(work / "results"))["t"]
+    assert found.classes == ["a one", "b-two", "c"]
+    together = np.concatenate([*found.predictions.values()], axis=1)
+    assert np.sort(together, axis=1) == pytest.approx(np.sort(rows, axis=1))
+    known = {label: rows[0][np.char.lower(truth) == label] for label in found.classes}
+    for label, own in known.items():  # rows of a label have this label's predictions
+        mine = together[0][np.concatenate([*found.labels.values()]) == label]
+        assert np.sort(mine, axis=0) == pytest.approx(np.sort(own, axis=0))
+
+
+@pytest.mark.parametrize(("columns", "said"), [
+    ({"a": 0.5, "A ": 0.5, "predictions": "a", "truth": "a"}, "two of its classes are 'a' in low"),
+    ({"predictions": 1.5, "truth": 1, "0.5": 1.5, "repeated_item_id": 3}, "forecasts of time ser"),
+])  # fmt: skip
+def test_other_results_of_the_automl_benchmark(work, columns, said):
+    folder = work / "results/flaml/predictions/kc2/0"
+    folder.mkdir(parents=True)
+    pd.DataFrame(columns, index=range(12)).to_csv(folder / "predictions.csv", index=False)
+    with pytest.raises(UserError, match=said):
+        imported.write(work / "results", work / "amlb")
 
 
 @pytest.mark.parametrize(
@@ -427,6 +632,8 @@ def test_a_fold_of_a_layout_without_folds(work):
 
 
 def test_other_mistakes_are_named(work):
+    with pytest.raises(UserError, match=r"^--output: it is empty; name a new folder"):
+        imported.write(work, Path())
     (work / "empty").mkdir()
     with pytest.raises(
         UserError, match=r"own/d' is the folder of a data set; give the folder that"

@@ -100,6 +100,58 @@ def test_the_example(tmp_path):
     assert {"DivBO", "Mine", "Mine-ES", "RS"} <= {*scores["method"]}
 
 
+DRAW = """
+import random
+
+from ensemble_search.drivers.base import Driver, active, legal
+
+
+class Draw(Driver):
+    def suggest(self, space, evaluations, seed):
+        rng = random.Random(seed)
+        while True:
+            values = {}
+            for h in space["hyperparameters"]:
+                if active(h, values):
+                    kinds = {"integer": rng.randint, "float": rng.uniform}
+                    own = kinds.get(h["kind"], lambda *_: rng.choice(h["choices"]))
+                    values[h["name"]] = own(h.get("lower"), h.get("upper"))
+            if legal(space, values):
+                return values
+"""
+SHORT = """
+import numpy as np
+
+from ensemble_search.metrics.base import MeanLoss
+
+
+class Short(MeanLoss):
+    title = "expected error"
+
+    def losses(self, labels, predictions):
+        if predictions.shape[1] == 1:
+            predictions = np.hstack([1 - predictions, predictions])
+        return 1 - predictions[np.arange(len(labels)), labels]
+"""
+
+
+@pytest.mark.slow
+def test_the_contract_tests_of_drivers_and_of_metrics_in_float32(tmp_path):
+    for name, code in {"drivers/draw": DRAW, "metrics/short": SHORT}.items():
+        file = tmp_path / f"{name}.py"
+        file.parent.mkdir()
+        file.write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-n", "0", "--contract", str(tmp_path)]
+    for tests in ("optimizers/test_ask_tell.py", "metrics/test_metrics.py"):
+        assert f"tests/{tests}" in (ROOT / "Makefile").read_text(encoding="utf-8")
+        done = subprocess.run(
+            [*command, f"tests/{tests}", "-p", "no:cacheprovider"],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+        assert " passed" in done.stdout
+
+
 @pytest.mark.slow
 def test_the_contract_tests_of_the_example():
     """What `make contract` runs; the Makefile adds other kinds."""

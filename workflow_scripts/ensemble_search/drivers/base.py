@@ -15,8 +15,8 @@ class Driver(ABC):
     Attributes
     ----------
     environment
-        The library is in ``.venv-<environment>``, installed from ``envs/<environment>.txt`` by
-        `make peers`. Default: None, the environment of the workflow itself.
+        The library is in ``.venv-<environment>`` beside the Snakefile: of a built-in driver,
+        `make peers` makes it, of another its user. Default: None, the environment of the workflow.
     """
 
     environment: ClassVar[str | None] = None

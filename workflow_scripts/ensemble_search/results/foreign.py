@@ -3,18 +3,24 @@
 ``<data set>/{models.csv, labels-*.csv, predictions-*.npy}``
     The minimal one; see docs/replay.md.
 ``<data set>/<fold>/{metadata.json, label-*.csv.zip, pred-*.dat}``
-    ``model_predictions`` of TabRepo (Salinas and Erickson, AutoML 2024).
+    ``model_predictions`` of a context of TabRepo (Salinas and Erickson, AutoML 2024), or of the
+    methods of TabArena (Erickson et al., NeurIPS 2025), ``<method>/processed/model_predictions``,
+    whose models are put together. Beside it, ``configs_hyperparameters.json`` has the models'
+    hyperparameters and ``configs.parquet`` their times, where they are given.
 ``<run>/predictions/<task>/<fold>/predictions.csv``
     Results of the AutoML benchmark (Gijsbers et al., JMLR 2024). They have test rows only, so half
-    of them, drawn by class, are validation rows.
+    of them, drawn by class, are validation rows. Some of its files have the classes in lower case
+    and the labels not, so case and space around them do not count.
 """
 
 import csv
 import io
+import json
 import math
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -38,6 +44,9 @@ MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
 SLACK = 0.01
 #: Files of each layout.
 MINIMAL, TABREPO, AMLB = "models.csv", "pred-val.dat", "predictions.csv"
+#: Where data sets of TabRepo and TabArena may lie below the folder that is given.
+CONTEXTS = ("", "model_predictions/", "processed/model_predictions/")
+METHODS = "*/processed/model_predictions/"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +106,9 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
                     raise Unusable(folder / MINIMAL, "it does not exist")
             for folder in folders:
                 yield folder.name, _checked(_minimal(folder))
-        elif folders := sorted(file.parent for file in root.glob(f"*/{fold}/{TABREPO}")):
-            for folder in folders:
-                yield folder.parent.name, _checked(_tabrepo(folder))
+        elif datasets := _tabrepo_folders(root, fold):
+            for name in sorted(datasets):
+                yield name, _checked(_tabrepo(datasets[name]))
         elif found := sorted(root.glob(f"*/predictions/*/{fold}/{AMLB}")):
             for task in sorted({file.parts[-3] for file in found}):
                 yield task, _checked(_amlb([file for file in found if file.parts[-3] == task]))
@@ -142,9 +151,57 @@ def _minimal(folder: Path) -> Predictions:
     return replace(_of(folder, models, labels, arrays), notes=notes)
 
 
-def _tabrepo(folder: Path) -> Predictions:
+def _tabrepo_folders(root: Path, fold: int) -> dict[str, list[Path]]:
+    """Folders of the fold of each data set: one, or one for each method that has it."""
+    found: dict[str, list[Path]] = {}
+    for below in (*CONTEXTS, METHODS):
+        for file in sorted(root.absolute().glob(f"{below}*/{fold}/{TABREPO}")):
+            found.setdefault(file.parts[-3], []).append(file.parent)
+        if found:
+            break
+    return found
+
+
+def _tabrepo(folders: Sequence[Path]) -> Predictions:
     import pandas as pd
 
+    labels: dict[str, np.ndarray] = {}
+    names: list[str] = []
+    models, arrays = [], []
+    for folder in folders:
+        own_names, own_labels, own_arrays = _tabrepo_folder(folder)
+        if twins := sorted({*names} & {*own_names}):
+            raise Unusable(folder, f"model '{twins[0]}' is also of another method")
+        for part, own in own_labels.items():
+            if not np.array_equal(labels.setdefault(part, own), own):
+                raise Unusable(folder, f"its {part} labels are not those of '{folders[0]}'")
+        names += own_names
+        models.append(_tabrepo_models(folder, own_names))
+        arrays.append(own_arrays)
+    shapes = {own[part].shape[2:] for own in arrays for part in PARTS}
+    if len(shapes) > 1:
+        raise Unusable(folders[0], "models differ in the number of classes")
+    together = {part: np.concatenate([own[part] for own in arrays]) for part in PARTS}
+    (outputs,) = shapes
+    classes = _codes(labels, outputs[0]) if outputs else None
+    return _of(folders[0], pd.concat(models, ignore_index=True), labels, together, classes)
+
+
+def _codes(labels: dict[str, np.ndarray], outputs: int) -> list[str] | None:
+    """Return as many codes of classes as outputs, of which rows may lack some; None if not codes.
+
+    The labels are then written as integers.
+    """
+    numbers = _numbers(np.concatenate([*labels.values()]))
+    if outputs < 2 or numbers is None or not np.isin(numbers, np.arange(outputs)).all():
+        return None
+    for part, own in labels.items():
+        labels[part] = own.astype(float).astype(int).astype(str)
+    return [*map(str, range(outputs))]
+
+
+def _tabrepo_folder(folder: Path) -> tuple[list[str], dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return names of the models, and labels and predictions by part."""
     about = read_json(folder / "metadata.json")
     if about.get("dtype") not in ("float16", "float32", "float64"):
         raise Unusable(folder / "metadata.json", "its 'dtype' is not float16, float32 or float64")
@@ -169,30 +226,102 @@ def _tabrepo(folder: Path) -> Predictions:
             arrays[part] = np.fromfile(path, dtype).reshape(shape)
     if type(names := about.get("models")) is not list or len({*map(str, names)}) < len(names):
         raise Unusable(folder / "metadata.json", "it has no list 'models' of different names")
-    names = list(map(str, names))
-    families = [name.split("_", 1)[0] for name in names]
-    models = pd.DataFrame({"algorithm": families, "model": names})
-    return _of(folder, models, labels, arrays)
+    if any(len(array) != len(names) for array in arrays.values()):
+        raise Unusable(folder / "metadata.json", "its shapes and 'models' differ in their number")
+    return [*map(str, names)], labels, arrays
+
+
+def _tabrepo_models(folder: Path, names: Sequence[str]) -> "pd.DataFrame":
+    """Describe models by the files of their context; by family and name if it has none."""
+    import pandas as pd
+
+    context, dataset, fold = folder.parents[2], folder.parts[-2], folder.name
+    path = context / "configs_hyperparameters.json"
+    known = _families(path) if path.exists() else {}
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        # Names of bagged models end in _BAG_L1, which those of configurations may lack.
+        own = known.get(name) or known.get(name.rsplit("_BAG_", 1)[0])
+        family = {"algorithm": name.split("_", 1)[0], "model": name}
+        rows.append(own or ({"algorithm": name} if known else family))
+    models = pd.DataFrame(rows)
+    if (path := context / "configs.parquet").exists():
+        columns = {"time_train_s": "fit_seconds", "time_infer_s": "predict_seconds"}
+        with reading(path):
+            times = pd.read_parquet(path)
+            for column in ("dataset", "fold", "framework", *columns):
+                if column not in times:
+                    raise ValueError(f"it has no column '{column}'")
+        own = times[(times["dataset"] == dataset) & (times["fold"].astype(str) == fold)]
+        own = own.drop_duplicates("framework").set_index("framework").reindex(names)
+        for column, measured_as in columns.items():
+            models[measured_as] = own[column].fillna(0.0).to_numpy(float)
+    return models
+
+
+def _families(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the algorithm and the hyperparameters of every configuration.
+
+    The algorithm is the family, such as LightGBM. Configurations that set other hyperparameters
+    than most of their family, such as defaults, are algorithms of their own: what they do not set
+    is unknown. All is decided for all configurations, so that data sets agree.
+    """
+    sets: dict[str, dict[str, Any]] = {}
+    for name, about in read_json(path).items():
+        own = about.get("hyperparameters") if isinstance(about, Mapping) else None
+        if not isinstance(own, Mapping):
+            raise Unusable(path, f"'{name}' has no 'hyperparameters'")
+        sets[name] = {key: v for key, v in own.items() if not key.startswith("ag_args")}
+    families = {name: re.sub(r"_[cr]\d+(_BAG_.*)?$", "", name) for name in sets}
+    most = {
+        family: Counter(tuple(sorted(sets[n])) for n in sets if families[n] == family)
+        for family in {*families.values()}
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, own in sets.items():
+        family = families[name]
+        usual = most[family].most_common(1)[0][0] == tuple(sorted(own))
+        algorithm = family if usual else name
+        found[name] = {"algorithm": algorithm} | {
+            f"{algorithm}.{key}": value if type(value) in (int, float, str) else json.dumps(value)
+            for key, value in sorted(own.items())
+        }
+    # Alike but for a seed, say: names distinguish them.
+    times = Counter(json.dumps(own) for own in found.values())
+    alike = {own["algorithm"] for own in found.values() if times[json.dumps(own)] > 1}
+    for name, own in found.items():
+        if own["algorithm"] in alike:
+            own["model"] = name
+    return found
 
 
 def _amlb(files: Sequence[Path]) -> Predictions:
     import pandas as pd
 
     names = [file.parts[-5].split(".")[0] for file in files]
-    truth, columns, found = None, None, []
+    labels, columns, found = np.empty(0, dtype=str), None, []
     for file in files:
         frame = _csv(file, text=True)
         if not {"truth", "predictions"} <= {*frame}:
             raise Unusable(file, "it has no columns 'predictions' and 'truth'")
-        classes = [name for name in frame if name not in ("truth", "predictions")]
-        if truth is not None and (frame["truth"].tolist() != truth or classes != columns):
+        if "repeated_item_id" in frame:
+            raise Unusable(file, "it has forecasts of time series, which cannot be imported")
+        # Classes come first; columns after 'truth' are the framework's own.
+        written = [*frame][: [*frame].index("predictions")]
+        classes = [*map(_plain, written)]
+        if twins := sorted(name for name in {*classes} if classes.count(name) > 1):
+            raise Unusable(file, f"two of its classes are '{twins[0]}' in lower case")
+        if classes:
+            truth = np.array([*map(_plain, frame["truth"])], dtype=str)
+        else:
+            truth = _floats(file, frame[["truth"]])[:, 0].astype(str)
+        if columns is None:
+            labels, columns = truth, classes
+        if not np.array_equal(truth, labels) or {*classes} != {*columns}:
             raise Unusable(file, f"its rows or classes are not those of '{files[0]}'")
-        truth, columns = frame["truth"].tolist(), classes
-        found.append(_floats(file, frame[classes or ["predictions"]], failed=True))
-    labels = np.array(truth, dtype=str)
-    codes = np.unique(labels, return_inverse=True)[1]
-    if not columns:
-        codes = _floats(files[0], pd.DataFrame({"truth": truth}))[:, 0]
+        order = [written[classes.index(name)] for name in columns]
+        found.append(_floats(file, frame[order or ["predictions"]], failed=True))
+    codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
     half = share_of_rows(codes, 0.5)
     rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
     repeated = {name for name in names if names.count(name) > 1}
@@ -205,6 +334,11 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     parts = {part: labels[own] for part, own in rows.items()}
     predictions = {part: arrays[:, own] for part, own in rows.items()}
     return _of(files[0].parent, models, parts, predictions, columns)
+
+
+def _plain(label: str) -> str:
+    """Return a label as the AutoML benchmark compares it."""
+    return label.strip().lower()
 
 
 def _floats(file: Path, frame: "pd.DataFrame", failed: bool = False) -> np.ndarray:
@@ -312,11 +446,6 @@ def _checked(made: Predictions) -> Predictions:
                     made.folder, f"{part} predictions are not all probabilities with the sum 1"
                 )
             array[~failed] = good / sums
-    present = {*made.labels["validation"].tolist(), *made.labels["test"].tolist()}
-    for place, name in enumerate(made.classes):
-        arrays = made.predictions.values()
-        if name not in present and any((array[:, :, place] > 0).any() for array in arrays):
-            raise Unusable(made.folder, f"class '{name}' has probabilities, and no row has it")
     return made
 
 

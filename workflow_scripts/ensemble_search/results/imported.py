@@ -7,12 +7,14 @@ import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.data.normalise import SMALLEST_CLASS
 from ensemble_search.evaluation import table as tables
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
@@ -21,7 +23,15 @@ from ensemble_search.results import foreign
 from ensemble_search.results.foreign import Predictions
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError, printable
-from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS
+from ensemble_search.runtime.names import (
+    CLASSIFICATION,
+    CONFIGURATION,
+    OBSERVATIONS,
+    OK,
+    PARTS,
+    PREDICTIONS,
+    REGRESSION,
+)
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.budget import Limits
 from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
@@ -35,6 +45,8 @@ if TYPE_CHECKING:
 LOG = 1000
 #: Size of numbers whose range floats hold, and of integers that they hold exactly.
 FARTHEST, EXACT = 1e100, 2**53
+#: ConfigSpace rounds domains to multiples of this.
+PLACES = 1e-13
 #: Evaluations of the study that is written: half of the models, in these bounds. With fewer models,
 #: there is random search only.
 LEAST, MOST = 6, 200
@@ -63,6 +75,8 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     UserError
         If the predictions cannot be used; see ``foreign.read``. Nothing is left in the folder.
     """
+    if output == Path():
+        raise UserError("--output: it is empty; name a new folder, such as OUTPUT=elsewhere")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
     study = output.name
@@ -80,22 +94,28 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     import yaml
 
     study = output.name
-    found = dict(foreign.read(root, fold))
+    # Read twice, so that the predictions of one data set are in memory at a time.
+    found = {name: replace(made, predictions={}) for name, made in foreign.read(root, fold)}
     for name, made in found.items():
         if not re.match(NAME, name) or DEVICES.fullmatch(name):
             raise UserError(f"'{made.folder}': '{name}' is not possible as the name of a data set")
         if twins := [other for other in found if other.lower() == name.lower() and other != name]:
             raise UserError(f"'{made.folder}': differs from '{twins[0]}' in case only; rename one")
-    if len({made.task for made in found.values()}) > 1:
-        raise UserError(f"'{root}' has classifications and regressions; import them one by one")
-    task = next(iter(found.values())).task
-    metric = metric or METRICS[task]
+    kinds = {made.task for made in found.values()}
+    if metric is None and len(kinds) > 1:
+        raise UserError(
+            f"--metric: '{root}' has classifications and regressions; the metric, such as METRIC="
+            f"{METRICS[CLASSIFICATION]} or METRIC={METRICS[REGRESSION]}, says which to import"
+        )
+    metric = metric or METRICS[min(kinds)]
     try:
         plugins.load("metrics", metric)
     except UserError as error:
         raise UserError(f"--metric: {error}") from None
-    if (wanted := tasks.problem(metric).task) != task:
-        raise UserError(f"--metric: '{metric}' is for {wanted}, and this is a {task}")
+    if (task := tasks.problem(metric).task) not in kinds:
+        raise UserError(f"--metric: '{metric}' is for {task}, and this is a {min(kinds)}")
+    others = [name for name, made in found.items() if made.task != task]
+    found = {name: made for name, made in found.items() if made.task == task}
     models = pd.concat([made.models for made in found.values()], ignore_index=True)
     described = hyperparameters(models.drop(columns=[*foreign.MEASURED], errors="ignore"))
     stem = re.sub(r"\W", "_", f"models_of_{study}", flags=re.ASCII)
@@ -104,7 +124,11 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     lines, datasets = [*map(printable, _mixed(models, described))], {}
     noted = dict.fromkeys(note for made in found.values() for note in made.notes)
     lines += [f"note: {printable(note)}" for note in noted]
-    for name, made in found.items():
+    if others:
+        lines.append(f"note: not of this metric, and left out: {', '.join(map(printable, others))}")
+    for name, made in foreign.read(root, fold):
+        if name not in found:
+            continue
         datasets[name], losses, half = _write(name, made, output, metric, space(), stem)
         lines.append(
             printable(
@@ -259,8 +283,8 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
 
 
 def _outward(number: float, sign: int) -> float:
-    """Round to six digits, up or down."""
-    step = 10.0 ** (math.floor(math.log10(abs(number))) - 5) if number else 1.0
+    """Round to six digits, or to the 13 places of ConfigSpace, up or down."""
+    step = max(10.0 ** (math.floor(math.log10(abs(number))) - 5), PLACES) if number else 1.0
     return float(f"{sign * math.ceil(sign * number / step) * step:.6g}")
 
 
@@ -295,7 +319,11 @@ def _write(
     import pyarrow as pa
 
     problem = tasks.problem(metric)
-    labels = {"train": made.labels["validation"], **made.labels}
+    train = made.labels["validation"]
+    # Nothing is fitted on training rows, but a class needs some; it may have no others.
+    few = [name for name in made.classes if (train == name).sum() < SMALLEST_CLASS]
+    train = np.concatenate([train, np.repeat(few, SMALLEST_CLASS)]) if few else train
+    labels = {"train": train, **made.labels}
     sizes = [len(own) for own in labels.values()]
     columns = {
         "row": list(range(sum(sizes))),
