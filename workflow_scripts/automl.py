@@ -323,14 +323,16 @@ class Search:
             self._write(short.EVALUATIONS)
             show = Line()
             with self._snakemake("--until", "search") as process:
-                started = None
+                started = known = None
                 while process.poll() is None:
                     state = self.state()
                     if state and started is None:
                         started = time.monotonic()
                     if started is not None:
                         self.searched = before + time.monotonic() - started
-                        self._remember()
+                        if state != known:  # an evaluation that is interrupted does not count
+                            known = state
+                            self._remember()
                     if self._over(state):
                         process.interrupt()
                         break
@@ -363,10 +365,13 @@ class Search:
             return "reading the table and splitting it"
         best = "none yet" if state["best_error"] is None else self._loss(state["best_error"])
         failed = f", {state['failed']} failed" if state["failed"] else ""
-        left = max(0.0, 60 * self.minutes - self.searched)
+        left = 60 * self.minutes - self.searched
+        rest = f"{duration(left)} of the search left"
+        if left <= 0:
+            rest = f"the time is up, but {LEAST} pipelines are tried in any case"
         return (
             f"{self._pipelines(state['evaluations'])}{failed}, best {self.metric.title} {best}, "
-            f"{duration(left)} of the search left"
+            f"{rest}"
         )
 
     @staticmethod

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures
 from ensemble_search.delivery.figures import Chart, Series, ticks
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
+from ensemble_search.runtime import plugins
 
 COLUMNS = [
     Numbers("size", "numeric", {"size": 0.0}),
@@ -69,6 +71,97 @@ def test_classes_and_thresholds_by_hand():
     assert (high["recall"], high["missed"]) == (0, 0.4)
 
 
+def test_thresholds_count_weights_as_repeated_rows():
+    rng = np.random.default_rng(0)
+    positive, p, weights = rng.random(50) < 0.3, rng.random(50), rng.integers(1, 4, 50)
+    again = np.repeat(np.arange(50), weights)
+    one = measures.thresholds(positive, p, [0.1, 0.6], weights.astype(float))
+    two = measures.thresholds(positive[again], p[again], [0.1, 0.6])
+    assert [pytest.approx(row) for row in one] == two
+
+
+def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
+    rng = np.random.default_rng(0)
+    p, weights = rng.random(900), rng.integers(1, 4, 900)
+    labels = (rng.random(900) < p**20).astype(int)
+
+    def rows(labels, p, weights):
+        of = SimpleNamespace(
+            classes=["no", "yes"], labels=labels, probabilities=np.stack([1 - p, p], axis=1),
+            weights=weights,
+        )  # fmt: skip
+        return card._threshold(of).tables[0].rows
+
+    again = np.repeat(np.arange(900), weights)
+    weighted = rows(labels, p, weights.astype(float))
+    assert weighted == rows(labels[again], p[again], np.empty(0))
+    assert weighted != rows(labels, p, np.empty(0))
+    rare = rows((np.arange(900) < 2).astype(int), p, np.empty(0))
+    assert [row[0] for row in rare[-3:]] == ["50", "100", "200"]
+    assert rare[-1][1] == "0.005"
+
+
+def test_shares_of_no_row_and_of_all_end_there():
+    for n in (1, 7, 1500, 123_456):
+        assert measures.wilson(0, n)[0] == 0
+        assert measures.wilson(n, n)[1] == 1
+    found = binomtest(3, 11).proportion_ci(0.95, method="wilson")
+    assert measures.wilson(3, 11) == pytest.approx((found.low, found.high))
+
+
+@pytest.mark.parametrize("groups", [None, np.array([0] * 100 + [1, 1])])
+def test_a_perfect_ranking_of_few_rows_is_not_certain(groups):
+    """Whichever rows are left out, the loss is 0."""
+    labels = np.array([0] * 100 + [1] * 2)
+    predictions = np.where(labels, 0.8, 0.2)[:, None]
+    n = 2 if groups is None else 1
+    for name in ("auc", "average-precision", "f1"):
+        metric = plugins.load("metrics", name)()
+        low, high = measures.interval(metric, labels, predictions, groups)
+        assert (low, high) == measures.wilson(0, n)
+        low, high = measures.interval(metric, labels, 1 - predictions, groups)
+        assert high > 0.9
+
+
+def test_importance_finds_the_column_of_a_rare_class():
+    """Of 20,000 rows, few of any 500 would be of the class."""
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 2))
+    labels = (np.arange(20_000) < 20).astype(int)
+    X[:, 0] = labels
+    metric = plugins.load("metrics", "average-precision")()
+    first, second = measures.importance(Columns(X), X, labels, metric, 0)
+    assert (first["column"], second["rise"], second["spread"]) == ("0", 0, 0)
+    assert first["rise"] > 0.9
+    # They count by their shares: a shuffle errs on 20 rows twice, of 20,000.
+    error = measures.importance(Columns(X), X, labels, ERROR, 0)[0]
+    assert 0.0005 < error["rise"] < 0.1
+
+
+def test_importance_of_wide_tables_takes_fewer_rows():
+    X = np.random.default_rng(0).random((1000, 200))
+    ensemble = Columns(X)
+    found = measures.importance(ensemble, X, X[:, :1].ravel(), SQUARED_ERROR, 0)
+    assert found[0]["column"] == "0"
+    assert ensemble.predicted == measures.REPEATS * measures.FEWEST * 201
+
+
+class Columns:
+    """An ensemble that predicts the first column, which counts its rows."""
+
+    def __init__(self, X):
+        names = [str(i) for i in range(X.shape[1])]
+        columns = [Numbers(name, "numeric", {name: 0.0}) for name in names]
+        self.preparation, self.predicted = Preparation(columns, names), 0
+
+    def member_predictions(self, X):
+        self.predicted += len(X)
+        return X[None, :, :1]
+
+    def combine(self, predictions):
+        return predictions[0]
+
+
 def test_rows_are_made_again_from_their_features():
     rows = {"size": [2.0, 3.5], "colour": ["green", None], "new": [True, False], "day": [None] * 2}
     features, _ = PREPARATION.transform(rows)
@@ -121,7 +214,7 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     made = SimpleNamespace(
         labels=np.array(labels), found=np.array(found)[:, None], baseline=baseline, metric=metric,
         classes=list(classes), name="error" if classes else "rmse",
-        delivery=SimpleNamespace(warning=warning), groups=None,
+        delivery=SimpleNamespace(warning=warning, own_test=None), groups=None,
     )  # fmt: skip
     measure = measures.measured(made.name, made.labels, made.found, baseline, weights=np.empty(0))
     return made, {made.name: measure}
@@ -148,6 +241,29 @@ def test_cautions(given, said):
     assert some == said, found
     assert len(found) >= len(said)
     assert bool(found) == bool(said)
+
+
+def test_copies_are_more_than_rows_that_are_alike_by_chance():
+    rng = np.random.default_rng(0)
+
+    def copies(of, table, folds=0):
+        zeros = [np.zeros(len(part)) for part in (*table, of)]
+        inputs = SimpleNamespace(
+            X_train=table[0], y_train=zeros[0], X_validation=table[1], y_validation=zeros[1],
+            X_test=table[2], folds=np.zeros(folds),
+        )  # fmt: skip
+        delivery = SimpleNamespace(inputs=inputs, test_labels=zeros[2])
+        return card._copies(SimpleNamespace(X=of, labels=zeros[3], delivery=delivery))
+
+    table, new = rng.random((3, 50, 2)), rng.random((100, 2))
+    assert copies(new, table) == 0
+    for part in table:
+        new[:10] = -0.0 + part[:10]
+        assert copies(new, table) == 10
+    new[:10] = table[1, :10]
+    assert copies(np.concatenate([new[:1], rng.random((200, 2))]), table) == 0  # a single one
+    few = rng.integers(0, 3, (3, 50, 2)).astype(float)
+    assert copies(few[0], few) == 0
 
 
 @pytest.mark.parametrize(

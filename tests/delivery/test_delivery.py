@@ -217,6 +217,8 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
     assert "rows of more.csv that are of no known class in 'target' are left out: 1" in said
     assert "refitted on all rows" in said
     assert "As the search found them" not in said
+    copies = f"{len(rows)} of the {len(rows)} test rows are in the table, too"
+    assert copies in said
     assert {row["column"] for row in model.explain()} == set(FRAME)
 
 

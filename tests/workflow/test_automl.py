@@ -5,9 +5,11 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from contextlib import chdir
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -16,6 +18,7 @@ import pytest
 import yaml
 
 import automl
+from ensemble_search.metrics.error import ERROR
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import short
@@ -390,6 +393,33 @@ def test_losses_are_told_in_the_unit_of_the_target(metric, told, tmp_path):
     (tmp_path / "splits/mine/fixed").mkdir(parents=True)
     (tmp_path / "splits/mine/fixed/split.json").write_text('{"target": {"mean": 1, "std": 3}}')
     assert search._loss(0.5) == told
+
+
+def test_progress_says_why_a_search_goes_on():
+    state = {"evaluations": 3, "failed": 1, "best_error": 0.25}
+    search = object.__new__(automl.Search)
+    search.minutes, search.searched, search.metric = 1, 20.0, ERROR
+    assert (
+        search._progress(state) == "3 pipelines, 1 failed, best error 0.25, 40 s of the search left"
+    )
+    search.searched = 61.0
+    assert search._progress(state).endswith(
+        "the time is up, but 12 pipelines are tried in any case"
+    )
+
+
+def test_what_runs_around_a_search_imports_no_slow_library():
+    """Each of these takes a second, which a search of a minute could use."""
+    program = "import sys, automl\nfrom ensemble_search.study import short\n"
+    program += "from ensemble_search.delivery import build\n"
+    program += "given = dict(rows=9, columns=2, metric='error', minutes=1, cores=1)\n"
+    program += "short.content('a', 'a.csv', 'y', **given)\nprint(*sys.modules)"
+    command = [sys.executable, "-c", program]
+    found = subprocess.run(
+        command, cwd=Path(automl.__file__).parent, capture_output=True, text=True, check=True
+    )
+    slow = {"scipy.stats", "ConfigSpace", "sklearn", "onnx", "matplotlib", "joblib"}
+    assert not slow & {*found.stdout.split()}
 
 
 def test_progress_on_a_terminal_whose_width_is_not_known():

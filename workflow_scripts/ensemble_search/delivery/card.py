@@ -31,10 +31,13 @@ POINTS = 1000
 FEW_ROWS, FEW_OF_CLASS = 50, 10
 #: And fewer groups of them.
 FEW_GROUPS = 10
+#: Share of test rows that are in the table, too, from which they are named.
+COPIED = 0.01
 #: A loss below this share of the baseline's is suspicious.
 TOO_GOOD = 0.02
-#: What a missed positive may cost, in false alarms.
-COSTS = (0.2, 0.5, 1, 2, 5, 10, 20)
+#: What a missed positive may cost, in false alarms, and more of it where negatives are so many
+#: times as many as positives.
+COSTS, HIGHER_COSTS = (0.2, 0.5, 1, 2, 5, 10, 20), (50, 100, 200, 500, 1000)
 #: Of the figure of costs, as a share of those without the ensemble.
 MOST_COST = 1.5
 #: Shares of the true values that intervals are to hold.
@@ -44,9 +47,9 @@ BY_PREPARATION = "the base preparation"
 #: What the weights of rows are used for, and what not.
 WEIGHTED = (
     "Rows count by their weights, the column {}: in the fits of learners that take weights, in the "
-    "losses and scores of search, selection and test, with their intervals, in the calibration and "
-    "in the importance of columns. Imputed values, preprocessing, learners without weights, "
-    "thresholds and numbers of rows count all rows alike."
+    "losses and scores of search, selection and test, with their intervals, in the calibration, at "
+    "thresholds and in the importance of columns. Imputed values, preprocessing, learners without "
+    "weights, recall and precision by class, and numbers of rows count all rows alike."
 )
 ROWS_OF = {
     "train": "the training rows",
@@ -293,6 +296,11 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             "It is almost perfect. Look whether a column is known only after the target is, or "
             "says the same."
         )
+    if tested.delivery.own_test is not None and (copies := _copies(tested)):
+        yield (
+            f"{copies} of the {len(labels)} test rows are in the table, too, with the same values "
+            "and target: the loss on them is too low."
+        )
     if len(labels) < FEW_ROWS:
         yield f"There are only {len(labels)} test rows, so all these numbers are uncertain."
     n_groups = FEW_GROUPS if tested.groups is None else len(np.unique(tested.groups))
@@ -307,6 +315,27 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             yield f"It never predicts {_listed(never)} on the test rows."
         if few and len(labels) >= FEW_ROWS:
             yield f"Fewer than {FEW_OF_CLASS} test rows are of {_listed(few)}."
+
+
+def _copies(tested: _Tested) -> int:
+    """Count the rows of a file of test rows that the table has, too.
+
+    0 if they are fewer than 1 % or, as in tables of few different rows, not twice as many as of the
+    table's own test rows.
+    """
+
+    def rows(X: np.ndarray, labels: np.ndarray) -> list[bytes]:
+        return [row.tobytes() for row in np.column_stack((X, labels)) + 0.0]  # not -0.0
+
+    inputs, own = tested.delivery.inputs, rows(tested.X, tested.labels)
+    known = {*rows(inputs.X_train, inputs.y_train)}
+    if not inputs.folds.size:
+        known |= {*rows(inputs.X_validation, inputs.y_validation)}
+    others = rows(inputs.X_test, tested.delivery.test_labels)
+    chance = sum(row in known for row in others) / len(others)
+    known |= {*others}
+    copies = sum(row in known for row in own)
+    return copies if copies >= max(COPIED, 2 * chance) * len(own) else 0
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:
@@ -335,18 +364,18 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
-        f"On the validation rows, its {tested.metric.title} is "
+        f"On the validation rows, its {_name(tested)} is "
         f"{amount(tested.loss(validation))}: lower than to be expected, as these rows chose it.",
     ]  # fmt: skip
     tables = [table]
     if tested.weights.size:
-        said.append("Rows count by their weights here; in what follows, each counts once.")
+        said.append("Rows count by their weights here, at thresholds and in the calibration.")
     rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
         if tested.as_found is not None:
             then = amount(tested.scale * tested.metric.loss(labels, tested.as_found))
-            said.append(f"As the search found them, their {tested.metric.title} was {then}.")
+            said.append(f"As the search found them, their {_name(tested)} was {then}.")
     else:
         said.append(
             "The members that were tested were fitted on the training rows. The delivered ones are "
@@ -376,8 +405,8 @@ def _by_class(tested: _Tested) -> Iterator[Part]:
         [
             "Recall: of the rows of a class, the share that is predicted so. Precision: of the "
             "rows that are predicted to be of a class, the share that is.",
-            "Below, true classes down and predicted ones across; darker is a larger share of the "
-            "row's class.",
+            "Below, true classes down and predicted ones across: a stronger blue is a larger "
+            "share of the row's class.",
         ],
         [
             Table(
@@ -402,13 +431,14 @@ def _threshold(tested: _Tested) -> Part:
     name, positive = tested.classes[1], tested.labels == 1
     p = tested.probabilities[:, 1]
     grid = [k / 50 for k in range(1, 50)]
-    found = measures.thresholds(positive, p, grid)
+    found = measures.thresholds(positive, p, grid, tested.weights)
     shares = [
         Series(title, grid, [row[key] for row in found])
         for title, key in (("precision", "precision"), ("recall", "recall"),
                            ("rows predicted positive", "alarms"))
     ]  # fmt: skip
-    share = float(positive.mean())
+    weights = tested.weights if tested.weights.size else None
+    share = float(np.average(positive, weights=weights))
     costs = [
         Series(
             f"a miss costs {k:g}",
@@ -417,18 +447,19 @@ def _threshold(tested: _Tested) -> Part:
         )
         for k in (1, 5, 20)
     ]
-    at = [1 / (1 + k) for k in COSTS]
-    rows = measures.thresholds(positive, p, at)
+    missed = [*COSTS, *(k for k in HIGHER_COSTS if k * share <= 1 - share)]
+    at = [1 / (1 + k) for k in missed]
+    rows = measures.thresholds(positive, p, at, tested.weights)
     table = Table(
         ("a miss costs, in false alarms", "threshold", "precision", "recall",
          "predicted positive", "cost per 100 rows", "without the ensemble"),
         [
-            (f"{k:g}", f"{row['threshold']:.2f}",
+            (f"{k:g}", f"{row['threshold']:.2g}",
              f"{row['precision']:.3f}" if row["alarms"] else "–", f"{row['recall']:.3f}",
              f"{100 * row['alarms']:.1f} %",
              f"{100 * (row['false'] + k * row['missed']):.1f}",
              f"{100 * min(k * share, 1 - share):.1f}")
-            for k, row in zip(COSTS, rows, strict=True)
+            for k, row in zip(missed, rows, strict=True)
         ],
     )  # fmt: skip
     return Part(
@@ -556,7 +587,7 @@ def _columns(tested: _Tested) -> Part:
     shown = found[:MOST_COLUMNS]
     top = max(shown[0]["rise"], 1e-12)
     table = Table(
-        ("column", f"rise of the {tested.metric.title}", "±", ""),
+        ("column", f"rise of the {_name(tested)}", "±", ""),
         [
             (row["column"], *(amount(tested.scale * _near(row[k])) for k in ("rise", "spread")))
             for row in shown
@@ -744,6 +775,12 @@ def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
     return said or ["All columns and rows of the table were used as they are."]
 
 
+def _name(tested: _Tested) -> str:
+    """Name the loss within a sentence."""
+    title = tested.metric.title
+    return f"loss ({title})" if title.startswith("1 - ") else title
+
+
 def _near(number: float) -> float:
     """Make 0 of what rounding leaves of differences of losses."""
     return round(number, 12) + 0.0
@@ -763,7 +800,8 @@ def _members(tested: _Tested) -> Iterator[tuple[str, ...]]:
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
         loss = amount(tested.loss(delivery.pool.errors[index]))
         said = f"{learner}: {own}" if learner else own
-        yield str(index + 1), f"{weight:.2f}", loss, f"{size:.1f}", said
+        megabytes = f"{size:.1f}" if size >= 0.05 else "< 0.1"
+        yield str(index + 1), f"{weight:.2f}", loss, megabytes, said
 
 
 def _limits(limits: Mapping[str, Any]) -> str:

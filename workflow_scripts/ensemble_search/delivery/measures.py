@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data.preparation import Categories, Preparation, Texts
-from ensemble_search.metrics.base import Metric
+from ensemble_search.metrics.base import UNWEIGHTED, Metric
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.names import CLASSIFICATION
 
 #: Resamples of the rows for an interval; fewer of losses that are no mean over rows.
 RESAMPLES, FEWER = 1000, 300
@@ -19,6 +20,9 @@ RESAMPLES, FEWER = 1000, 300
 BLOCKS = 200
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
+#: Rows that it predicts in all, from which tables with more than 20 columns get fewer rows, and the
+#: fewest of these.
+IN_ALL, FEWEST = 30_000, 100
 #: Rows and values for the mean prediction by the value of a column.
 SOME, VALUES = 200, 12
 #: Microseconds.
@@ -34,11 +38,18 @@ def interval(
 
     Without groups, Wilson's (1927) if the loss is a share of rows, else percentiles of seeded
     bootstraps. With groups, which were chosen as a whole, see :func:`share` and :func:`_jackknife`.
+    A loss such as that of an AUC of 1 stays the same whichever rows are left out: then it is
+    Wilson's interval of as many rows, or groups, as the rarest class has.
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
         return share(np.asarray(single) == 1, groups)
+    if single is None and (loss := metric.loss(labels, predictions)) in (0, metric.worst):
+        units = np.arange(len(labels)) if groups is None else groups
+        n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
+        low, high = wilson(n if loss else 0, n)
+        return metric.worst * low, metric.worst * high
     if groups is not None:
         return _jackknife(metric, labels, predictions, groups)
     losses = []
@@ -60,7 +71,7 @@ def _jackknife(
     With Student's t of as many degrees of freedom as there are groups but one. Losses are at least
     0. More than ``BLOCKS`` groups are put together at random.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     _, own = np.unique(groups, return_inverse=True)
     n = int(own.max()) + 1
@@ -78,7 +89,7 @@ def _jackknife(
         return 0.0, np.inf
     k = len(losses)
     error = math.sqrt((k - 1) / k * np.sum((losses - losses.mean()) ** 2))
-    middle, half = metric.loss(labels, predictions), float(t.ppf(0.975, k - 1)) * error
+    middle, half = metric.loss(labels, predictions), float(stdtrit(k - 1, 0.975)) * error
     return max(0.0, middle - half), middle + half
 
 
@@ -99,7 +110,7 @@ def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
     n, count = len(hits), int(np.count_nonzero(hits))
     if groups is None:
         return wilson(count, n)
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     _, own = np.unique(groups, return_inverse=True)
     k, p = int(own.max()) + 1, count / n
@@ -108,18 +119,21 @@ def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
     sums = np.bincount(own, weights=hits - p)
     variance = k / (k - 1) * float(np.sum(sums**2)) / n**2
     rows = min(float(n), p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(k)
-    z = float(t.ppf(0.975, k - 1))
-    middle = (p + z**2 / (2 * rows)) / (1 + z**2 / rows)
-    half = z / (1 + z**2 / rows) * math.sqrt(p * (1 - p) / rows + z**2 / (4 * rows**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return _score(p, rows, float(stdtrit(k - 1, 0.975)))
 
 
 def wilson(count: int, n: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval (1927) of a share, of ``count`` of ``n`` rows."""
-    from scipy.stats import binomtest
+    from scipy.special import ndtri  # scipy.stats takes a second to import
 
-    found = binomtest(count, n).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+    return _score(count / n, n, float(ndtri(0.975)))
+
+
+def _score(p: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share ``p`` of ``n`` rows, with the quantile ``z``."""
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return (middle - half if p > 0 else 0.0), (middle + half if p < 1 else 1.0)
 
 
 @dataclass(frozen=True)
@@ -202,7 +216,10 @@ def by_class(
 
 
 def thresholds(
-    positive: np.ndarray, probabilities: np.ndarray, at: Sequence[float]
+    positive: np.ndarray,
+    probabilities: np.ndarray,
+    at: Sequence[float],
+    weights: np.ndarray = UNWEIGHTED,
 ) -> list[dict[str, float]]:
     """Count what happens if rows are predicted positive from a probability on.
 
@@ -214,6 +231,8 @@ def thresholds(
         That they are, of shape (n,).
     at
         Thresholds.
+    weights
+        How much each row counts, of shape (n,). Default: all alike.
 
     Returns
     -------
@@ -222,15 +241,16 @@ def thresholds(
         ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (of these,
         the wrong ones) and ``missed`` (positive, but not predicted so).
     """
-    found = []
+    found, own = [], weights if weights.size else np.ones(len(positive))
+    whole, rows = own[positive].sum(), own.sum()
     for threshold in at:
         said = probabilities >= threshold
-        hits, n = np.count_nonzero(said & positive), np.count_nonzero(said)
-        whole = np.count_nonzero(positive)
+        hits, n = own[said & positive].sum(), own[said].sum()
         found.append({
             "threshold": threshold, "precision": hits / n if n else np.nan,
-            "recall": hits / whole if whole else np.nan, "alarms": n / len(positive),
-            "false": (n - hits) / len(positive), "missed": (whole - hits) / len(positive),
+            "recall": hits / whole if whole else np.nan, "alarms": n / rows,
+            "false": own[said & ~positive].sum() / rows,
+            "missed": own[~said & positive].sum() / rows,
         })  # fmt: skip
     return found
 
@@ -240,7 +260,8 @@ def importance(
 ) -> list[dict[str, Any]]:
     """Measure how much the loss rises when the values of a column are shuffled.
 
-    All features made from a column are shuffled together, on at most ``ROWS`` rows.
+    All features made from a column are shuffled together, on at most ``ROWS`` rows, of wide tables
+    fewer. Of each class there are as many, if it has them, and they count by its share of all rows.
 
     Returns
     -------
@@ -249,19 +270,30 @@ def importance(
         ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(X))[:ROWS]
-    X, labels, metric = X[rows], labels[rows], metric.on(rows)
+    columns = ensemble.preparation.places()
+    most = max(FEWEST, min(ROWS, IN_ALL // (REPEATS * len(columns))))
+    rows = rng.permutation(len(X))
+    if len(rows) > most and metric.task == CLASSIFICATION:
+        counts = np.bincount(labels)
+        taken = np.minimum(counts, max(1, most // int(np.count_nonzero(counts))))
+        rows = np.concatenate([rows[labels[rows] == k][:n] for k, n in enumerate(taken)])
+        weights = (counts / np.maximum(1, taken))[labels[rows]]
+        metric = metric.with_weights(weights * (metric.weights[rows] if metric.weights.size else 1))
+    else:
+        rows = rows[:most]
+        metric = metric.on(rows)
+    X, labels = X[rows], labels[rows]
 
-    def loss(features: np.ndarray) -> float:
-        return metric.loss(labels, ensemble.combine(ensemble.member_predictions(features)))
+    def losses(features: np.ndarray) -> np.ndarray:
+        found = ensemble.combine(ensemble.member_predictions(features))
+        return np.array([metric.loss(labels, each) for each in np.split(found, REPEATS)])
 
-    usual, found = loss(X), []
-    for name, places in ensemble.preparation.places().items():
-        rises = []
-        for _ in range(REPEATS):
-            shuffled = X.copy()
-            shuffled[:, places] = X[rng.permutation(len(X))][:, places]
-            rises.append(loss(shuffled) - usual)
+    usual, found = losses(np.tile(X, (REPEATS, 1)))[0], []
+    for name, places in columns.items():
+        shuffled = np.tile(X, (REPEATS, 1, 1))
+        for repeat in shuffled:
+            repeat[:, places] = X[rng.permutation(len(X))][:, places]
+        rises = losses(shuffled.reshape(-1, X.shape[1])) - usual
         found.append(
             {"column": name, "rise": float(np.mean(rises)), "spread": float(np.std(rises))}
         )
