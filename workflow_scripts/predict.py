@@ -223,7 +223,8 @@ def _written(path: Path, binary: bool) -> Iterator[IO]:
     def started(place: Path) -> IO:
         return place.open("wb") if binary else place.open("w", encoding="utf-8", newline="")
 
-    if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
+    device = path.parts[:2] == ("/", "dev") and path.parts[2:3] != ("shm",)  # files in memory
+    if device or (path.exists() and not path.is_file()):
         with started(path) as stream:
             yield stream
         return
