@@ -155,7 +155,12 @@ def shown(path: Path) -> str:
 def _entry_points() -> list[metadata.EntryPoint]:
     points = metadata.entry_points()
     found = (p for kind in KINDS for p in points.select(group=f"ensemble_search.{kind}"))
-    return sorted(found, key=lambda point: (point.group, point.name, point.value))
+    return sorted(found, key=_key)
+
+
+def _key(point: metadata.EntryPoint) -> tuple[str, ...]:
+    package = point.dist.name if point.dist else ""
+    return point.group, point.name, point.value, package  # not in the order of a folder
 
 
 def _problems(paths: Sequence[str]) -> Iterator[str]:
