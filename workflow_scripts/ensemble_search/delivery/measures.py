@@ -286,9 +286,11 @@ def importance(
 
     def losses(features: np.ndarray) -> np.ndarray:
         found = ensemble.combine(ensemble.member_predictions(features))
-        return np.array([metric.loss(labels, each) for each in np.split(found, REPEATS)])
+        return np.array(
+            [metric.loss(labels, each) for each in np.split(found, len(found) // len(X))]
+        )
 
-    usual, found = losses(np.tile(X, (REPEATS, 1)))[0], []
+    usual, found = losses(X).item(), []
     for name, places in columns.items():
         shuffled = np.tile(X, (REPEATS, 1, 1))
         for repeat in shuffled:
