@@ -121,6 +121,8 @@ def test_new_rows_get_the_features_of_the_split():
         {"idf": [1.0]},
         {"idf": [float("nan")] * 12},
         {"idf": [0.0] * 12},
+        {"idf": [1e-320] * 12},  # squared, 0
+        {"idf": [1e38] * 12},
         {"words": ["a"] * 12},
         {"words": []},
         {"words": [1] * 12},

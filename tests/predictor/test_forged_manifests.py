@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ensemble_search.predictor import ensemble
+from ensemble_search.predictor import ensemble, stored
 from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import sha256
@@ -91,6 +91,22 @@ def test_keys_are_there_once(restored):
         load_ensemble(restored)
 
 
+@pytest.mark.parametrize("checksum", [None, "0" * 64])
+def test_the_length_of_a_manifest_is_checked_before_it_is_read(tmp_path, checksum):
+    with (tmp_path / MANIFEST).open("wb") as file:
+        file.truncate(2**45)  # which takes no space, and days to read
+    with pytest.raises(UserError, match="has more than 16 MiB"):
+        load_ensemble(tmp_path, checksum)
+
+
+def test_long_classes_take_few_rows_at_a_time(three_classes):
+    before = (three_classes / MANIFEST).read_bytes()
+    forged(three_classes, lambda m, p: m.update(classes=["x", "y", "z" * 2**20]))
+    model = load_ensemble(three_classes)
+    (three_classes / MANIFEST).write_bytes(before)
+    assert model.rows_ * 2**20 <= stored.ENTRIES
+
+
 def test_numbers_are_finite_whatever_their_digits(restored):
     text = (restored / MANIFEST).read_text()
     (restored / MANIFEST).write_text(text.replace('"std":', '"more": 1e999, "std":', 1))
@@ -112,6 +128,7 @@ def test_predictions_beyond_double_precision_are_an_error(restored):
         (["x", "y", "z\0"], "not those of the members"),
         ("xyz", "no list of text"),
         (["x", "y", "z" * 40], "too many letters"),
+        ([1, 2, 3], "no list of text"),
     ],
 )
 def test_classes_are_what_predictions_say(classes, message, three_classes, monkeypatch):

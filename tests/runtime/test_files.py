@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import (
     atomic,
@@ -68,6 +69,34 @@ def test_npy_reads_back_and_rejects_objects(tmp_path):
         write_npy(path, np.array([{}, None], dtype=object))
     assert np.array_equal(np.load(path), array)
     assert os.listdir(tmp_path) == ["a.npy"]
+
+
+class Counted(str):
+    """A key that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_key_that_is_twice_among_many_is_found_in_linear_time():
+    keys = [*range(3000), 2999]
+    with pytest.raises(ValueError, match="key '2999' twice"):
+        files._mapping([(Counted(key), 0) for key in keys])
+    assert Counted.compared < 10 * len(keys)
+
+
+@pytest.mark.parametrize("map_only", [False, True])
+def test_a_header_that_pythons_parser_gives_up_at_is_damage(tmp_path, map_only):
+    header = b"-" * 9000 + b"1"
+    size = len(header).to_bytes(2, "little")
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\1\0" + size + header)
+    with pytest.raises(UserError, match="its header is no description of an array"):
+        read_npy(tmp_path / "a.npy", map_only)
 
 
 def test_parquet_of_columns_keeps_types_and_nan(tmp_path):

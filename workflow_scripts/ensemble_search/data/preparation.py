@@ -38,6 +38,8 @@ EXAMPLES = 3
 #: Larger numbers are treated as missing: scikit-learn's trees, which work in single precision,
 #: reject them.
 LARGEST = float(np.finfo(np.float32).max)
+#: Of ln((1 + n) / (1 + rows with a word)) + 1 for n rows; the smallest one is 1.
+LARGEST_IDF = 100.0
 #: Columns and categories of all columns together that are restored: a row of features of 1 MiB.
 MOST = 2**17
 
@@ -429,8 +431,10 @@ def _restored(described: Mapping[str, Any]) -> Column:
         words, idf = [_text(w) for w in described["words"]], list(described["idf"])
         if not words or len(set(words)) < len(words) or len(words) != len(idf):
             raise ValueError(f"the words of '{name}' are none, or one is there twice")
-        if not all(type(value) is float and 0 < value <= LARGEST for value in idf):
-            raise ValueError(f"the frequencies of the words of '{name}' are not positive numbers")
+        if not all(type(value) is float and 1 <= value <= LARGEST_IDF for value in idf):
+            raise ValueError(
+                f"the frequencies of the words of '{name}' are not from 1 to {LARGEST_IDF:g}"
+            )
         return Texts(name, words, idf, read)
     if kind not in ("numeric", "boolean", "date"):
         raise ValueError(f"'{name}' is of kind {kind!r}")

@@ -30,8 +30,8 @@ from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
 #: Of columns, which the card measures.
 IMPORTANCE = "figures/importance.csv"
-#: Bytes of a manifest or of a preparation.
-LONGEST = 2**26
+#: Bytes of a manifest or of a preparation; lists take 30 times as many in memory.
+LONGEST = 2**24
 MOST_LIBRARIES = 20
 #: Bytes of all files of a folder: their checksums take seconds per GiB.
 LARGEST = 2**33
@@ -39,8 +39,8 @@ LARGEST = 2**33
 LONGEST_NAME = 255
 #: Characters of such a path.
 LONGEST_PATH = 1000
-#: Characters of all classes, each as long as the longest.
-MOST_LETTERS = 2**26
+#: Characters of all classes, each as long as the longest: predicted labels are so long, too.
+MOST_LETTERS = 2**22
 #: Smallest and largest temperature; see ``delivery.calibration``.
 TEMPERATURES = 0.05, 20.0
 #: Of validation rows, which intervals are made of.
@@ -83,6 +83,7 @@ def load_ensemble(
     folder = Path(folder)
     if not (folder / MANIFEST).is_file():
         raise UserError(f"'{folder}' is not a delivered ensemble: it has no file '{MANIFEST}'")
+    _check_length(folder / MANIFEST)
     if checksum is not None and (found := sha256(folder / MANIFEST)) != checksum.lower():
         raise UserError(
             f"'{folder / MANIFEST}' has the checksum {found}, not {checksum}: "
@@ -146,9 +147,13 @@ def _load(folder: Path, manifest: Mapping[str, Any]) -> "DeliveredClassifier | D
 
 
 def _json(path: Path) -> dict[str, Any]:
+    _check_length(path)
+    return read_json(path, REMEDY)
+
+
+def _check_length(path: Path) -> None:
     if path.stat().st_size > LONGEST:
         raise Unusable(path, f"it has more than {LONGEST >> 20} MiB", REMEDY)
-    return read_json(path, REMEDY)
 
 
 def _number(value: Any, name: str, low: float, high: float) -> float:
@@ -471,8 +476,10 @@ class DeliveredClassifier(_Delivered):
         self._temperature = _number(manifest["temperature"], "the temperature", *TEMPERATURES)
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
             raise TypeError("the classes are no list of text")
-        if len(labels) * max(map(len, labels), default=0) > MOST_LETTERS:
+        longest = max(map(len, labels), default=0)
+        if len(labels) * longest > MOST_LETTERS:
             raise ValueError("the classes have too many letters")
+        self.rows_ = min(self.rows_, max(1, stored.ENTRIES // max(1, longest)))
         self.classes_ = np.array(labels, dtype=str)
         self._n_outputs = len(labels)
         seen = max(int(np.max(member.classes_)) for member in pipelines)

@@ -15,6 +15,7 @@ import socket
 import struct
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -270,8 +271,7 @@ def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"it has the key {twice!r} twice")
     return found
 
@@ -288,7 +288,8 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """
     with reading(Path(path)):
         if map_only:
-            array = np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
+            with _parsed():
+                array = np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
             if os.path.getsize(path) != array.offset + array.nbytes:
                 raise ValueError(f"it continues after the {array.shape} values of its header")
             return array
@@ -483,7 +484,8 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
     """Read an array as :func:`numpy.save` writes it, if it is no larger than ``room`` bytes."""
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("it is of another version of numpy's format")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    with _parsed():
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > room:
         raise ValueError(f"its header promises {shape} values of {dtype}: more than it holds")
     file.seek(0)
@@ -491,6 +493,14 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
     if file.read(1):
         raise ValueError(f"it continues after the {shape} values of {dtype} of its header")
     return array
+
+
+@contextmanager
+def _parsed() -> Iterator[None]:
+    try:
+        yield
+    except MemoryError:  # how Python's parser gives up at nested expressions
+        raise ValueError("its header is no description of an array") from None
 
 
 def _beside(path: Path) -> Path:
