@@ -453,7 +453,7 @@ def test_a_regression_has_numbers(target):
     assert frame["y"].dtype == "float64"
     assert frame["y"].tolist() == [3.5, 1, 2, 2, -1, 0]
     assert described["classes"] == {}
-    assert described["notes"] == ["1 rows without a value of the target 'y' left out"]
+    assert described["notes"] == ["1 row without a value of the target 'y' left out"]
 
 
 @pytest.mark.parametrize(

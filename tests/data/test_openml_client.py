@@ -117,7 +117,7 @@ def test_a_data_set_comes_as_the_server_has_it(server):
     assert frame["größe"].tolist()[2:4] == [-3.0, 400.0]
     assert described["missing"] == 3
     assert described["classes"] == {"no": 3, "yes": 3}
-    assert described["notes"] == ["1 rows without a value of the target 'class' left out"]
+    assert described["notes"] == ["1 row without a value of the target 'class' left out"]
     # Nothing is asked for but the description and the file.
     assert server.requests == ["/api/v1/xml/data/7", "/files/7.arff"]
 
@@ -698,7 +698,7 @@ def test_the_script_writes_the_same_bytes_again(server, tmp_path):
         done = run_fetch({"openml": 7}, tmp_path / folder, {"server": server.url})
         assert done.returncode == 0, done.stderr
         assert "set-7: 6 rows, 4 features, 2 classes" in done.stderr
-        assert "note: 1 rows without a value" in done.stderr
+        assert "note: 1 row without a value" in done.stderr
     names = ["dataset.json", "dataset.parquet", "fetched.json"]
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == names
     for name in names:

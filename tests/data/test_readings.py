@@ -107,3 +107,44 @@ def test_long_decimals_are_looked_at():
     values = pd.Series([decimal.Decimal(10) ** 50 + i for i in range(20)])
     assert kinds.inexact(values) == []
     assert kinds.inexact(pd.Series([decimal.Decimal(2**60 + 1)])) == [2**60 + 1]
+
+
+@pytest.mark.parametrize(
+    ("form", "first"),
+    [
+        (lambda v: f"{abs(v):.2f}".replace(".", ",") + "-" * (v < 0), -31.25),
+        (lambda v: f"({-v:,.2f})" if v < 0 else f"{v:,.2f}", -31.25),
+        (lambda v: f"(${-v:,.2f})" if v < 0 else f"${v:,.2f}", -31.25),
+        (lambda v: f"{abs(v):.2f}{'-' * (v < 0)} EUR", -31.25),
+        (lambda v: f"{v:.2f}".replace("-", "\N{EN DASH}"), -31.25),
+        (lambda v: f"{v:.2f}".replace("-", "\N{MINUS SIGN}"), -31.25),
+        (lambda v: f"{v + 40:.0f},34,567.50", 934567.5),
+    ],
+)
+def test_other_forms_of_numbers_are_read_here_and_in_a_delivered_folder(form, first):
+    given = [form(i * 1.25 - 31.25 + (i > 24)) for i in range(50)]
+    kind, values, _, style = read(given)
+    assert kind == "numeric" and values[0] == first and not values.isna().any()
+    assert values.nunique() == len({*given})
+    column = {"name": "x", "kind": "numeric", "fills": {"x": 0.0}, "read": style}
+    again = Preparation.from_json({"columns": [column], "names": ["x"]})
+    assert again.transform({"x": given})[0][:, 0].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("words", [["1", "1-", "2", "2-", "3", "3-"], ["(1)", "(2)", "(3)"]])
+def test_grades_and_notes_are_no_negative_numbers(words):
+    assert read(words * 10)[0] == "categorical"
+
+
+@pytest.mark.parametrize(
+    "word", ["#NV", "#BEZUG!", "#WERT!", "#NOM?", "#N/D", "#¡VALOR!", "#DIV/0!", "#Н/Д", "#REF!"]
+)
+def test_errors_of_spreadsheets_are_missing_among_numbers(word):
+    kind, values, notes, _ = read([word if i % 6 == 0 else f"{i / 8}" for i in range(60)])
+    assert kind == "numeric" and values.isna().sum() == 10
+    assert f"10 values treated as missing: '{word}' (10)" in notes
+
+
+def test_seconds_may_have_a_decimal_comma():
+    kind, values, _, _ = read([f"2021-03-04 05:{i:02d}:07,250" for i in range(60)])
+    assert kind == "date" and values[0] == pd.Timestamp("2021-03-04 05:00:07.25")

@@ -657,9 +657,14 @@ def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
         (["1.2345678901234567890123e5", "7"], "0123e5 becomes 123456.7890123456"),
         (["0.50000000000000000000000", "0.1"], None),
         (["1.000000000000000055511151e-01", "0.3"], None),  # numpy.savetxt's 0.1
-        (["0.30000000000000004", "1e-400"], None),
+        (["0.30000000000000004", "1"], None),
+        (["1e-400", "0.5"], "(1e-400 becomes 0.0)"),
+        (["2,5E-331", "0,5"], "(2,5E-331 becomes 0.0)"),
+        (["-0." + "0" * 400 + "1", "0.5"], "1 becomes -0.0)"),
+        (["0.0e-400", "0.5"], None),
+        (["5e-324", "0.5"], None),
         (["0." + "3" * 5000, "1"], "3 becomes 0.3333333333333333"),
-        (["1.12345678901234567890e-99999999999999999999", "1"], None),
+        (["1.12345678901234567890e-99999999999999999999", "1"], "9 becomes 0.0"),
     ],
 )  # fmt: skip
 def test_fractions_that_lose_digits_are_noted(tmp_path, words, lost):
@@ -671,5 +676,5 @@ def test_fractions_that_lose_digits_are_noted(tmp_path, words, lost):
     found = [note for note in described["notes"] if "lose digits" in note]
     assert len(found) == (lost is not None)
     if lost:
-        assert "column 'x' holds 6 fractions of more than 17 digits, which lose digits" in found[0]
+        assert "'x' holds 6 fractions of too many digits or too near to 0, which lose" in found[0]
         assert lost in found[0]

@@ -30,6 +30,8 @@ ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
+#: It may be too near to 0 for a float.
+TINY = re.compile(r"[+-]?(?:\d*\.0{200}\d*|(?:\d+\.?\d*|\.\d+)[eE]-\d+)", re.ASCII)
 #: Letters of Java's formats of dates, once or repeated, as ``strptime`` has them.
 DATE_PARTS = {"d": "%d", "H": "%H", "h": "%I", "m": "%M", "s": "%S", "S": "%f", "a": "%p"}
 DATE_PARTS |= {"Z": "%z", "X": "%z", "yy": "%y", "y": "%Y", "MMMM": "%B", "MMM": "%b", "M": "%m"}
@@ -212,9 +214,11 @@ def number(text: str) -> float | int:
 def rounds(text: str) -> bool:
     """Whether a fraction of more than 17 digits, with a decimal point, is none that floats print.
 
-    ``%.18e`` of a float has 19 digits and loses none.
+    ``%.18e`` of a float has 19 digits and loses none. So is one that is 0 as a float, and not 0.
     """
-    if not FRACTION.fullmatch(text):
+    if TINY.fullmatch(text) and not float(text):
+        return re.search("[1-9]", re.split("[eE]", text)[0]) is not None
+    if len(text) <= DIGITS or not FRACTION.fullmatch(text):
         return False
     found = float(text)
     if not found or math.isinf(found):

@@ -30,9 +30,11 @@ PLACEHOLDERS = frozenset(
     [
         *("unknown", "unk", "missing", "none", "na", "n.a.", "n.a", "n/a", "nil", "null", "nan"),
         *("nat", "undefined", "not available", "not applicable", "no data", "blank", "(blank)"),
-        *("empty", "tbd", "tba", "#div/0!", "#name?", "#null!", "#num!", "#ref!", "#value!"),
+        *("empty", "tbd", "tba"),
     ]
 )
+# An error of a spreadsheet, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
+SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])", re.IGNORECASE)
 # Where two categories have this share of the values, others of at most FEW values are probably
 # mistakes.
 BINARY = 0.95
@@ -459,8 +461,13 @@ def _invisible(word: str) -> bool:
 
 
 def _placeholder(word: str) -> bool:
+    return stands_for_missing(word) or not any(map(str.isalnum, word))
+
+
+def stands_for_missing(word: str) -> bool:
+    """Whether a word is a placeholder or an error of a spreadsheet, in any case of letters."""
     word = word.strip().casefold()
-    return word in PLACEHOLDERS or not any(map(str.isalnum, word))
+    return word in PLACEHOLDERS or SHEET_ERROR.fullmatch(word) is not None
 
 
 def _order(found: list[readings.Reading], words: Mapping[str, int]) -> readings.Reading:
@@ -513,8 +520,8 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = ""
         rounded = len(found), found[0]
     if rounded:
         said.append(
-            f"holds {rounded[0]} fractions of more than {arff.DIGITS} digits, which lose digits as "
-            f"numbers ({rounded[1]} becomes {float(rounded[1].replace(',', '.'))!r})"
+            f"holds {rounded[0]} fractions of too many digits or too near to 0, which lose "
+            f"digits as numbers ({rounded[1]} becomes {float(rounded[1].replace(',', '.'))!r})"
         )
     return said
 

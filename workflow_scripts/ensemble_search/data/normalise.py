@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import prepare, readings, roles
-from ensemble_search.data.kinds import PLACEHOLDERS, ROW_IDS, Column, counted, losses, text, twins
+from ensemble_search.data.kinds import (
+    ROW_IDS,
+    Column,
+    counted,
+    losses,
+    stands_for_missing,
+    text,
+    twins,
+)
 from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
@@ -84,7 +92,8 @@ def normalise(
         absent |= frame[raw.target].isin(MISSING)
     if missing := int(absent.sum()):
         frame = frame[~absent]
-        notes.append(f"{missing} rows without a value of the target '{raw.target}' left out")
+        rows = f"{missing} row{'s' * (missing > 1)}"
+        notes.append(f"{rows} without a value of the target '{raw.target}' left out")
     about = f"{what}: target '{raw.target}'"
     if classes:
         merged = _merged(text(frame[raw.target]), classes, about)
@@ -290,7 +299,7 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
 
 def _words(labels, target: str) -> list[str]:
     """Note the classes that are called as missing values are."""
-    words = {w for w in labels.unique() if w in MISSING or w.strip().casefold() in PLACEHOLDERS}
+    words = {w for w in labels.unique() if w in MISSING or stands_for_missing(w)}
     words |= {word for word in labels.unique() if is_blank(word)}
     counts = labels[labels.isin(words)].value_counts().sort_index()
     return [

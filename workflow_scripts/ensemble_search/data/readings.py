@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 _SPACES = " \u00a0\u2009\u202f"  # plain, no-break, thin, narrow no-break
+#: A minus may also be one, or an en dash.
+_SIGNS = "+-\N{MINUS SIGN}\N{EN DASH}"
+_SIGN = rf"[{re.escape(_SIGNS)}]?"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 
 
@@ -17,8 +20,10 @@ def _number(thousands: str, decimal: str) -> re.Pattern:
     """Match a number; groups of thousands are optional, but have three digits each."""
     # A leading group cannot start with 0: "0,123" has a decimal comma.
     grouped = rf"[1-9]\d{{0,2}}(?:[{thousands}]\d{{3}})+" if thousands else r"\d+"
+    if thousands == ",":  # in India, 12,34,567
+        grouped += r"|[1-9]\d?(?:,\d{2})+,\d{3}"
     fraction = rf"[{decimal}]\d*"
-    return re.compile(rf"[+\-−]?(?:(?:{grouped}|\d+)(?:{fraction})?|[{decimal}]\d+){_EXPONENT}")
+    return re.compile(rf"{_SIGN}(?:(?:{grouped}|\d+)(?:{fraction})?|[{decimal}]\d+){_EXPONENT}")
 
 
 #: Thousands separator and decimal separator by the name of the style. If a text fits several, they
@@ -38,6 +43,12 @@ PLAIN = "numbers"
 _ASCII = re.compile(rf"(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+){_EXPONENT})?", re.ASCII)
 #: Between a style of numbers and their unit: ``numbers in %``.
 UNIT = " in "
+#: Ends the style of numbers that bookkeepers write, with or without a unit.
+BOOKKEEPING = ", negative as 5.00- or (5.00)"
+#: Characters of such a number, at most.
+LONGEST = 40
+#: Such a number. Without a separator, it may be a grade, 2-, or a note, (2).
+_BOOKED = re.compile(r"(?:\((?=.*\d[^\d()]+\d).*\)|[^-+]*\d[^-+\d]+\d.*[-−]\D{0,5})", re.ASCII)
 #: A currency may stand on either side of a number, or be left out; any other unit follows each.
 CURRENCIES = (
     *("$", "€", "£", "¥", "₹", "R$", "US$", "A$", "C$", "kr", "kr.", "zł", "Kč", "Ft", "Rs", "Rs."),
@@ -47,14 +58,14 @@ CURRENCIES = (
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))
 _UNIT = rf"{_CURRENCY}|[%‰]|°?[A-Za-zµ]{{1,4}}[²³]?"
 _WITH_UNIT = re.compile(
-    rf"[+\-−]?(?:({_CURRENCY})[{_SPACES}]?[+\-−]?[\d.,'’{_SPACES}]*\d"
+    rf"{_SIGN}(?:({_CURRENCY})[{_SPACES}]?{_SIGN}[\d.,'’{_SPACES}]*\d"
     rf"|[\d.,'’{_SPACES}]*[\d.][{_SPACES}]?({_UNIT}))"
 )
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
 _TWELVE = re.compile(r"(.*[T ])(\d{1,2})(:\d{2}(?::\d{2})?) ?([AaPp])\.?[Mm]\.?", re.ASCII)
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
-_OFFSET = re.compile(r":\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
+_OFFSET = re.compile(r":\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)
 _NAMED = re.compile(
@@ -111,20 +122,33 @@ class Reading:
 
 def number(text: str, style: str) -> float | None:
     """Parse a text as a number of a style, with or without a unit; None if it does not fit."""
+    style, booked, _ = style.partition(BOOKKEEPING)
     style, _, unit = style.partition(UNIT)
     pattern, thousands, decimal = _NUMBERS[style]
     text = text.strip()
+    if booked:
+        text = _signed_first(text)
     if unit and unit in CURRENCIES:
         text = _without_currency(text, unit)
     elif unit:
         if not text.endswith(unit):
             return None
         text = text.removesuffix(unit).rstrip()
+    if booked:
+        text = _signed_first(text)  # 5.00- EUR
     if not pattern.fullmatch(text):
         return None
-    return float(
-        text.translate(str.maketrans({**dict.fromkeys(thousands), decimal: ".", "−": "-"}))
-    )
+    minus = dict.fromkeys(_SIGNS[1:], "-")
+    return float(text.translate(str.maketrans({**dict.fromkeys(thousands), decimal: ".", **minus})))
+
+
+def _signed_first(text: str) -> str:
+    """Write 5- and (5) as -5."""
+    if text[:1] == "(" and text[-1:] == ")" and text[1:2] not in _SIGNS:
+        return f"-{text[1:-1].strip()}"
+    if text[-1:] in ("-", "−") and text[:1] not in _SIGNS:
+        return f"-{text[:-1].rstrip()}"
+    return text
 
 
 def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -158,7 +182,7 @@ def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _without_currency(text: str, unit: str) -> str:
-    sign = text[:1] if text[:1] in "+-−" and text.startswith(unit, 1) else ""
+    sign = text[:1] if text[:1] in _SIGNS and text.startswith(unit, 1) else ""
     if text.startswith(sign + unit):
         return sign + text.removeprefix(sign + unit).lstrip()
     return text.removesuffix(unit).rstrip()
@@ -166,7 +190,7 @@ def _without_currency(text: str, unit: str) -> str:
 
 def is_style(style: str) -> bool:
     """Whether it is a style of numbers, with or without a unit."""
-    style, between, unit = style.partition(UNIT)
+    style, between, unit = style.removesuffix(BOOKKEEPING).partition(UNIT)
     return style in STYLES and (not between or re.fullmatch(_UNIT, unit) is not None)
 
 
@@ -194,6 +218,7 @@ def date(text: str, style: str) -> np.datetime64:
     after = _ZONE.fullmatch(match[5])
     assert after is not None  # the pattern of the date has checked it
     time, zone = after.groups()
+    time = time.replace(",", ".")
     # Further digits of a fraction are cut.
     time = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"^[T ](\d:)", r"T0\1", time).replace(" ", "T"))
     try:
@@ -250,7 +275,14 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """
     found = []
     own = unit(words, weights)
-    for style in [*STYLES, *(f"{style}{UNIT}{own}" for style in STYLES if own)]:
+    styles = [*STYLES, *(f"{style}{UNIT}{own}" for style in STYLES if own)]
+    # Of long texts, the pattern would take long.
+    booked = [
+        len(word) <= LONGEST and _BOOKED.fullmatch(word.strip()) is not None for word in words
+    ]
+    if any(booked) and not all(booked):
+        styles += [f"{style}{BOOKKEEPING}" for style in styles]
+    for style in styles:
         values = [number(word, style) for word in words]
         fits = np.array([value is not None for value in values], dtype=bool)
         found.append(_reading(style, np.array(values, dtype="float64"), fits, weights))

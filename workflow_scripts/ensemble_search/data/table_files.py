@@ -208,7 +208,7 @@ class _Words:
         for i, word in enumerate(row):
             if not word:
                 continue
-            if len(word) > arff.DIGITS and arff.rounds(word):
+            if (len(word) > arff.DIGITS or word.find("-", 2) > 0) and arff.rounds(word):
                 self.rounded.setdefault(i, [0, word])[0] += 1
             if word in MISSING:
                 self.missing[i][word] += 1
