@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ensemble_search.data import fetched, normalise, prepare, sources
@@ -17,7 +19,7 @@ from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.jobs import Jobs
 from ensemble_search.problems import tasks
 from ensemble_search.results import foreign, imported, tables
-from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime import files, outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import PARTS
 from support import ROOT
@@ -599,6 +601,12 @@ def _spoil(folder, what):
             (folder / "labels-test.csv").write_text(text, encoding="utf-8")
         case "encoding":
             (folder / "labels-test.csv").write_text("label\n" + "0\n" * 60, encoding="utf-16")
+        case "zero":
+            seeds = ["1e-400", 2, 3, 4, 5, 6]
+            MODELS.assign(seed=seeds).to_csv(folder / "models.csv", index=False)
+        case "no labels":
+            (folder.parent / "e").mkdir()
+            shutil.copy(folder / "predictions-test.npy", folder.parent / "e")
         case "other folder":
             shutil.copytree(folder, folder.parent / "e")
             (folder.parent / "e" / "models.csv").rename(folder.parent / "e" / "Models.csv")
@@ -613,8 +621,10 @@ def _spoil(folder, what):
             r"test predictions are of shape \(6, 59, 2\); 6 models, 60 labels and 2 ",
         ),
         ("finite", r"test predictions of model 2 \(from 0\) are not all finite; NaN in all"),
-        ("sum", r"test predictions are not all probabilities with the sum 1"),
-        ("negative", r"test predictions are not all probabilities with the sum 1"),
+        ("sum", r"with the sum 1: those of model 2 and row 0 \(from 0\) are 0\.\d+, 0\.\d+$"),
+        ("negative", r"with the sum 1: those of model 2 and row 0 \(from 0\) are -0.5, 1.5$"),
+        ("zero", r"models.csv': 'seed' has 1e-400, which is 0 as a float"),
+        ("no labels", r"own/e/models.csv': it does not exist"),
         ("integers", r"test predictions are of type int64, not floats"),
         ("label", r"test row 1 has no label"),
         ("header", r"labels-test.csv': has the columns y; give one column, 'label'"),
@@ -699,6 +709,67 @@ def test_most_models_worse_than_the_most_frequent_class_are_noted(work):
     reversed_ = {part: array[:, :, ::-1] for part, array in predictions.items()}
     write(work / "own/d", labels, reversed_)
     assert "check the order of classes and rows" in imported.write(work / "own", work / "mine")[1]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_rows_of_one_part_in_another_order_are_noted(work, task):
+    labels = {part: np.arange(size) % 3 for part, size in SIZES.items()}
+    predictions = {part: np.stack([np.eye(3)[own]] * 6) for part, own in labels.items()}
+    if task == "regression":
+        labels = {part: own + np.arange(len(own)) / 700 for part, own in labels.items()}
+        predictions = {part: np.stack([own] * 6) for part, own in labels.items()}
+    write(work / "own/d", labels, predictions)
+    file = work / "own/d/labels-test.csv"
+    assert not any("check the order" in line for line in imported.write(work / "own", work / "a"))
+    head, *rows = file.read_text().splitlines()
+    file.write_text("\n".join([head, *rows[1:], rows[0]]) + "\n")
+    lines = imported.write(work / "own", work / "mine")
+    (note,) = (line for line in lines if "check the order" in line)
+    assert "6 of 6 models are worse than the m" in note and "on the test rows" in note
+
+
+def test_labels_of_a_regression_that_are_no_numbers_are_named(work):
+    labels, predictions = made(3)
+    labels = {part: [f"{n / 7:.3f}" for n in range(len(own))] for part, own in labels.items()}
+    labels["validation"][3] = "3,5"
+    write(work / "own/d", labels, {part: own[:, :, 0] for part, own in predictions.items()})
+    with pytest.raises(UserError, match=r"for a regression, labels are numbers, not '3,5'$"):
+        imported.write(work / "own", work / "mine")
+    labels["validation"][3] = "1e-400"
+    pd.DataFrame({"label": labels["validation"]}).to_csv(
+        work / "own/d/labels-validation.csv", index=False
+    )
+    with pytest.raises(UserError, match="label 1e-400 is 0 as a float"):
+        imported.write(work / "own", work / "mine")
+
+
+def test_labels_that_are_all_the_same_are_of_a_named_folder(work):
+    labels, predictions = made(3)
+    labels["validation"] = np.full(40, 3.5)
+    labels["test"] = np.arange(60) / 7
+    write(work / "own/d", labels, {part: own[:, :, 0] for part, own in predictions.items()})
+    with pytest.raises(UserError, match=r"own/d': split: all training rows have the same value"):
+        imported.write(work / "own", work / "mine")
+
+
+def test_errors_are_compared_before_the_study_has_run(work):
+    labels, predictions = made(3)
+    write(work / "own/d", labels, predictions)
+    imported.write(work / "own", work / "mine")
+    outside.use([work / "mine"])
+    (line,) = tables.describe(work / "mine/tables")
+    assert "errors not checked" not in line
+    folder = work / "mine/tables/d/fixed"
+    found = pq.read_table(folder / "observations.parquet")
+    errors = found["error"].to_pylist()
+    place = found.schema.get_field_index("error")
+    column = pa.array([errors[0] + 0.01, *errors[1:]])
+    files.write_parquet(folder / "observations.parquet", found.set_column(place, "error", column))
+    about = files.read_json(folder / "table.json")
+    about["files"] = files.checksums(folder, about["files"])
+    files.write_json(folder / "table.json", about)
+    with pytest.raises(UserError, match=r"row 0: 'error' is .*, the loss of its predictions"):
+        list(tables.describe(work / "mine/tables"))
 
 
 def test_the_study_runs_from_the_command_line(work):

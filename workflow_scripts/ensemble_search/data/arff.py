@@ -214,10 +214,10 @@ def number(text: str) -> float | int:
 def rounds(text: str) -> bool:
     """Whether a fraction of more than 17 digits, with a decimal point, is none that floats print.
 
-    ``%.18e`` of a float has 19 digits and loses none. So is one that is 0 as a float, and not 0.
+    ``%.18e`` of a float has 19 digits and loses none. So is one that :func:`vanishes`.
     """
-    if TINY.fullmatch(text) and not float(text):
-        return re.search("[1-9]", re.split("[eE]", text)[0]) is not None
+    if vanishes(text):
+        return True
     if len(text) <= DIGITS or not FRACTION.fullmatch(text):
         return False
     found = float(text)
@@ -226,6 +226,13 @@ def rounds(text: str) -> bool:
     exact = decimal.Decimal(text)
     digits = len(bytes(exact.as_tuple().digits).rstrip(b"\0"))
     return digits > DIGITS and decimal.Decimal(f"{found:.{digits - 1}e}") != exact
+
+
+def vanishes(text: str) -> bool:
+    """Whether a number is so near to 0, but not 0, that it is 0 as a float."""
+    if not TINY.fullmatch(text) or float(text):
+        return False
+    return re.search("[1-9]", re.split("[eE]", text)[0]) is not None
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:

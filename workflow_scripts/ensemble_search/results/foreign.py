@@ -28,6 +28,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import file_limits
+from ensemble_search.data.arff import vanishes
 from ensemble_search.data.rows import share_of_rows
 from ensemble_search.data.table_files import like_versions
 from ensemble_search.evaluation.table_checks import MOST, NUMBER
@@ -101,7 +102,8 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
         if folders := sorted(file.parent for file in root.glob(f"*/{MINIMAL}")):
             if fold:
                 raise UserError(f"--fold: {fold} is not possible: '{root}' has no folds")
-            for folder in sorted(file.parent for file in root.glob("*/labels-*.csv")):
+            parts = [*root.glob("*/labels-*.csv"), *root.glob("*/predictions-*.npy")]
+            for folder in sorted(file.parent for file in parts):
                 if folder not in folders:
                     raise Unusable(folder / MINIMAL, "it does not exist")
             for folder in folders:
@@ -130,6 +132,8 @@ def _minimal(folder: Path) -> Predictions:
     notes = []
     for name in written.columns.difference(MEASURED):
         words = {*written[name]}
+        if models[name].dtype.kind == "f" and (tiny := sorted(filter(vanishes, words))):
+            raise Unusable(folder / MINIMAL, f"'{name}' has {tiny[0]}, which is 0 as a float")
         if models[name].dtype.kind == "f":
             said = like_versions({word for word in words if "." in word})
             notes += [f"{MINIMAL}: '{name}' has {said}; write versions as text"] if said else []
@@ -388,16 +392,25 @@ def _of(
             raise Unusable(
                 folder,
                 f"{part} predictions are of shape {array.shape}; {len(models)} models, {pair[1]} "
-                f"labels and {_list(classes)} need {wanted}",
+                f"labels and {_list(classes)} need {wanted}{_no_number(known, outputs)}",
             )
         own = array[:, :, None] if array.ndim == 2 else array
         single = len(classes) == 2 and own.shape[2] == 1
         shaped[part] = np.concatenate([1 - own, own], axis=2) if single else own
     if not classes:
+        for word in filter(vanishes, known.tolist()):
+            raise Unusable(folder, f"label {word} is 0 as a float; multiply labels and predictions")
         return Predictions(
             folder, models, {p: v.astype(float) for p, v in labels.items()}, [], shaped
         )
     return Predictions(folder, models, labels, list(classes), shaped)
+
+
+def _no_number(labels: np.ndarray, outputs: set[int]) -> str:
+    """Say why single predictions are not of a regression, whose labels most of these may be."""
+    odd = [label for label in labels.tolist() if _numbers(np.array([label])) is None]
+    regression = outputs == {1} and len(labels) > 2
+    return f"; for a regression, labels are numbers, not '{odd[0]}'" if regression and odd else ""
 
 
 def _list(classes: Sequence[str]) -> str:
@@ -441,9 +454,14 @@ def _checked(made: Predictions) -> Predictions:
             )
         if made.classes:
             sums = good.sum(axis=2, keepdims=True)
-            if (good < 0).any() or (np.abs(sums - 1) > SLACK).any():
+            wrong = (good < 0).any(axis=2) | (np.abs(sums[..., 0] - 1) > SLACK)
+            for place, row in np.argwhere(wrong)[:1].tolist():
+                shown = ", ".join(f"{own:.4g}" for own in good[place, row, :5])
                 raise Unusable(
-                    made.folder, f"{part} predictions are not all probabilities with the sum 1"
+                    made.folder,
+                    f"{part} predictions are not all probabilities with the sum 1: those of model "
+                    f"{np.flatnonzero(~failed)[place]} and row {row} (from 0) are {shown}"
+                    f"{', ...' * (good.shape[2] > 5)}",
                 )
             array[~failed] = good / sums
     return made

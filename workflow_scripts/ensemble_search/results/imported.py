@@ -15,6 +15,7 @@ import numpy as np
 
 from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.data.normalise import SMALLEST_CLASS
+from ensemble_search.data.split import Inputs
 from ensemble_search.evaluation import table as tables
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
@@ -51,6 +52,8 @@ PLACES = 1e-13
 #: there is random search only.
 LEAST, MOST = 6, 200
 ALGORITHM = "algorithm"
+#: Of the columns of the data.
+ROLES = {"part": ["part"]}
 NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"
 
 
@@ -141,14 +144,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
             )
         )
         lines += [f"note: {name}: {note}" for note in notes]
-        if made.classes and metric == "error":
-            most = np.unique(made.labels["validation"], return_counts=True)[1].max()
-            worse = int((losses > 1 - most / len(made.labels["validation"])).sum())
-            if 2 * worse > len(losses):
-                lines.append(
-                    f"note: {name}: {worse} of {len(losses)} models are worse than the most "
-                    "frequent class; check the order of classes and rows"
-                )
+        lines += [f"note: {name}: {note}" for note in _worse_than_a_constant(made)]
     _write_space(output / "spaces" / f"{stem}.py", described, algorithms)
     fewest = min(len(made.models) for made in found.values())
     searches = ["random", "bo", "divbo"] if fewest >= LEAST else ["random"]
@@ -179,6 +175,31 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
         f"make table-info TABLE={output}/tables PLUGINS={output}",
         f"snakemake --cores 2 --configfile {output}/study.yaml",
     ]
+
+
+def _worse_than_a_constant(made: Predictions) -> Iterator[str]:
+    """Note that most models are worse than one guess for all rows, as with rows in another order.
+
+    By the error, or the squared error.
+    """
+    for part, labels in made.labels.items():
+        predictions = made.predictions[part]
+        predictions = predictions[~np.isnan(predictions).any(axis=(1, 2))]
+        if made.classes:
+            guessed = np.array(made.classes)[predictions.argmax(axis=2)]
+            losses = (guessed != labels).mean(axis=1)
+            constant = 1 - max((labels == name).mean() for name in made.classes)
+            guess, order = "most frequent class", "classes and rows"
+        else:
+            with np.errstate(over="ignore"):
+                losses = np.square(predictions[:, :, 0] - labels).mean(axis=1)
+            constant, guess, order = labels.var(), "mean label", "rows"
+        worse = int((losses > constant).sum())
+        if 2 * worse > len(losses):
+            yield (
+                f"{worse} of {len(losses)} models are worse than the {guess} on the {part} rows; "
+                f"check the order of {order}"
+            )
 
 
 def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
@@ -304,6 +325,23 @@ def configurations(
     ]
 
 
+def split_of(file: Path, task: str) -> tuple[Inputs, dict[str, Any], int]:
+    """Split data that :func:`write` has written.
+
+    Returns
+    -------
+    inputs, split
+        See ``prepare.make_split``.
+    rows
+        How many there are.
+    """
+    source = {"file": str(file), "target": "label", "columns": ROLES}
+    frame, about = normalise.normalise(sources.read(source, {}), ROLES, task)
+    settings = {**Split().settings, "seed": Split().seed}
+    inputs, _, split = prepare.make_split(frame, about, settings)
+    return inputs, split, about["rows"]
+
+
 def _write(
     name: str, made: Predictions, output: Path, metric: str, space: LookedUp, stem: str
 ) -> tuple[dict[str, Any], np.ndarray, list[str]]:
@@ -334,12 +372,13 @@ def _write(
     }
     file = output / "data" / f"{name}.parquet"
     files.write_parquet(file, pa.table(columns))
-    roles = {"part": ["part"]}
-    source = {"file": str(file), "target": "label", "columns": roles}
-    frame, about = normalise.normalise(sources.read(source, {}), roles, made.task)
-    if about["rows"] != sum(sizes):
+    source = {"file": str(file), "target": "label", "columns": ROLES}
+    try:
+        inputs, split, found = split_of(file, made.task)
+    except UserError as error:
+        raise UserError(f"'{made.folder}': {error}") from None
+    if found != sum(sizes):
         raise UserError(f"'{made.folder}': a label is a word for a missing value; rename it")
-    inputs, _, split = prepare.make_split(frame, about, {**Split().settings, "seed": Split().seed})
     arrays, notes = made.predictions, list[str]()
     if made.classes:
         places = [made.classes.index(label) for label in inputs.classes]

@@ -10,7 +10,7 @@ from ensemble_search.data.split import checked_inputs
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.problems import tasks
-from ensemble_search.results import layout, readers
+from ensemble_search.results import imported, layout, readers
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
@@ -93,7 +93,8 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
 def describe(root: Path) -> Iterator[str]:
     """Describe all tables below a folder, and check them: one line each.
 
-    Their losses are compared if their split is in the same study: in ``../../../splits``.
+    Their losses are compared if their split, or the data that ``imported`` has written, is in the
+    same study: in ``../../../splits`` or ``../../../data``.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def describe(root: Path) -> Iterator[str]:
 
 
 def checked(folder: Path) -> tuple[tables.Table, bool]:
-    """Read a table and check it; its losses, too, if the folder of its study has its split.
+    """Read a table and check it; its losses, too, if its study's folder has its split or data.
 
     Returns
     -------
@@ -149,8 +150,10 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     table.check_space(space().for_task(task).configurations)
     dataset, split = folder.absolute().parts[-2:]
     splits = layout.path(folder / "../../..", layout.SPLIT, dataset=dataset, split=split)
+    data = folder / "../../../data" / f"{dataset}.parquet"
     try:
-        inputs = checked_inputs(splits)
+        made_elsewhere = data.is_file() and not splits.exists()
+        inputs = imported.split_of(data, task)[0] if made_elsewhere else checked_inputs(splits)
     except UserError:  # missing or damaged, which is not the table's fault
         return table, False
     if inputs.checksum() != table.manifest["data"]:
