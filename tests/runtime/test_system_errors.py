@@ -1,7 +1,10 @@
 """How scripts end with an error."""
 
+import argparse
+
 import pytest
 
+from ensemble_search.jobs import Jobs
 from ensemble_search.runtime import errors
 
 
@@ -14,3 +17,25 @@ def test_a_file_where_a_folder_should_be_costs_a_line(tmp_path, capsys):
     assert said.endswith(
         "results/mine': Not a directory; fix that, and run the same command again\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--threads", "two"], "--threads: invalid int value: 'two'"),
+        (["--threads"], "--threads: expected one argument"),
+        (["--treads", "2"], "unrecognized arguments: --treads 2"),
+    ],
+)
+def test_a_mistake_in_the_options_costs_a_line(options, said, capsys):
+    parser = argparse.ArgumentParser("search.py")
+    parser.add_argument("--threads", type=int)
+    with pytest.raises(SystemExit) as end:
+        errors.run(lambda: parser.parse_args(options))
+    assert end.value.code == 2
+    assert capsys.readouterr().err == f"error: {said}; search.py --help lists the options\n"
+
+
+def test_an_empty_name_of_a_study_names_the_variable():
+    with pytest.raises(errors.UserError, match=r"^STUDY \(--study\): it is empty; name a study"):
+        Jobs.load("")

@@ -1,5 +1,6 @@
 """User errors and system errors, and how a script ends with one."""
 
+import argparse
 import errno
 import os
 import select
@@ -7,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 from ensemble_search.runtime import signals
 
@@ -108,8 +109,8 @@ def of_machine(error: BaseException) -> bool:
 def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
-    So does a system error: a full disk, no permission, a file system that is gone, too little
-    memory. Closed standard streams become empty ones. If nobody reads the output any more, as after
+    So does a mistake in the options, and a system error: a full disk, no permission, a file system
+    that is gone, too little memory. Closed standard streams become empty ones. If nobody reads the output any more, as after
     ``| head``, the script ends silently with status 141. Signals end the script as described in
     ``runtime.signals``. If ``ENSEMBLE_SEARCH_PARENT`` is the id of the parent process, the script
     ends with it.
@@ -120,6 +121,7 @@ def run(main: Callable[[], None]) -> None:
     signals.on_signals()
     # Of the processes that it starts: LightGBM cannot be imported without docstrings.
     os.environ.pop("PYTHONOPTIMIZE", None)
+    argparse.ArgumentParser.error = _wrong_option  # type: ignore[method-assign]
     try:
         if parent := os.environ.pop("ENSEMBLE_SEARCH_PARENT", ""):
             _end_with(int(parent))
@@ -144,6 +146,11 @@ def run(main: Callable[[], None]) -> None:
         _end(one_line(f"{name}{reason}; fix that, and run the same command again"))
     finally:
         signals.no_more()
+
+
+def _wrong_option(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    """Leave out the list of all options, which argparse prints above a mistake in one of them."""
+    raise UserError(f"{message.removeprefix('argument ')}; {parser.prog} --help lists the options")
 
 
 def _unread() -> bool:
