@@ -68,8 +68,6 @@ class Jobs:
     @classmethod
     def load(cls, file: str, overrides: dict[str, Any] | None = None) -> "Jobs":
         """Read a study file; see ``model.load``."""
-        if not file:
-            raise UserError("STUDY (--study): it is empty; name a study file, such as config.yaml")
         study, extended = studies.load_extending(file, overrides)
         return cls(study, file, extended)
 

@@ -110,10 +110,10 @@ def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
     So does a mistake in the options, and a system error: a full disk, no permission, a file system
-    that is gone, too little memory. Closed standard streams become empty ones. If nobody reads the output any more, as after
-    ``| head``, the script ends silently with status 141. Signals end the script as described in
-    ``runtime.signals``. If ``ENSEMBLE_SEARCH_PARENT`` is the id of the parent process, the script
-    ends with it.
+    that is gone, too little memory. Closed standard streams become empty ones. If nobody reads the
+    output any more, as after ``| head``, the script ends silently with status 141. Signals end the
+    script as described in ``runtime.signals``. If ``ENSEMBLE_SEARCH_PARENT`` is the id of the
+    parent process, the script ends with it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed, as by >&-: the next file would take its number

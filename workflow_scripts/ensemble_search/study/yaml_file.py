@@ -246,6 +246,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     UserError
         If it is missing, not YAML, not a mapping, too large, or has a duplicate key.
     """
+    if path == Path():  # make gives an empty name for a variable without a value
+        raise UserError("STUDY (--study): it is empty; name a study file, such as config.yaml")
     try:
         text = _text(Path(path))
         content = yaml.load(text, Loader=_Loader)  # noqa: S506
