@@ -142,7 +142,7 @@ def test_unknown_and_missing_libraries(nudge, monkeypatch, tmp_path):
     monkeypatch.setattr(ask_tell, "SCRIPTS", tmp_path / "workflow_scripts")  # without environments
     (tmp_path / "envs").mkdir()
     (tmp_path / "envs/nowhere.txt").touch()
-    with pytest.raises(UserError, match="which is not there; run: make peers$"):
+    with pytest.raises(UserError, match=r"which is not there; run: make peers$"):
         made("optuna").planned(20)
     monkeypatch.undo()
     assert made().planned(20) == made()
