@@ -86,11 +86,11 @@ check: lint schema
 
 # The types are checked beside the tests: without its cache, mypy takes half a minute of one core.
 test: style schema
-	@$(MAKE) --jobs=2 --output-sync=recurse types tests
+	@$(MAKE) --jobs=2 types tests
 
 tests: env
-	# A thread each: the tests' processes fill the cores.
-	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
+	# A thread each, and one process more than cores: some tests wait.
+	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$((CORES + 1))" --dist loadfile --no-loadscope-reorder
 
 contract: env
 	@$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --contract "$$PLUGINS" \
