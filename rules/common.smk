@@ -204,6 +204,15 @@ def of_repeat(pattern):
     return lambda w: pattern.format(split=STUDY.split_name(w.repeat), **dict(w.items()))
 
 
+def of_warm_start(w):
+    """Input of a search: the table that it begins with, if any."""
+    return JOBS_OF[w.study].warm_start(w.dataset, w.search, w.repeat)
+
+
+# A function only where some search begins so.
+WARM_START = of_warm_start if any(j.study.evaluation.warm_start for j in JOBS_OF.values()) else []
+
+
 def of_search(pattern):
     """Input of an ensemble: the pattern with the split and in the study of its search.
 

@@ -3,6 +3,7 @@ rule search:
         # split.json has the checksum of the arrays.
         json=of_repeat(f"{SPLIT}/split.json"),
         inputs=ancient(of_repeat(f"{SPLIT}/inputs.npz")),
+        table=WARM_START,
     output:
         observations=f"{SEARCH}/observations.parquet",
         validation=f"{SEARCH}/predictions-validation.npy",
@@ -33,8 +34,12 @@ rule search:
         checkpoints=f"results/{{study}}/{layout.CHECKPOINTS}",
         folder=subpath(output.json, parent=True),
         code=lambda w: JOBS_OF[w.study].search_code(w.search),
+        # Derived from the input, and so not compared: the job names it.
+        table=lambda w, input: (
+            f"--warm-start {shlex.quote(os.path.dirname(input.table))}" if input.table else ""
+        ),
     shell:
         "{PYTHON} {SCRIPTS:q}/search.py --job {params.job:q} --split {params.split}"
         " --checkpoints {params.checkpoints} --output {params.folder:q} --threads {threads}"
-        " --workers {STUDY.workers} {SHARE}"
+        " --workers {STUDY.workers} {params.table} {SHARE}"
         " 2> {log}"

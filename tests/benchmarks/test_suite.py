@@ -117,6 +117,8 @@ def test_rows_by_hand():
     assert (bo["now"], bo["before"], bo["goal"], suite.met(bo)) == ("20", "100", "<= 25", "yes")
     assert (divbo["now"], divbo["before"], divbo["against"]) == ("1.5", "", "")
     assert suite.met({"goal": ">= 20", "now": "19"}) == "**no**"
+    assert suite.met({"goal": "<= 0.2 peer", "now": "20", "peer": "110"}) == "yes"
+    assert suite.met({"goal": "<= 0.2 peer", "now": "20", "peer": "90"}) == "**no**"
 
 
 def test_what_is_measured_again_replaces_its_rows_only(tmp_path, monkeypatch):

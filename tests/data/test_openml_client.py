@@ -10,8 +10,10 @@ import sys
 import time
 import tracemalloc
 import zlib
+from dataclasses import replace
 
 import openml
+import pandas as pd
 import pytest
 import requests
 
@@ -758,15 +760,24 @@ def sized(server, number, rows, features, classes, **source):
 def test_the_papers_data_sets_are_those_of_its_table(number, server):
     known = paper_sets.TABLE_5[number]
     right = (known.rows, known.features, known.classes)
-    assert len(sized(server, number, *right).frame) == known.rows
-    for change in ((2, 0, 0), (-2, 0, 0), (0, 1, 0), (0, 0, 1)):
-        wrong = tuple(a + b for a, b in zip(right, change, strict=True))
+    raw = sized(server, number, *right)
+    assert len(raw.frame) == known.rows
+    frame, target = raw.frame, raw.frame[raw.target].astype(str)
+    one_more_class = target.where(frame.index > 0, "another")
+    for change, wrong in (
+        ((2, 0, 0), pd.concat([frame, frame[:2]])),
+        ((-2, 0, 0), frame[:-2]),
+        ((0, 1, 0), frame.assign(another=0)),
+        ((0, 0, 1), frame.assign(**{raw.target: one_more_class})),
+    ):
         with pytest.raises(UserError) as caught:
-            sized(server, number, *wrong)
+            paper_sets.check(number, replace(raw, frame=wrong))
         line = str(caught.value)
-        assert line.startswith(f"OpenML data set {number} ('set-{number}'): has {wrong[0]} rows, ")
+        rows, features, classes = (a + b for a, b in zip(right, change, strict=True))
+        said = f"has {rows} rows, {features} features and {classes} classes; {known.name} of"
+        assert line.startswith(f"OpenML data set {number} ('set-{number}'): {said} the DivBO paper")
         printed = "{} rows, {} features and {} classes".format(*right)
-        assert f"; {known.name} of the DivBO paper (Table 5) has {printed}; correct" in line
+        assert f" (Table 5) has {printed}; correct" in line
         assert "\n" not in line
 
 

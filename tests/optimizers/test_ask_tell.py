@@ -132,13 +132,19 @@ def test_a_process_that_ends_is_one_line(nudge):
         made().suggest(history(ToySpace(), 13), rng())
 
 
-def test_unknown_and_missing_libraries(nudge, monkeypatch):
+def test_unknown_and_missing_libraries(nudge, monkeypatch, tmp_path):
     with pytest.raises(ValidationError, match="no driver is called 'optunna'; did you mean"):
         made("optunna")
     monkeypatch.setattr(plugins.load("drivers", "optuna"), "environment", "nowhere")
-    says = r"^library: 'optuna' needs the environment '.venv-nowhere'.*make peers"
+    says = r"^library: 'optuna' needs the environment '.venv-nowhere'.*run: python3 -m venv .venv-n"
     with pytest.raises(UserError, match=says):
         made("optuna").planned(20)
+    monkeypatch.setattr(ask_tell, "SCRIPTS", tmp_path / "workflow_scripts")  # without environments
+    (tmp_path / "envs").mkdir()
+    (tmp_path / "envs/nowhere.txt").touch()
+    with pytest.raises(UserError, match=r"which is not there; run: make peers$"):
+        made("optuna").planned(20)
+    monkeypatch.undo()
     assert made().planned(20) == made()
 
 

@@ -109,6 +109,12 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
     made["study"]["evaluation"] = {"replay": "results/mine/tables/"}  # recomputed
     study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
     assert study["evaluation"] == {"replay": "results/mine/tables/"}
+    made["study"]["evaluation"] = {"warm_start": {"bo": "results/other/tables"}}
+    study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
+    assert study["evaluation"] == {"warm_start": {"bo": "../../results/other/tables"}}
+    made["study"]["evaluation"] = {"warm_start": {"bo": "results/nothing"}}
+    with pytest.raises(UserError, match=r"evaluation\.warm_start\.bo: there are no tables in"):
+        reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
 
 
 def test_measured_columns_are_not_compared_but_other_shapes_are(tmp_path):

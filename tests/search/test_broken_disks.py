@@ -13,6 +13,7 @@ import pytest
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json, write_npy, write_parquet
+from ensemble_search.search import journal
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import Journal
 from ensemble_search.search.loop import run
@@ -39,9 +40,9 @@ def search(folder: Path, split: Path):
     shapes = (len(data.X_validation), 3), (len(data.X_test), 3)
     space, optimizer = hostile_space.HostileSpace(), plugins.load("optimizers", "random")()
     budget = Budget(evaluations=4)
-    with Journal(folder, {"a": 1}, shapes) as journal:
+    with Journal(folder, {"a": 1}, shapes) as opened:
         return run(
-            optimizer, space, data.y_validation, [evaluator], journal, budget=budget, seed=(0, 0)
+            optimizer, space, data.y_validation, [evaluator], opened, budget=budget, seed=(0, 0)
         )
 
 
@@ -65,8 +66,9 @@ class Breaking:
 
 
 @pytest.mark.parametrize("code", CODES, ids=errno.errorcode.get)
-def test_a_search_that_is_rejected_goes_on_from_what_it_has(tmp_path, split, code):
+def test_a_search_that_is_rejected_goes_on_from_what_it_has(tmp_path, split, code, monkeypatch):
     """At every call in turn; truncating what was half written is rejected as well."""
+    monkeypatch.setattr(journal, "SYNC", 0)  # at every evaluation
     expected = content(search(tmp_path / "whole", split))
     moment, rejections = 0, 0
     while True:

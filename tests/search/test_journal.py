@@ -261,6 +261,19 @@ def test_a_full_disk_leaves_shared_predictions_and_no_others(folder, output, mon
     assert went_on(folder)
 
 
+def test_evaluations_are_synced_at_most_once_a_second(folder, monkeypatch):
+    now, synced = [0.0], []
+    sync = os.fsync
+    with Journal(folder, FINGERPRINT, SHAPES) as journal:
+        monkeypatch.setattr("time.monotonic", lambda: now[0])
+        monkeypatch.setattr(os, "fsync", lambda file: (synced.append(now[0]), sync(file)))
+        for now[0] in (5.0, 5.5, 5.9, 6.0, 6.5, 100.0):
+            journal.append(record(len(journal.records)))
+        before = list(synced)
+    assert before == [5.0, 5.0, 6.0, 6.0, 100.0, 100.0]  # predictions, then lines
+    assert len(synced) == 8  # at the end
+
+
 class Killed(BaseException):
     pass
 

@@ -3,10 +3,12 @@
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
 
@@ -26,7 +28,7 @@ from ensemble_search.search.journal import Journal
 from ensemble_search.search.loop import run
 from ensemble_search.search.observe import generator, observation
 from ensemble_search.search.results import write_manifest
-from support import PYTHONPATH, TESTS, hostile_space, instant_search
+from support import PYTHONPATH, SCRIPTS, TESTS, forks, hostile_space, instant_search
 from support.hostile_search import content, search
 
 pytestmark = pytest.mark.slow
@@ -44,6 +46,18 @@ def python_path(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
 
 
+#: Says who it is, and searches: FOLDER INPUTS OPTIMIZER EVALUATIONS.
+PROGRAM = f"""
+import os, sys
+print(os.getpid(), flush=True)
+sys.path[:0] = [{str(SCRIPTS)!r}, {str(TESTS)!r}]
+os.environ["PYTHONPATH"] = {str(TESTS)!r}
+from pathlib import Path
+from support.hostile_search import search
+search(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+"""
+
+
 @pytest.mark.parametrize(
     ("optimizer", "budget"),
     [
@@ -54,25 +68,30 @@ def python_path(monkeypatch):
         ("divbo", 30),
     ],
 )
-def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget):
+def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget, monkeypatch):
     """SIGKILL at random moments, mostly in the middle of the evaluations."""
+    with monkeypatch.context() as patch:
+        patch.delenv("PYTHONPATH")
+        forked = forks.environment(tmp_path)
     expected = content(search(tmp_path / "whole", inputs, optimizer, budget))
-    program = [sys.executable, "-m", "support.hostile_search"]
-    command = [*program, tmp_path / "cut", inputs, optimizer, str(budget)]
+    (program := tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    command = ["python", program, tmp_path / "cut", inputs, optimizer, str(budget)]
     rng = np.random.default_rng(len(optimizer))
     journal = tmp_path / "cut/journal.jsonl"
     sizes = []
     for _ in range(4):
         before = journal.stat().st_size if journal.exists() else 0
-        process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": PYTHONPATH})
+        process = subprocess.Popen(command, env=forked, stdout=subprocess.PIPE)
+        pid = int(process.stdout.readline())
         until = time.monotonic() + 300
         while process.poll() is None and time.monotonic() < until:
             if journal.exists() and journal.stat().st_size > before:
                 break
             time.sleep(0.005)
         time.sleep(rng.uniform(0, 0.1))
-        process.kill()
-        process.wait()
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        process.communicate()
         sizes.append(journal.stat().st_size)
     assert len(set(sizes)) > 2, "the kills came too late to matter"
     assert content(search(tmp_path / "cut", inputs, optimizer, budget)) == expected

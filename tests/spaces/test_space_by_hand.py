@@ -645,7 +645,7 @@ def test_every_operator(space, stage, operator):
     sets = ("noise", "coin") if autogluon else ("wine", "binary", "mixed", "digits")
     slow = {"extra_trees", "catboost"} | ({"random_forest"} if autogluon else set())
     slow |= {"adaboost"} if for_regression(space) else set()
-    configurations = draws(space, stage, operator, fixed, 2 if operator in slow else 6)
+    configurations = draws(space, stage, operator, fixed, 2 if operator in slow else len(sets))
     fitted = [compare(space, c, sets[i % len(sets)]) for i, c in enumerate(configurations)]
     assert sum(fitted) >= 0.6 * len(fitted)
 

@@ -1,6 +1,5 @@
-"""A search of the instant space in a worker; run as a program, for tests to kill it."""
+"""A search of the instant space in a worker."""
 
-import sys
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
@@ -61,7 +60,3 @@ def content(records: list[Record]) -> list[tuple]:
         values = [getattr(r, n) for n in names]
         rows.append(tuple(v.tobytes() if isinstance(v, np.ndarray) else str(v) for v in values))
     return rows
-
-
-if __name__ == "__main__":
-    search(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

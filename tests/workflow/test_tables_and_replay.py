@@ -128,6 +128,35 @@ def test_a_larger_table_fits_what_is_new_and_replays_again(made, tmp_path):
     assert copy.planned() == {}
 
 
+def test_a_search_begins_with_the_evaluations_of_a_table(made):
+    study = {
+        **STUDY,
+        "study": "warm",
+        "repeats": 1,
+        "searches": {"bo": {"optimizer": "bo"}, "warm": {"optimizer": "bo", "interleave": 0}},
+        "methods": {
+            name: {"search": name, "ensemble": "selection-5"} for name in ("bo", "warm")
+        },
+        "evaluation": {"warm_start": {"warm": "results/tables/tables/"}},
+    }  # fmt: skip
+    made.run(study)
+    assert made.planned() == {}
+    verified = made.script("verify", "--study", "study.yaml", "--sample", "1")
+    made.write(study | {"evaluation": {}})
+    cold = made.planned()
+    made.write(REPLAYED)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    table = observations(made, TABLE)
+    found = observations(made, "results/warm/searches/wine/warm/0")
+    new = STUDY["budget"]["evaluations"]
+    assert found.origin.tolist() == ["given"] * 33 + ["fitted"] * new
+    assert found.error[:33].tolist() == table.error.tolist()
+    assert len(observations(made, "results/warm/searches/wine/bo/0")) == new
+    assert cold["search"] == 1
+    page = (made.folder / "results/warm/report/index.html").read_text(encoding="utf-8")
+    assert "warm" in page
+
+
 def test_fewer_repeats_are_explained(made):
     made.write(REPLAYED | {"repeats": 1})
     said = made.script("why", "--study", "study.yaml").stdout
@@ -163,6 +192,15 @@ def test_a_lost_file_of_a_table(made, name):
         ({"limits": {"seconds": 9}}, "limits.seconds is 60.0, the study's 9.0"),
         ({"split": {"seed": 7}}, "is not of this study: data or split are others"),
         ({"tables": {"searches": ["bo"]}}, "tables.searches: the searches of this study are repl"),
+        (
+            {"evaluation": {"warm_start": {"bo": "results/nothing"}}},
+            "evaluation.warm_start.bo: there is no 'results/nothing/wine/fixed/",
+        ),
+        (
+            {"evaluation": {"warm_start": {"bo": "results/tables/tables"}}, "space": "divbo"},
+            "evaluation.warm_start.bo: 'results/tables/tables/wine/fixed' is not of this study: "
+            "space is",
+        ),
     ],
 )
 def test_bad_input(made, change, message):

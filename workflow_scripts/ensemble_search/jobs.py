@@ -132,7 +132,19 @@ class Jobs:
             "budget": self.study.budget.model_dump(exclude_none=True),
             "optimizer": self.study.searches[search],
             **({"replay": self.study.evaluation.replay} if self.study.evaluation.replay else {}),
+            **({"warm_start": given} if (given := self._given.get(search)) else {}),
         }
+
+    @property
+    def _given(self) -> dict[str, str]:
+        return self.study.evaluation.warm_start
+
+    def warm_start(self, dataset: str, search: str, repeat: str) -> str | list[str]:
+        """Return the manifest of the table that a search begins with; an empty list without one."""
+        if search not in self._given:
+            return []
+        split = self.study.split_name(int(repeat))
+        return f"{self._given[search]}/{dataset}/{split}/{tables.MANIFEST}"
 
     @functools.cache  # noqa: B019 (a process has two of these at most)
     def search_code(self, search: str) -> str:
@@ -376,17 +388,23 @@ def check_tables(jobs: Jobs) -> None:
         Naming the first that is missing or damaged, or does not fit.
     """
     study = jobs.study
-    key = "replay" if study.evaluation.replay else "tables"
-    root = getattr(study.evaluation, key)
     needed = max(study.surrogates.sizes) + study.surrogates.held_out if study.surrogates else 0
     enough = f"surrogates.sizes and surrogates.held_out need {needed}"
     if study.tables and not study.tables.searches and study.tables.random < needed:
         made = study.tables.random
         raise UserError(f"{jobs.file}: tables.random: {made} configurations are too few; {enough}")
-    if root is None:
-        return
-    own = f"results/{study.study}/tables"
-    makes = study.tables and root == own
+    section = study.evaluation
+    for key, root in (("replay", section.replay), ("tables", section.tables)):
+        if root:
+            _check_tables(jobs, key, root, needed, enough)
+    for name, root in section.warm_start.items():
+        _check_tables(jobs, f"warm_start.{name}", root, needed, enough)
+
+
+def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> None:
+    """Check the tables below ``root``, which ``evaluation.<key>`` names."""
+    study = jobs.study
+    makes = study.tables and root == f"results/{study.study}/tables"
     where = f"{jobs.file}: evaluation.{key}"
     for dataset, split in itertools.product(study.datasets, study.splits):
         folder = Path(root, dataset, split)
@@ -399,7 +417,7 @@ def check_tables(jobs: Jobs) -> None:
                 fix = "name a folder of tables"
                 if key == "replay":
                     fix += ", or let this study make them with the key 'tables' and name "
-                    fix += f"'{own}'"
+                    fix += f"'results/{study.study}/tables'"
             raise UserError(f"{where}: there is no '{folder / missing[0]}'; {fix}")
         there = {} if missing else tables.glance(folder)
         if makes:

@@ -45,4 +45,5 @@ class Smac(Driver):
             for values, loss in evaluations:
                 info = TrialInfo(Configuration(made, values=values), seed=0)
                 facade.tell(info, TrialValue(cost=loss), save=False)
-            return dict(facade.ask().config)
+            # As `ask`, which first compares all evaluated configurations with each other.
+            return dict(next(facade.intensifier.config_generator))

@@ -49,9 +49,12 @@ class AskTell(BatchOptimizer):
     def planned(self, evaluations: int | None, seconds: float | None = None) -> Optimizer:
         """Check that the library is installed; see :meth:`Optimizer.planned`."""
         if not self._python.exists():
+            folder = self._python.parents[1].name
+            built_in = SCRIPTS.parent / "envs" / f"{folder.removeprefix('.venv-')}.txt"
+            command = f"python3 -m venv {folder} && {folder}/bin/pip install {self.library}"
             raise UserError(
-                f"library: '{self.library}' needs the environment '{self._python.parents[1].name}' "
-                "beside the Snakefile, which is not there; for built-in drivers, run: make peers"
+                f"library: '{self.library}' needs the environment '{folder}' beside the Snakefile, "
+                f"which is not there; run: {'make peers' if built_in.exists() else command}"
             )
         return super().planned(evaluations, seconds)
 

@@ -230,12 +230,21 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
             )
         here = {key: os.path.relpath(file, folder) for key, file in paths.items()}
         content["datasets"][name] = {**source, **here}
-    replay = content.get("evaluation", {}).get("replay")
+    evaluation = content.get("evaluation", {})
     own = f"results/{content['study']}/tables" if content.get("tables") else None
-    if replay and os.path.normpath(replay) != own:
-        if not os.path.isdir(home / replay):
-            raise UserError(f"evaluation.replay: there are no tables in '{home / replay}'")
-        content["evaluation"] = {"replay": os.path.relpath(home / replay, folder)}
+
+    def there(key: str, tables: str) -> str:
+        if os.path.normpath(tables) == own:
+            return tables
+        if not os.path.isdir(home / tables):
+            raise UserError(f"evaluation.{key}: there are no tables in '{home / tables}'")
+        return os.path.relpath(home / tables, folder)
+
+    if evaluation.get("replay"):
+        content["evaluation"] = {"replay": there("replay", evaluation["replay"])}
+    if given := evaluation.get("warm_start"):
+        here = {search: there(f"warm_start.{search}", tables) for search, tables in given.items()}
+        content["evaluation"] = {"warm_start": here}
     openml = content["openml"]
     if (cache := openml.get("cache")) and not os.path.isdir(cache):
         content["openml"] = {**openml, "cache": None}

@@ -1,4 +1,4 @@
-"""The journal of a search: every evaluation is on disk before its result is used.
+"""The journal of a search: every evaluation is written before its result is used.
 
 A journal is a folder with four files:
 
@@ -15,17 +15,20 @@ When the search is finished, the journal shares the predictions of its results: 
 ``predictions.f32``, which is rewritten before another evaluation is added. At any moment one of
 the two is whole; the checksums tell which.
 
-An evaluation is committed by its line, written and synced after its predictions. On opening,
+An evaluation is committed by its line, which is written after its predictions. Both are synced at
+most once per :data:`SYNC` seconds: fits that take milliseconds would wait for the disk. On opening,
 incomplete data at the end (a truncated line, zeroed bytes, missing predictions) and everything
 after them are dropped: the optimizer suggests the same configurations again. If complete lines
 follow the damage, both files are first copied to ``*.damaged``.
 """
 
 import json
+import math
 import os
 import re
 import shutil
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -53,6 +56,10 @@ from ensemble_search.runtime.schema import fitting
 if TYPE_CHECKING:
     from ensemble_search.evaluation.base import Evaluation
     from ensemble_search.problems.base import Problem
+
+
+#: Seconds between two syncs: a machine crash loses no more than the evaluations of so long.
+SYNC = 1.0
 
 
 @dataclass(frozen=True)
@@ -192,6 +199,7 @@ class Journal:
         self.shapes = shapes
         self.records: list[Record] = []
         self._crc = 0
+        self._synced = -math.inf
 
     def __enter__(self) -> "Journal":
         try:
@@ -210,10 +218,12 @@ class Journal:
         return self
 
     def __exit__(self, *exception) -> None:
+        with suppress(OSError):  # what is lost is evaluated again
+            self._sync()
         self._files.close()
 
     def append(self, record: Record) -> None:
-        """Store one evaluation; on return it survives a machine crash.
+        """Store one evaluation; on return it survives a crash of the process.
 
         Raises
         ------
@@ -233,7 +243,8 @@ class Journal:
         try:
             for file, content_ in ((self._arrays, data), (self._lines, line)):
                 _write_all(file, content_)
-                os.fsync(file)
+            if time.monotonic() - self._synced >= SYNC:
+                self._sync()
         except BaseException as error:  # including a signal
             for file, size in ((self._lines, sizes[1]), (self._arrays, sizes[0])):
                 with suppress(OSError):  # the rest is dropped at the next start
@@ -243,6 +254,11 @@ class Journal:
             raise
         self._crc = crc
         self.records.append(record)
+
+    def _sync(self) -> None:
+        os.fsync(self._arrays)
+        os.fsync(self._lines)
+        self._synced = time.monotonic()
 
     def share(self, output: Path) -> None:
         """Keep the predictions in the files of the results, which hold those of all evaluations.

@@ -198,7 +198,8 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
     if "weight" in given:
         others = {"tables": study.tables, "autogluon": study.autogluon}
         others |= {
-            f"evaluation.{key}": getattr(study.evaluation, key) for key in ("tables", "replay")
+            f"evaluation.{key}": getattr(study.evaluation, key)
+            for key in ("tables", "replay", "warm_start")
         }
         for key in (key for key, used in others.items() if used):
             yield f"{places['weight']}: '{key}' does not regard weights; remove one of them"

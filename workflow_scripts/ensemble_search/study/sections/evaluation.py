@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, field_validator
 
+from ensemble_search.runtime.plugins import nearest
 from ensemble_search.study.sections.base import Section
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
+
+NonEmpty = Annotated[str, Field(min_length=1)]
 
 
 class Evaluation(Section):
@@ -31,38 +34,62 @@ class Evaluation(Section):
         description="with `share`, a folder of tables of another study: what is there is looked up",
     )
 
+    warm_start: dict[str, NonEmpty] = Field(
+        {},
+        description="search -> folder of tables: the search begins with their evaluations, which "
+        "its budget does not count",
+    )
+
     @field_validator("replay", "tables")
     @classmethod
     def _spelled(cls, path: str | None) -> str | None:
-        """Spell a folder below the working directory as the rule that may make it does."""
-        if path is None:
-            return None
-        try:
-            os.stat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            pass  # it may still have to be made
-        except OSError as error:
-            raise ValueError(f"cannot be looked at: {error.strerror}") from None
-        here, real = os.path.realpath("."), os.path.realpath(path)
-        below = real.startswith(here + os.sep)
-        return os.path.relpath(real, here) if below else os.path.normpath(path)
+        return None if path is None else _spell(path)
+
+    @field_validator("warm_start")
+    @classmethod
+    def _all_spelled(cls, paths: dict[str, str]) -> dict[str, str]:
+        return {search: _spell(path) for search, path in paths.items()}
 
     def table(self, dataset: str, split: str) -> str | None:
         """Folder of the table of a data set and split; None without ``replay``."""
         return f"{self.replay}/{dataset}/{split}" if self.replay else None
 
 
+def _spell(path: str) -> str:
+    """Spell a folder below the working directory as the rule that may make it does."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it may still have to be made
+    except OSError as error:
+        raise ValueError(f"cannot be looked at: {error.strerror}") from None
+    here, real = os.path.realpath("."), os.path.realpath(path)
+    below = real.startswith(here + os.sep)
+    return os.path.relpath(real, here) if below else os.path.normpath(path)
+
+
 def problems(study: "Study") -> Iterator[str]:
     """Check the paths of the tables, which may still have to be made, and what goes together."""
     section = study.evaluation
-    for key in ("replay", "tables"):
-        if set("{}\n") & set(getattr(section, key) or ""):
+    paths = {"replay": section.replay, "tables": section.tables}
+    paths |= {f"warm_start.{search}": path for search, path in section.warm_start.items()}
+    for key, path in paths.items():
+        if set("{}\n") & set(path or ""):
             yield f"evaluation.{key}: a path must not contain braces or line breaks"
     if section.replay and section.share:
         yield "evaluation.share: replayed searches fit nothing; remove share or replay"
+    own = f"results/{study.study}/tables"
+    for search, path in section.warm_start.items():
+        where = f"evaluation.warm_start.{search}"
+        if search not in study.searches:
+            yield f"{where}: is not among searches; {nearest(search, list(study.searches))}"
+        if section.replay:
+            yield f"{where}: a replayed search begins with no evaluations; remove it or replay"
+        if path == own and study.tables and study.tables.searches:
+            yield f"{where}: the table would be made of searches; remove tables.searches"
     if section.tables and not section.share:
         yield "evaluation.tables: needs share: true (or use replay, to look up only)"
-    if section.tables == f"results/{study.study}/tables" and study.tables:
+    if section.tables == own and study.tables:
         yield (
             "evaluation.tables: these are made by this study, whose jobs share their evaluations "
             "anyway; remove the key"
