@@ -407,7 +407,7 @@ def _of(
 
 
 def _no_number(labels: np.ndarray, outputs: set[int]) -> str:
-    """Say why single predictions are not of a regression, whose labels most of these may be."""
+    """Explain why single predictions are not of a regression, whose labels most of these may be."""
     odd = [label for label in labels.tolist() if _numbers(np.array([label])) is None]
     regression = outputs == {1} and len(labels) > 2
     return f"; for a regression, labels are numbers, not '{odd[0]}'" if regression and odd else ""
