@@ -121,7 +121,7 @@ def run(main: Callable[[], None]) -> None:
     signals.on_signals()
     # Of the processes that it starts: LightGBM cannot be imported without docstrings.
     os.environ.pop("PYTHONOPTIMIZE", None)
-    argparse.ArgumentParser.error = _wrong_option  # type: ignore[method-assign]
+    argparse.ArgumentParser.error = _wrong_option  # type: ignore[assignment, method-assign]
     try:
         if parent := os.environ.pop("ENSEMBLE_SEARCH_PARENT", ""):
             _end_with(int(parent))
