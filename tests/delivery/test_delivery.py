@@ -619,7 +619,7 @@ def test_another_version_is_told_before_what_may_be_its_consequence(copied, tmp_
 def test_a_huge_manifest_is_not_read(copied):
     with (copied / MANIFEST).open("ab") as file:
         file.truncate(2**40)
-    with pytest.raises(UserError, match="it has more than 64 MiB"):
+    with pytest.raises(UserError, match="it has more than 16 MiB"):
         load_ensemble(copied)
 
 

@@ -150,7 +150,10 @@ def run(main: Callable[[], None]) -> None:
 
 def _wrong_option(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Leave out the list of all options, which argparse prints above a mistake in one of them."""
-    raise UserError(f"{message.removeprefix('argument ')}; {parser.prog} --help lists the options")
+    about = message.removeprefix("argument ")
+    raise UserError(
+        f"{about}; {parser.prog} --help lists the options" if about == message else about
+    )
 
 
 def _unread() -> bool:

@@ -288,8 +288,12 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """
     with reading(Path(path)):
         if map_only:
-            with _parsed():
+            try:
                 array = np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
+            except MemoryError:
+                with open(path, "rb") as file:
+                    _header(file)  # is damaged, or the machine lacks memory
+                raise
             if os.path.getsize(path) != array.offset + array.nbytes:
                 raise ValueError(f"it continues after the {array.shape} values of its header")
             return array
@@ -482,10 +486,7 @@ def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
 
 def _array(file: IO[bytes], room: int) -> np.ndarray:
     """Read an array as :func:`numpy.save` writes it, if it is no larger than ``room`` bytes."""
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("it is of another version of numpy's format")
-    with _parsed():
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    shape, dtype = _header(file)
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > room:
         raise ValueError(f"its header promises {shape} values of {dtype}: more than it holds")
     file.seek(0)
@@ -495,12 +496,15 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
     return array
 
 
-@contextmanager
-def _parsed() -> Iterator[None]:
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Read the shape and the type of an array as :func:`numpy.save` writes them."""
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("it is of another version of numpy's format")
     try:
-        yield
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     except MemoryError:  # how Python's parser gives up at nested expressions
         raise ValueError("its header is no description of an array") from None
+    return shape, dtype
 
 
 def _beside(path: Path) -> Path:
