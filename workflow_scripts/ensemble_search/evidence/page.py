@@ -148,20 +148,17 @@ def _reference(study: Mapping[str, Any]) -> str:
 
 def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> list[str]:
     runs = table.groupby("dataset")["repeat"].nunique()
-    majority = table.groupby("dataset")["majority"].mean() * shown.scale
+    majority = table.groupby("dataset")["majority"].mean()
+    if majority.notna().any():  # not of a regression
+        errors = errors.assign(**{"majority class": majority * shown.scale})
     unit = " in percent" if shown.percent else ""
     return [
         f"## Test {shown.plural}{unit}",
         "",
         *markdown(
-            ["data set", "runs", *errors.columns, "majority class"],
+            ["data set", "runs", *errors.columns],
             [
-                [
-                    name,
-                    str(runs[name]),
-                    *(f"{value:.{shown.digits}f}" for value in errors.loc[name]),
-                    f"{majority[name]:.{shown.digits}f}",
-                ]
+                [name, str(runs[name]), *(f"{v:.{shown.digits}f}" for v in errors.loc[name])]
                 for name in errors.index
             ],
         ),
