@@ -1,6 +1,8 @@
 """The page of a study's evidence: its numbers by hand, and the committed pages."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ from ensemble_search.evidence import measured
 from ensemble_search.evidence import page as evidence_page
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.jobs import Jobs
+from ensemble_search.optimizers.ask_tell import AskTell
 from support import ROOT
 from support import STUDIES as STUDIES_BY_NAME
 from support import made_results as made
@@ -95,6 +98,8 @@ def test_committed_rows_are_marked_by_the_recorded_numbers(folder):
 @pytest.mark.parametrize("folder", STUDIES, ids=lambda folder: folder.name)
 def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch):
     monkeypatch.chdir(ROOT)
+    # Environments of other libraries are made by `make peers`.
+    monkeypatch.setattr(AskTell, "_python", Path(sys.executable))
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     now = json.loads(Jobs.load(str(STUDIES_BY_NAME[folder.name])).report())
     recorded = json.loads((ROOT / "tests/recorded/numbers.json").read_text(encoding="utf-8"))

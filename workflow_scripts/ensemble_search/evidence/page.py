@@ -233,7 +233,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
         "",
         "Means over all runs: minimum diversity between a suggestion and a member of the ensemble "
         "that it is to join, over the last fifth of a search; members of the final ensemble; "
-        "failed evaluations; CPU seconds to fit and to suggest.",
+        "failed evaluations; CPU seconds to fit, and wall-clock seconds to suggest.",
         "",
         *markdown(
             ["method", "min. diversity", "members", "failed", "fit s", "suggest s"],
