@@ -106,3 +106,9 @@ def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch)
     now["budget"]["later"] = None  # as a key that a later version adds
     for numbers in (evidence.numbers, measured.numbers):
         assert numbers(now, recorded) == numbers(study, recorded)
+
+
+def test_a_regression_has_no_majority_class():
+    text = evidence_page.page(STUDY, rows(TESTS, majority=""))
+    assert "| data set | runs | RS | DivBO |\n" in text
+    assert "nan" not in text.split("## Searches")[0]
