@@ -61,7 +61,7 @@ export $(LITERAL)
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test tests check lint style types contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-automl bench-search bench-peers schema format lock bench
+.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-automl bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -69,14 +69,10 @@ demo: env schema
 	@echo "The reports are $(CURDIR)/results/quickstart/report/index.html"
 	@echo "            and $(CURDIR)/results/quickstart-replay/report/index.html"
 
-lint: style types
-
-style: env
+lint: env
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) snakefmt --check Snakefile rules
-
-types: env
 	$(RUN) mypy
 
 check: lint schema
@@ -84,13 +80,9 @@ check: lint schema
 	$(RUN) OMP_NUM_THREADS=1 pytest -n 0 --contract examples/my_optimizer \
 		tests/optimizers/test_optimizer_contract.py
 
-# The types are checked beside the tests: without its cache, mypy takes half a minute of one core.
-test: style schema
-	@$(MAKE) --jobs=2 types tests
-
-tests: env
-	# A thread each, and one process more than cores: some tests wait.
-	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$((CORES + 1))" --dist loadfile --no-loadscope-reorder
+test: lint schema
+	# A thread each: the tests' processes fill the cores.
+	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
 
 contract: env
 	@$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --contract "$$PLUGINS" \
