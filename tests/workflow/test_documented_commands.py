@@ -45,7 +45,7 @@ SCRIPTS = [
         "tests/cluster/*",
     )
     for file in sorted(ROOT.glob(pattern))
-    if "argparse" in file.read_text(encoding="utf-8")
+    if file.is_file() and "argparse" in file.read_text(encoding="utf-8")
 ]
 #: The test file that really runs a script or target, and names it.
 RUN_BY = {
