@@ -81,7 +81,7 @@ def end(process: subprocess.Popen) -> tuple[int, str]:
 
 
 def line(number: signal.Signals) -> str:
-    return f"stopped by {number.name}; the same command continues\n"
+    return f"stopped by {number.name}; run the same command again\n"
 
 
 @pytest.mark.parametrize("body", BODIES)

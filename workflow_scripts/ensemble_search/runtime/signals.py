@@ -82,7 +82,7 @@ def _say(number: int) -> None:
     if _said.acquire(blocking=False):
         name = signal.Signals(number).name
         with suppress(OSError):  # a full disk, a closed terminal
-            os.write(2, f"stopped by {name}; the same command continues\n".encode())
+            os.write(2, f"stopped by {name}; run the same command again\n".encode())
 
 
 def _watch(parent: int, number: int) -> None:
