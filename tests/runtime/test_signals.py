@@ -37,6 +37,12 @@ BODIES = {
         except BaseException:
             pass
 """,
+    "turns exceptions into others": """
+    try:
+        tell('r'); wait()
+    except BaseException as error:
+        raise ValueError("cannot be imported") from error
+""",
     # The second lock of a mutex waits for ever, and no signal wakes it up.
     "in C code": """
     mutex = ctypes.create_string_buffer(64)

@@ -22,6 +22,8 @@ PARENT_DEATH_SIGNAL = 1  # option of prctl
 
 #: Acquired once and never released: guards what only the first signal does.
 _ended, _said = threading.Lock(), threading.Lock()
+#: The number of the first signal, once it has come.
+received: list[int] = []
 
 
 def on_signals() -> None:
@@ -66,6 +68,7 @@ def _stop(number: int, frame) -> None:
     # This handler stays, and does nothing the second time: to install another one runs those of
     # signals that wait, in the middle of this one.
     if _ended.acquire(blocking=False):
+        received.append(number)
         _say(number)
         sys.exit(128 + number)
 
