@@ -1,5 +1,6 @@
 """`fit`: from a frame to an ensemble, by the script of `make ensemble`."""
 
+import importlib.util
 import json
 import os
 import re
@@ -93,8 +94,8 @@ def fit(
         In one line, if an argument, the table or one of its columns cannot be used, or no pipeline
         could be fitted.
     """
-    if not SCRIPT.is_file():
-        raise ValueError(f"'{SCRIPT}' is missing: install from a checkout, with pip install -e .")
+    if importlib.util.find_spec("snakemake") is None:
+        raise ValueError("snakemake is missing: install the extra 'workflow' of ensemble-search")
     if not isinstance(columns, (Mapping, type(None))):
         raise ValueError("columns: give names by role, such as {'drop': ['id'], 'text': ['note']}")
     target, place = str(target), Path(folder).resolve()
