@@ -35,8 +35,8 @@ FEW_GROUPS = 10
 COPIED = 0.01
 #: A loss below this share of the baseline's is suspicious.
 TOO_GOOD = 0.02
-#: Costs of a missed positive, in false alarms; a higher cost is added if negatives are at least that
-#: many times as frequent as positives.
+#: Costs of a missed positive, in false alarms. A higher cost is added if negatives are at least as
+#: many times more frequent than positives.
 COSTS, HIGHER_COSTS = (0.2, 0.5, 1, 2, 5, 10, 20), (50, 100, 200, 500, 1000)
 #: Upper end of the figure of costs, relative to the cost without the ensemble.
 MOST_COST = 1.5

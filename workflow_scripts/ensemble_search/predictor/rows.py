@@ -148,7 +148,7 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
 
 
 def types(path: Path, names: list[str]) -> dict[str, Any]:
-    """Return Arrow types of columns in a Parquet file, except those that :func:`parquet` rejects."""
+    """Return Arrow types of columns in a Parquet file, without those :func:`parquet` rejects."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
