@@ -52,7 +52,7 @@ DIVIDED = {
 KINDS = "numeric", "date", "boolean", "categorical", "text"
 #: Maximum number of features of a text column.
 MOST_WORDS = 200
-#: Mean number of words: many distinct values with more than the first are texts; distinct values
+#: Mean number of words: many distinct values with at least the first are texts; all distinct ones
 #: with fewer than the second are names.
 WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 #: Why a text column is dropped.
@@ -424,10 +424,10 @@ def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
     -------
     kind
         ``text`` if the study says so, if 80 % or more of the values are distinct, or if there are
-        more than ``MAX_CODES`` values with a mean of ``WORDS_OF_TEXT`` words; but None if 80 % are
-        distinct and nearly all are identifiers, or all are distinct and names (a mean of fewer than
-        ``WORDS_OF_NAME`` words). ``numeric`` for more than ``MAX_CODES`` codes, otherwise
-        ``categorical``.
+        more than ``MAX_CODES`` distinct ones with a mean of at least ``WORDS_OF_TEXT`` words; but
+        None if 80 % are distinct and nearly all are identifiers, or all are distinct and names (a
+        mean of fewer than ``WORDS_OF_NAME`` words). ``numeric`` for more than ``MAX_CODES`` codes,
+        otherwise ``categorical``.
     """
     if asked == "text":
         return "text"

@@ -243,7 +243,7 @@ def _of_24_hours(text: str) -> str:
 
 
 def _with_numbered_month(text: str) -> str:
-    """Convert a date with an English month, full or abbreviated, to an ISO date; '' if it has none."""
+    """Convert a date with an English month, full or abbreviated, to an ISO date; else return ''."""
     match = _NAMED.fullmatch(text)
     name = (match["month"] or match["name"]).lower() if match else ""
     months = [i + 1 for i, month in enumerate(MONTHS) if name in (month, month[:3], month[:4])]
