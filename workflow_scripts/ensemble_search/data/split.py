@@ -73,7 +73,7 @@ class Inputs:
         return len(self.classes) or 1
 
     def checksum(self) -> str:
-        """Return the SHA-256 of the arrays' names, dtypes, shapes and values; skip empty weights."""
+        """Return the SHA-256 of names, dtypes, shapes and values of arrays; skip empty weights."""
         digest = hashlib.sha256()
         for name in (own.name for own in fields(self)):
             if name in WEIGHTS.values() and not getattr(self, name).size:
