@@ -250,7 +250,7 @@ class Search:
         )
 
     def _continue(self) -> bool:
-        """Resume an earlier call's search of the same table; return whether its results are void."""
+        """Resume an earlier call's search of this table; return whether its results are void."""
         if not self.folder.exists():
             return False
         study = self.folder / "study.yaml"

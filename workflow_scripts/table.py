@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def fold(number: str) -> int:
-    """Return the number; report ``FOLD=first`` as ``make``'s users, who see no options, know it."""
+    """Return the number; errors also name ``FOLD``, as users of ``make`` do not see the option."""
     if not number.isdecimal():
         raise errors.UserError(f"FOLD (--fold): '{number}' is not an integer from 0")
     return int(number)
