@@ -46,8 +46,8 @@ sys.path.insert(0, str(SCRIPTS))
 
 #: Tables with 500 to 40,000 rows and at least eight features; none occurs twice with different
 #: targets, and only one per number of rows (the lowest id, or the first readable name). Of these,
-#: eight classifications and four regressions whose ranks by number of rows are evenly spaced. Chosen
-#: before any result; run in this order.
+#: eight classifications and four regressions, with ranks by number of rows that are evenly spaced.
+#: Chosen before any result; run in this order.
 SETS: dict[str, dict] = {
     "diabetes": {"openml": 37},
     "housing": {"file": "housing.arff", "target": "class"},
