@@ -17,7 +17,7 @@ VERSION, FLOAT, INTEGER, BOOL, DOUBLE = 18, 1, 7, 9, 11
 
 
 class Part(TransformerMixin, BaseEstimator):
-    """A graph that skl2onnx converts in place of a scikit-learn transformer.
+    """A graph that skl2onnx converts instead of a scikit-learn transformer.
 
     Parameters
     ----------
