@@ -1,4 +1,4 @@
-"""`make ensemble` beside AutoGluon and FLAML, with equal CPU time, tested on held-out rows.
+"""Compare `make ensemble` with AutoGluon and FLAML, with equal CPU time, tested on held-out rows.
 
     make autogluon    # environments of their own
     make peers

@@ -1,4 +1,4 @@
-"""Time the samplers of determinantal point processes, beside DPPy if it is installed.
+"""Time the samplers of determinantal point processes, and DPPy's if it is installed.
 
     OMP_NUM_THREADS=1 python benchmarks/dpp.py
 

@@ -1,6 +1,6 @@
 """Run a study's missing runs, and keep one row per run and method in evidence/<study>/runs.csv.
 
-Measurements beside the searches come first and go to measured.csv. README.md shows both;
+Measurements besides the searches come first and go to measured.csv. README.md shows both;
 evidence/README.md is the ledger of the papers' claims.
 
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
@@ -24,7 +24,7 @@ from ensemble_search.runtime import errors, files
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests/recorded/numbers.json"
-#: Rules for a study's measurements beside its searches, by key.
+#: Rules for a study's measurements besides its searches, by key.
 MEASURED = {"surrogates": "surrogate", "spread": "spread"}
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # A text column is read as numbers, dates or booleans if at least this share of its values fits; the
 # rest are missing. If the study assigns the kind, the second share suffices.
 NEARLY, LEAST = prepare.NEARLY, 0.5
-# With at most this many distinct numbers, dates or booleans, other words may be categories beside
-# them (0, 1, 2, 3+), which are kept.
+# With at most this many distinct numbers, dates or booleans, other words may be categories like
+# them (0, 1, 2, 3+), so all are kept.
 FEW = 10
 # Words for a missing value among numbers, dates or booleans, ignoring case; so are words without
 # letters and digits. Among categories, they are categories.

@@ -5,7 +5,7 @@ from typing import Any
 
 from ensemble_search.search.journal import differences
 
-#: Keys that both a study and a ``search.json`` have, beside the settings of the optimizer.
+#: Keys that both a study and a ``search.json`` have, besides the settings of the optimizer.
 SHARED = ("space", "metric", "limits", "seed")
 
 

@@ -1,4 +1,4 @@
-"""`divisions`, `spread` and `autogluon`: measurements beside the methods."""
+"""`divisions`, `spread` and `autogluon`: measurements besides the methods."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
