@@ -21,7 +21,7 @@ END_SECONDS = 120
 #: Seconds between two checks of a closed partition.
 LOOK_SECONDS = 10
 _FORMAT = "%i|%T|%r|%k|%Z"
-#: Messages where cgroups limit memory, and where SLURM measures it.
+#: Out-of-memory messages, from cgroups' limits and from SLURM's own measurements.
 _OUT_OF_MEMORY = re.compile(r"oom.kill|out.of.memory|exceeded (job )?memory limit", re.IGNORECASE)
 _ERROR = re.compile(r"(?:srun|sbatch|slurm\w+)[\w.-]*: (?:error|fatal): (.+)")
 
