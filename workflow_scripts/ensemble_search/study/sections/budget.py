@@ -59,7 +59,7 @@ class Budget(Section):
         return self.evaluations or self.fits
 
 
-#: Largest memory limit in MB, 1 PB: beyond any machine.
+#: Largest memory limit in MiB, about 1 PB: beyond any machine.
 MEMORY_MB = 1_000_000_000
 
 
