@@ -1,4 +1,4 @@
-"""Fitted pipelines: what predicts, without what has built it."""
+"""Fitted pipelines: the parts needed to predict, without those that build them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class FittedPipeline:
-    """Fitted transformers and a fitted learner, with the interface of scikit-learn's estimators.
+    """Fitted transformers and a fitted learner, with scikit-learn's estimator interface.
 
     Attributes
     ----------
