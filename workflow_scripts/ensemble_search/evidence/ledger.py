@@ -1,4 +1,4 @@
-"""The ledger of claims, ``evidence/README.md``: what evidence says about the papers' claims."""
+"""The ledger of claims, ``evidence/README.md``: the evidence on the papers' claims."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS, inconsistencies
 
-#: What the papers are called.
+#: Names of the papers.
 NAMES = {
     "divbo": "DivBO (Shen et al., NeurIPS 2022)",
     "esmbo": "ESMBO (Lacoste et al., 2014)",
@@ -29,7 +29,7 @@ VERDICTS = (
     deciding.MISSING,
 )
 
-#: Studies that compare what users choose from, which the page begins with.
+#: Studies that compare the options of users; the page begins with them.
 QUESTIONS = {
     "verdict": "Which search makes the best ensemble?",
     "verdict-libraries": "Searches of other libraries",
@@ -56,8 +56,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
     Parameters
     ----------
     evidence
-        Content of ``study.json``, and rows of ``runs.csv`` and ``measured.csv``, by the name of the
-        study.
+        Content of ``study.json``, and rows of ``runs.csv`` and ``measured.csv``, by study name.
 
     Returns
     -------
@@ -119,7 +118,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
 
 
 def read(folder: Path) -> dict[str, Evidence]:
-    """Read the evidence below a folder, by the name of the study."""
+    """Read the evidence in a folder, by study name."""
     return {
         file.parent.name: (
             json.loads(file.read_text(encoding="utf-8")),
@@ -166,7 +165,7 @@ def _study(claim: Claim, evidence: Mapping[str, Evidence]) -> str:
 
 
 def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
-    """Link a study, with the number of its runs while some are missing."""
+    """Link a study, with its number of runs as long as some are missing."""
     study, rows = evidence[name]
     total = study["repeats"] * len(study["datasets"])
     done = total - len(evidence_rows.missing(study, rows))
@@ -190,7 +189,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         units = f"repeats of {', '.join(of)}"
     if rule.column in measured.DESIGNS:
         units = "repeats"
-    # Of several pairs, the one with which the claim stands or falls.
+    # Among several pairs, use the one that decides the claim.
     off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
     pair = pairs.loc[off.idxmin()]
     if rule.by == "best":

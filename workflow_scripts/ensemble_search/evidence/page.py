@@ -1,4 +1,4 @@
-"""The page of a study's evidence, ``evidence/<study>/README.md``: a function of its rows."""
+"""The page of a study's evidence, ``evidence/<study>/README.md``, computed from its rows."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from ensemble_search.analysis import components, effects, losses
 from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence
 
-#: What the measures of ``measured`` are called.
+#: Names of the measures in ``measured``.
 NAMES = {
     "tau": "Kendall's tau",
     "discrepancy": "star discrepancy, log10",
@@ -37,8 +37,8 @@ def page(
     Returns
     -------
     text
-        Markdown. Stale rows are counted in its first line, and enter nothing else; runs count only
-        if all methods have a row. Without rows of runs, the data sets that are measured count.
+        Markdown. Stale rows are counted in the first line and otherwise ignored; runs count only if
+        all methods have a row. Without rows of runs, measured data sets are counted.
     """
     rows, beside = list(rows), [row for row in beside if not row["stale"]]
     table = _whole(study, rows)
@@ -94,12 +94,12 @@ def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> 
     Parameters
     ----------
     study, rows
-        As in :func:`page`.
+        See :func:`page`.
 
     Returns
     -------
     differences
-        See ``effects.intervals``: a row per method; of the means over divisions, if the study has
+        See ``effects.intervals``: one row per method, from means over divisions if the study has
         any. Empty with fewer than two data sets. ``attrs`` has the ``reference`` and the number of
         ``datasets``.
     """
@@ -131,7 +131,7 @@ def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.Da
 
 
 def _tests(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Test losses: a row per run, with the index (dataset, split, repeat), a column per method."""
+    """Test losses: one row per run, indexed by (dataset, split, repeat), one column per method."""
     index = ["dataset", "split", "repeat"]
     wide = table.pivot(index=index, columns="method", values="test")
     return _ordered(study, wide)
@@ -149,7 +149,7 @@ def _reference(study: Mapping[str, Any]) -> str:
 def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> list[str]:
     runs = table.groupby("dataset")["repeat"].nunique()
     majority = table.groupby("dataset")["majority"].mean()
-    if majority.notna().any():  # not of a regression
+    if majority.notna().any():  # not in regression
         errors = errors.assign(**{"majority class": majority * shown.scale})
     unit = " in percent" if shown.percent else ""
     return [
@@ -214,7 +214,7 @@ def _number(value: float, shown: losses.Losses, sign: str = "") -> str:
 
 
 def _divided(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Losses on every division: a row each, with the index (dataset, split, repeat, division)."""
+    """Losses, one row per division, with the index (dataset, split, repeat, division)."""
     keys = ["dataset", "split", "repeat", "method"]
     lists = table.set_index(keys)[evidence.DIVISIONS].str.split()
     losses_of = lists.explode().astype(float).to_frame("test")
@@ -246,7 +246,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
 
 
 def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
-    """Show means and deviations of what is measured beside the searches."""
+    """Show means and standard deviations of measurements other than searches."""
     table = pd.DataFrame(beside)
     if table.empty:
         return []
