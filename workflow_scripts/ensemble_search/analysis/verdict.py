@@ -1,4 +1,4 @@
-"""What a reader asks first, answered from the numbers: who wins, by how much, how sure is it."""
+"""A reader's first questions, answered: which method wins, by how much, and how certainly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from ensemble_search.analysis.wilcoxon import ALPHA
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in words, and the table behind it.
+    """The answer in words, and the underlying table.
 
     Attributes
     ----------
     headline
         One sentence.
     sentences
-        What it rests on, and what it does not show.
+        Its basis, and its limitations.
     summary
         One row per method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's
-        t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; against
-        the leader ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data
-        sets) and ``detectable`` (of ``effects.intervals``).
+        t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; compared
+        with the leader, ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over
+        data sets) and ``detectable`` (from ``effects.intervals``).
     leader
-        The method with the lowest average rank; None where there is nothing to compare.
+        The method with the lowest average rank; None if there is nothing to compare.
     """
 
     headline: str
@@ -38,14 +38,14 @@ class Verdict:
 
 
 def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verdict:
-    """Return which method has the lowest test loss, by how much, and how sure that is.
+    """Return which method has the lowest test loss, by how much, and with what certainty.
 
     Parameters
     ----------
     compared
-        Runs that all methods have.
+        Runs that all methods finished.
     reference
-        The method of interest, named before the results were seen.
+        The method of interest, chosen before the results were seen.
     splits
         The split of every repeat.
     """
@@ -122,7 +122,7 @@ def _margin(summary: pd.DataFrame, leader: str, runner: str, losses: Losses) -> 
 
 
 def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) -> tuple[str, str]:
-    """Judge the lead over the runner-up: over data sets if there are enough, else over repeats."""
+    """Assess the lead over the runner-up: over data sets if there are enough, else over repeats."""
     n = final.index.get_level_values("dataset").nunique()
     pairs = final.groupby(level="dataset").size()
     if wilcoxon.smallest_p(n) <= ALPHA:
@@ -130,7 +130,7 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
         errors = ranks.means(final)
         p = summary.loc[runner, "p_holm"]
         beaten = int((summary.loc[others, "p_holm"] <= ALPHA).sum())
-        # The average rank over all methods may prefer what loses against the next.
+        # The average rank over all methods may favour a method that loses to the runner-up.
         secure = p <= ALPHA and wilcoxon.rank_biserial(errors[runner], errors[leader]) > 0
         claim = "is statistically secure" if secure else "is not statistically secure"
         return (
@@ -169,7 +169,7 @@ def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
 
 
 def _seen(detectable: float, losses: Losses) -> str:
-    """Return which difference the study could have seen."""
+    """Return the difference that the study could have detected."""
     if pd.isna(detectable):
         return ""
     return (
@@ -190,7 +190,7 @@ def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -
 
 
 def _power(final: pd.DataFrame) -> str:
-    """Warn where the smallest possible p-value is too large for any finding."""
+    """Warn if the smallest possible p-value is too large for any finding."""
     pairs = final.groupby(level="dataset").size()
     n, repeats = len(pairs), int(pairs.max())
     limits = []
@@ -237,15 +237,15 @@ def _and(names: list[str]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a number of things: ``1 run``, ``2 runs``."""
+    """Format a count with its noun: ``1 run``, ``2 runs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def p_value(p: float) -> str:
-    """Write a p-value in a table: two digits, ``< 0.0001`` below that."""
+    """Format a p-value for a table: two digits, or ``< 0.0001``."""
     return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def p_is(p: float) -> str:
-    """Write a p-value in a sentence: ``p = 0.031`` or ``p < 0.0001``."""
+    """Format a p-value for a sentence: ``p = 0.031`` or ``p < 0.0001``."""
     return f"p {'' if p < 1e-4 else '= '}{p_value(p)}"
