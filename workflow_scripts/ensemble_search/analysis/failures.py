@@ -17,7 +17,7 @@ _NUMBER = re.compile(
 )
 #: Any sequence of numbers, such as arrays and their shapes.
 _NUMBERS = re.compile(r"(?:[\[(]+\s*)?#(?:[\s,;x×()\[\].…]*#)*(?:[\s,.…]*[\])]+)?")
-#: Stored messages are truncated, at a point that depends on the digits before it.
+#: Length to compare: stored messages are truncated at a point that depends on their digits.
 _TOLD_APART = 150
 
 

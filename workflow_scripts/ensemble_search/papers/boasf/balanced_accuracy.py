@@ -24,7 +24,7 @@ CAUTION = (
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show accuracies as the paper does: data sets downwards, methods to the right."""
+    """Show accuracies as the paper does: data sets in rows, methods in columns."""
     study = results.study
     if study.get("metric", "error") != METRIC:
         return "the study does not measure balanced accuracy"
@@ -42,7 +42,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
-    """Show the paper's rows of the same OpenML data sets; none if it has no such table."""
+    """Show the paper's rows of the same OpenML data sets; empty if it has no such table."""
     name = PRINTED.get(results.study.get("space", ""))
     if not name:
         return []

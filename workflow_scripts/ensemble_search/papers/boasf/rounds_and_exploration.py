@@ -1,4 +1,4 @@
-"""Weight of the deviation (c) and number of rounds (r), as in Figure 3 of the BOASF paper."""
+"""Weight of the standard deviation (c) and number of rounds (r); BOASF paper, Figure 3."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from ensemble_search.report.tables import Table, cells
 TITLE, ORDER = "Exploration c and rounds r", 172
 PAPER = "Figure 3 of Zhu et al. (2021)"
 SETTINGS = {"search.exploration": "c", "search.rounds": "r"}
-#: The space of the figure, in which BOASF is compared with TPE alone.
+#: The space of the figure, where BOASF is compared only with TPE.
 SPACE = "logistic-regression-hpo"
 OTHERWISE = (
     "Figure 3 of the paper is something else: hyperparameters of a logistic regression, and wins "
@@ -23,7 +23,7 @@ OTHERWISE = (
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show on which share of the data sets each setting wins or ties."""
+    """Show the share of data sets on which each setting wins or ties."""
     found = variants.families(
         results.study, SETTINGS.__contains__, lambda s: s["search.optimizer"] == "boasf"
     )
@@ -60,7 +60,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _shares(results: Results, compared: ranks.Comparison, others: list[str], column: str):
-    """Return ``c``, ``r``, and shares of data sets without a loss to all others and to each."""
+    """Return ``c``, ``r``, and shares of data sets without a loss to all others, and to each."""
     mean = ranks.means(ranks.final_errors(compared, column)).round(ranks.DIGITS)
     rows = []
     for method in [m for m in compared.methods if m not in others]:

@@ -1,4 +1,4 @@
-"""Table 12: how does AutoGluon do on the same splits?"""
+"""Table 12: AutoGluon on the same splits."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,11 +16,11 @@ from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "AutoGluon", 150
 PAPER = "Table 12 of Shen et al. (2022)"
-NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # as Table 12 names them
+NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # their names in Table 12
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Put AutoGluon's single run on each split beside the methods of the study."""
+    """Compare AutoGluon's single run on each split with the methods of the study."""
     runs = read(results.folder, results.study["datasets"])
     if runs.empty:
         wanted = results.study.get("autogluon")
@@ -103,14 +103,14 @@ COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
 
 
 def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
-    """Read ``autogluon/<dataset>/scores.json`` below a study's results folder.
+    """Read ``autogluon/<dataset>/scores.json`` in a study's results folder.
 
     Returns
     -------
     runs
-        One row per data set: ``dataset``, ``status`` (``ok``, or what happened), ``reason`` (empty
-        if ok), ``validation_error`` and ``test_error`` (NaN unless ok). No rows if there is no
-        such file at all.
+        One row per data set: ``dataset``, ``status`` (``ok``, or the kind of failure), ``reason``
+        (empty if ok), ``validation_error`` and ``test_error`` (NaN unless ok). Empty if there are
+        no such files.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Figure 6: how different are the members of the final ensemble from one another?"""
+"""Figure 6: diversity of the members of the final ensemble."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +58,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _table(table: pd.DataFrame, column: str) -> Table:
-    """Show the mean over repeats, data sets downwards and methods to the right."""
+    """Show the mean over repeats, with data sets in rows and methods in columns."""
     columns = table["method"].unique()
     wide = table.pivot_table(
         index="dataset", columns="method", values=column, sort=False, observed=True
@@ -79,7 +79,7 @@ def _table(table: pd.DataFrame, column: str) -> Table:
 
 
 def _paper(results: Results, table: pd.DataFrame) -> list[str]:
-    """Put the printed disagreement beside ours."""
+    """Compare the printed disagreement with ours."""
     where = agreement.entry("disagreement")["where"]
     lines = []
     for dataset, values in agreement.values(results.study, "disagreement").items():
@@ -99,7 +99,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
 
 
 def _panels(results: Results, compared: Comparison, publish) -> Section | None:
-    """Draw the members' diversity in the first run of the data set that the paper shows."""
+    """Draw the members' diversity in the first run on the data set that the paper shows."""
     shown = [d for d in agreement.entry("disagreement")["values"] if d in compared.datasets]
     dataset = (shown or compared.datasets)[0]
     mine = compared.scores[compared.scores["dataset"] == dataset]
@@ -142,7 +142,8 @@ class FinalMembers:
     members
         Iterations at which the unique members were evaluated, ascending.
     diversities
-        Of every pair on the validation rows (DivBO paper, Eq. 3), shape (members, members).
+        Diversity of every pair on the validation rows (DivBO paper, Eq. 3), shape (members,
+        members).
     disagreement
         ``member_diversity.disagreement`` of the members on the validation rows.
     """
@@ -158,7 +159,7 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembe
     Raises
     ------
     Missing
-        If its members, predictions or validation labels are not there.
+        If its members, predictions or validation labels do not exist.
     Unusable
         If one of these is damaged.
     """
@@ -182,9 +183,9 @@ def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarr
     Raises
     ------
     Missing
-        If the file is not there.
+        If the file does not exist.
     Unusable
-        If it is damaged, or not that of the split.
+        If it is damaged or does not belong to the split.
     """
     folder = layout.split_folder(results.folder, results.study, dataset, search, repeat)
     return results.once(_labels, folder)
@@ -201,9 +202,9 @@ def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
     Returns
     -------
     table
-        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
-        ``disagreement`` and ``diversity``: means over pairs, NaN for a single member. All three
-        are NaN where a file is missing.
+        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (number of unique ones),
+        ``disagreement`` and ``diversity`` (means over pairs, NaN for a single member). All three
+        are NaN if a file is missing.
     """
     runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
     rows = []
@@ -224,6 +225,6 @@ def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
 
 
 def mean_of_pairs(matrix: np.ndarray) -> float:
-    """Mean over the pairs of different members of a symmetric matrix; NaN for fewer than two."""
+    """Mean of a symmetric matrix over pairs of different members; NaN for fewer than two."""
     n = len(matrix)
     return float(matrix[np.triu_indices(n, 1)].mean()) if n > 1 else np.nan

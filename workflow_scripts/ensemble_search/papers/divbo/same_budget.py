@@ -1,4 +1,4 @@
-"""Table 11: is it enough to search every algorithm for as long as the others?"""
+"""Table 11: equal shares of the budget for every algorithm."""
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import variants
@@ -27,7 +27,7 @@ def build(results: Results, publish):
 
 
 def role(settings: dict) -> str | None:
-    """Name a method as Table 11 does."""
+    """Return a method's name in Table 11."""
     if not variants.selection(settings):
         return None
     if variants.paper_divbo(settings):

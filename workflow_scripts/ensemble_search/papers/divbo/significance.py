@@ -1,4 +1,4 @@
-"""Table 2: on how many data sets the reference is significantly better."""
+"""Table 2: number of data sets on which the reference is significantly better."""
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ PARTS = {"test": "test_error", "validation": "validation_error"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Count better, same and worse, and show the p-values behind."""
+    """Count better, same and worse, and show the underlying p-values."""
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
@@ -50,13 +50,13 @@ def counts_table(
     Parameters
     ----------
     tests
-        Of ``wilcoxon.compare``, by part.
+        Results of ``wilcoxon.compare``, by part.
     reference
-        The method that the others are compared with.
+        The method to compare the others with.
     losses
-        How losses by the study's metric are shown.
+        Format of losses by the study's metric.
     about
-        What the tests are about.
+        Subject of the tests.
     """
     counts = {name: wilcoxon.counts(frame) for name, frame in tests.items()}
     methods = next(iter(counts.values())).index

@@ -1,4 +1,4 @@
-"""Table 10: does a larger ensemble help?"""
+"""Table 10: effect of the ensemble's size."""
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import variants
@@ -26,7 +26,7 @@ def build(results: Results, publish):
 
 
 def role(settings: dict) -> str | None:
-    """Name a method as Table 10 does."""
+    """Return a method's name in Table 10."""
     if settings["search.optimizer"] != "bo":
         return None
     return next((f"BO-ES ({n})" for n in (25, 100) if variants.selection(settings, n)), None)

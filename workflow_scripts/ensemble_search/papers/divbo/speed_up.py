@@ -1,4 +1,4 @@
-"""How much sooner the reference reaches the other methods' final validation loss."""
+"""Speed-up of the reference in reaching the other methods' final validation loss."""
 
 import numpy as np
 import pandas as pd
@@ -35,11 +35,11 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def speed_table(speed: pd.DataFrame, reference: str, losses: Losses) -> Table:
-    """Show how many times fewer iterations the reference needs, data sets × methods."""
+    """Show the factor by which the reference needs fewer iterations, data sets × methods."""
     wide = speed.pivot(index="dataset", columns="method", values="speed_up")
     wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
     rows = [cells(d, *map(_times, row)) for d, row in zip(wide.index, wide.to_numpy(), strict=True)]
-    # Of an even number of data sets the mean of the two in the middle, unless one is "< 1".
+    # For an even number of data sets, the mean of the middle two, unless one is "< 1".
     reached = wide.fillna(0)
     median = reached.median().where(reached.quantile(0.5, interpolation="lower") > 0)
     rows.append(cells("median", *map(_times, median)))

@@ -16,7 +16,7 @@ PAPER = "Table 3 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show losses of the learners by search, and how many random configurations they beat."""
+    """Show the learners' losses by search, and the share of random configurations they beat."""
     table = errors(results.observations)
     if table.empty:
         return "no search has finished"
@@ -96,9 +96,9 @@ def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
 
 
 def errors(observations: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation of the validation errors of all learners that a search suggested.
+    """Mean and standard deviation of the validation errors of all learners that a search suggested.
 
-    Those that were fitted on a share of the training rows do not count.
+    Learners that were fitted on a share of the training rows are ignored.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
     -------
     errors
         One row per data set and search: ``mean``, ``std`` (over all learners of all repeats,
-        divisor n - 1), ``learners`` (that could be fitted), ``between`` (deviation of the means
-        of the repeats) and ``repeats``.
+        divisor n - 1), ``learners`` (number fitted successfully), ``between`` (standard deviation
+        of the repeats' means) and ``repeats``.
     """
     fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
     groups = fitted.groupby(["dataset", "search"], sort=False)
@@ -122,19 +122,19 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def beaten(table: pd.DataFrame, random: Mapping[str, np.ndarray]) -> pd.Series:
-    """Share of random configurations with a higher error than the mean of the suggested learners.
+    """Share of random configurations with a higher error than the suggested learners' mean.
 
     Parameters
     ----------
     table
-        Of :func:`errors`.
+        Result of :func:`errors`.
     random
-        Validation errors of random configurations that could be fitted, by data set.
+        Validation errors of successfully fitted random configurations, by data set.
 
     Returns
     -------
     beaten
-        In [0, 1], one a row of the table; NaN for data sets without random configurations.
+        In [0, 1], one value per row of the table; NaN for data sets without random configurations.
     """
     shares = []
     for dataset, mean in zip(table["dataset"], table["mean"], strict=True):

@@ -1,4 +1,4 @@
-"""Figure 2: how well surrogates order configurations that they have not seen."""
+"""Figure 2: how well surrogates order unseen configurations."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -19,19 +19,20 @@ from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "Diversity surrogates", 75
 PAPER = "Figure 2 of Shen et al. (2022)"
-#: What each protocol asks for; "error" is asked of performance surrogates.
+#: Target of each protocol; "error" is for performance surrogates.
 ASKED = {
     "observed": "an observed and a held-out configuration",
     "held-out": "two held-out configurations",
     "error": "{loss} of a held-out configuration",
 }
-#: Our names of what the paper prints a figure of, and the number of observations that it is for.
+#: Our names of the surrogates with printed figures, and the number of observations of these
+#: figures.
 PRINTED = {"lightgbm-pairs": "LightGBM", "random-forest": "PRF-p"}
 OBSERVATIONS = 250
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Draw tau over observations, and tabulate tau, calibration and the seconds of a fit."""
+    """Draw tau over observations, and tabulate tau, calibration and fit seconds."""
     section = results.study.get("surrogates")
     if not section:
         return "the study evaluates no surrogates (key surrogates)"
@@ -81,14 +82,14 @@ def _caution(study: dict[str, Any]) -> list[str]:
 
 
 def _as_study(study: dict[str, Any]) -> dict[str, Any]:
-    """The study as the paper's settings are compared with: its configurations are its budget."""
+    """Return the study to compare with the paper's settings: its configurations are its budget."""
     section = study["surrogates"]
     budget = {"evaluations": section["configurations"]}
     return {**study, "budget": budget, "repeats": section["repeats"]}
 
 
 def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
-    """Draw one panel per data set and protocol; performance surrogates are in all of a data set."""
+    """Draw one panel per data set and protocol; all panels show performance surrogates."""
     look = figures.styles(list(dict.fromkeys(taus["surrogate"])))
     protocols = [p for p in ("observed", "held-out") if p in set(taus["protocol"])] or ["error"]
     names = list(dict.fromkeys(taus["dataset"]))
@@ -113,7 +114,7 @@ def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
 
 
 def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
-    """Draw means as lines and standard deviations over repeats shaded."""
+    """Draw means as lines and standard deviations over repeats as shaded areas."""
     with figures.panel() as (figure, axes):
         for name, mine in taus.groupby("surrogate", sort=False):
             x, mean, std = (mine[c].to_numpy() for c in ("observations", "mean", "std"))
@@ -130,7 +131,7 @@ def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
 
 
 def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
-    """Show tau at each number of observations, with the paper's where it prints one."""
+    """Show tau at each number of observations, with the paper's if it is printed."""
     sizes = sorted(taus["observations"].unique())
     rows = []
     for (dataset, protocol), part in taus.groupby(["dataset", "protocol"], sort=False):
@@ -203,24 +204,23 @@ KEYS = ["dataset", "protocol", "surrogate", "observations"]
 
 
 def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read the evaluations of surrogates that a study asks for.
+    """Read the surrogate evaluations of a study.
 
     Parameters
     ----------
     study
-        ``surrogates`` (its section; None: there is nothing to read), ``datasets``, ``seed``,
-        ``space``.
+        ``surrogates`` (its section; None: nothing to read), ``datasets``, ``seed``, ``space``.
     results
         Folder of the study.
 
     Returns
     -------
     quality
-        One row per data set, surrogate, repeat, size and protocol, with the columns that
-        ``surrogate_quality.assess`` describes. An undefined ``tau`` is 0: a model that
-        predicts the same for all puts nothing in order.
+        One row per data set, surrogate, repeat, size and protocol, with the columns of
+        ``surrogate_quality.assess``. An undefined ``tau`` is 0: a model with constant predictions
+        orders nothing.
     missing
-        Files that are not there, or were made otherwise, with the reason.
+        Files that are missing or were made with other settings, with the reason.
 
     Raises
     ------
@@ -261,13 +261,13 @@ def taus(quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def calibration(quality: pd.DataFrame) -> pd.DataFrame:
-    """Compare the predicted spread with the error, at the largest number of observations.
+    """Compare the predicted spread with the error at the largest number of observations.
 
     Returns
     -------
     calibration
         One row per data set, protocol and surrogate, means over repeats: ``within_1``,
-        ``within_2``, ``absolute_error``, ``spread``, and ``ratio``, the last two's.
+        ``within_2``, ``absolute_error``, ``spread``, and ``ratio`` of the last two.
     """
     last = quality[quality["observations"] == quality["observations"].max()]
     columns = ["within_1", "within_2", "absolute_error", "spread"]
@@ -276,7 +276,7 @@ def calibration(quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def seconds(quality: pd.DataFrame) -> pd.DataFrame:
-    """Mean CPU seconds of a fit over data sets and repeats.
+    """Mean CPU seconds per fit, over data sets and repeats.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of the ESMBO paper: winning frequencies and expected ranks beside ours."""
+"""Tables 2 and 3 of the ESMBO paper: winning frequencies and expected ranks, compared with ours."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PAPER = "Tables 2 and 3 of Lacoste et al. (2014)"
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show how often each of the paper's methods wins against each other, here and there."""
+    """Show how often each method wins against each other, in the study and in the paper."""
     space = space_of(results.study)
     if space not in checks.spaces():
         return "the study's space and metric are none of the ESMBO paper's"
@@ -40,7 +40,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def space_of(study: dict[str, Any]) -> str:
-    """Name the space in the paper's tables; another name if they have none like the study's."""
+    """Return the space's name in the paper's tables; another name if they lack the space."""
     space, metric = study.get("space"), study.get("metric", "error")
     if metric == "squared-error" and space != "svr":
         return f"{space}-regression"
