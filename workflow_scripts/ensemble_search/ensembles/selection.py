@@ -6,7 +6,7 @@ of (selected + a) for every model a. Two shortcuts leave the result unchanged:
 * ``greedy.counts`` counts errors only on the samples whose label some model of the pool can still
   change, and ``greedy.bounds`` computes other losses only where they may be the lowest.
 * When a model joins the pool, rounds before the first that it wins do not change, so only its own
-error is computed for them (:func:`paths`).
+  error is computed for them (:func:`paths`).
 """
 
 from collections.abc import Iterator, Sequence

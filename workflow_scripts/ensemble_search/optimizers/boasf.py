@@ -28,17 +28,17 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     ``tpe``, which sees the evaluations of that arm in all rounds so far.
 
     1. The budget is divided equally between the rounds (250 evaluations in 3: 84, 83, 83), and the
-    first round equally between the arms, rounded to integers by largest remainders; ties go to the
-    first arms in the order of the space. Arms spend their shares in this order. 2. After a round,
-    an arm's rewards are the accuracies of its successes so far (1 - loss / the
+       first round equally between the arms, rounded to integers by largest remainders; ties go to
+       the first arms in the order of the space. Arms spend their shares in this order.
+    2. After a round, an arm's rewards are the accuracies of its successes so far (1 - loss / the
        metric's worst; in regression, the limit of ``rising-bandit`` instead). Its upper bound is U
        = mean + ``exploration`` * standard deviation / sqrt(n), or / log2(n + 2), as in the authors'
        code.
     3. An arm survives with probability (U - lowest) / (highest - lowest): the best always survives,
-    the worst never. Arms without a success are eliminated first. If all bounds are equal, or no arm
-    has a success, all survive. The errors so far seed the filter's random numbers. 4. The surviving
-    arms' shares of the next round are proportional to exp(U / ``temperature``), which is nearly
-    flat for accuracies. At low temperatures, an arm may survive with a share of 0.
+       the worst never. Arms without a success are eliminated first. If all bounds are equal, or no
+       arm has a success, all survive. The errors so far seed the filter's random numbers.
+    4. The surviving arms' shares of the next round are proportional to exp(U / ``temperature``),
+       which is nearly flat for accuracies. At low temperatures, an arm may survive without a share.
 
     Evaluations beyond the budget form further rounds of the last round's size. When an arm's
     configurations are exhausted, the rest of its share goes to random configurations of the others.

@@ -13,17 +13,18 @@ from ensemble_search.spaces.base import Space
 class ModelBasedHyperband(Hyperband):
     """Hyperband whose brackets begin with configurations from a model (Falkner et al., ICML 2018).
 
-    1. With probability ``interleave``, the configuration is random. 2. The model uses the
-    evaluations at the largest fidelity that has at least ``points`` + 2 of them and a success; if
-    there is no such fidelity, the configuration is random. The best share ``good``, but at least
-    ``points``, are the good ones; the others, but at least the ``points`` worst, are the bad ones.
-    Failed evaluations rank last. 3. A kernel density is estimated for each set: l for the good
-    ones, g for the bad ones. Bandwidths follow the normal reference rule, 1.06 * standard deviation
-    * n^(-1 / (4 + d)) for n configurations of d hyperparameters,
-       but at least ``floor``. Numbers are scaled to [0, 1] (on a log scale where the space has
-       one); inactive hyperparameters get the value of a random other configuration in the same set.
+    1. With probability ``interleave``, the configuration is random.
+    2. The model uses the evaluations at the largest fidelity that has at least ``points`` + 2 of
+       them and a success; if there is no such fidelity, the configuration is random. The best share
+       ``good``, but at least ``points``, are the good ones; the others, but at least the ``points``
+       worst, are the bad ones. Failed evaluations rank last.
+    3. A kernel density is estimated for each set: l for the good ones, g for the bad ones.
+       Bandwidths follow the normal reference rule, 1.06 * standard deviation * n^(-1 / (4 + d)) for
+       n configurations of d hyperparameters, but at least ``floor``. Numbers are scaled to [0, 1]
+       (on a log scale where the space has one); inactive hyperparameters get the value of a random
+       other configuration in the same set.
     4. ``candidates`` configurations are drawn from l, with bandwidths ``factor`` times as wide for
-    numbers. Of those that are legal and new, the one with the largest l / g is suggested.
+       numbers. Of those that are legal and new, the one with the largest l / g is suggested.
 
     In a space with many hyperparameters, the model needs many evaluations at one fidelity (107 in
     the space ``divbo``); until then, suggestions are those of ``hyperband``. The authors' code has

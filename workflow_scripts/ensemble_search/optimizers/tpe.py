@@ -29,16 +29,17 @@ class TreeParzenEstimator(batches.BatchOptimizer):
        active, g for the others. The last 25 observations of an estimator have weight 1; weights of
        older ones decrease linearly, to 1 / n.
        - A number has a mixture of Gaussians on its scale (logarithmic or not), truncated to its
-       range: one centred on every observation, and the prior, in the middle, with weight 1 and the
-       range as standard deviation. The standard deviation of an observation is the larger of the
-       distances to its two neighbours, where the prior's mean counts as a neighbour. It is at least
-       range / min(100, n + 2), and half the range if n = 1. An integer has the probability of the
-       interval of length 1 around it.
+         range: one centred on every observation, and the prior, in the middle, with weight 1 and
+         the range as standard deviation. The standard deviation of an observation is the larger of
+         the distances to its two neighbours, where the prior's mean counts as a neighbour. It is at
+         least range / min(100, n + 2), and half the range if n = 1. An integer has the probability
+         of the interval of length 1 around it.
        - The probabilities of categories are proportional to their weighted counts plus 1.
-    3. In the order parents before children, each active hyperparameter gets the value with the
-    largest l / g among ``candidates`` draws from l. 4. If the combination is forbidden or has been
-    evaluated, it is drawn again, each time with half as many candidates, because the same one would
-    otherwise win again. On a table, the nearest new entry is suggested.
+    3. Parents before children, each active hyperparameter gets the value with the largest l / g
+       among ``candidates`` draws from l.
+    4. If the combination is forbidden or has been evaluated, it is drawn again, each time with half
+       as many candidates, because the same one would otherwise win again. On a table, the nearest
+       new entry is suggested.
 
     With ``batch``, that many configurations are suggested from the same results; pending ones count
     as the median error. With ``algorithm``, only that algorithm's part of the space is searched.

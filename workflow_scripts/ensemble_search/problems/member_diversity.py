@@ -145,8 +145,9 @@ def of_all(right: np.ndarray) -> dict[str, float]:
     - ``coincident_failure_diversity``: mean of r / (T - 1) over the samples that some member gets
       wrong.
 
-    If all members are right on all samples, the generalised and coincident failure diversities are
-    0. In this case, or if all are wrong on all samples, the interrater agreement is 1.
+    If all members are right on all samples, both the generalised and coincident failure
+    diversities are 0. In this case, or if all are wrong on all samples, the interrater
+    agreement is 1.
 
     Parameters
     ----------

@@ -4,10 +4,10 @@ A journal is a folder with four files:
 
 - ``fingerprint.json``: identifies the search (code, settings, data, seed).
 - ``journal.jsonl``: one line per evaluation, ``<crc32> <JSON>``. The checksum covers the
-fingerprint and all JSON up to this line, so that a line from another journal or position is
-rejected.
+  fingerprint and all JSON up to this line, so that a line from another journal or position is
+  rejected.
 - ``predictions.f32``: the concatenated predictions of the successful evaluations, validation then
-test; each line of the journal has their checksum.
+  test; each line of the journal has their checksum.
 - ``lock``: locked while a process writes; contains its host and process.
 
 When the search is finished, the journal shares its results' predictions: hard links to
