@@ -1,6 +1,6 @@
 """How evenly designs cover the range from 0 to 1 (Dodge et al., 2017, Figure 1).
 
-:func:`designs` draws designs with a sampler, and :func:`measure` measures them.
+:func:`designs` draws from a sampler, and :func:`measure` measures what it draws.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,12 +16,12 @@ from ensemble_search.dpp.kernels import Kernel, checked, rbf
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
-#: Number of equal cells of the range that the exact k-DPP draws from, and most points of a design.
+#: Equal cells of the range that the exact k-DPP draws from: designs have no more points.
 CELLS = 2000
 
 
 def length_scale(k: int) -> float:
-    """Length scale of the RBF kernel for k points, sqrt(2) / k; for k, see :func:`designs`."""
+    """Length scale of the RBF kernel for k points: sqrt(2) / k; k as that of :func:`designs`."""
     return 2**0.5 / _size(k)
 
 
@@ -36,9 +36,9 @@ def uniform(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def sobol(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Take the first k points of the unscrambled Sobol sequence, shifted as a whole modulo 1.
+    """Take the first k points of the unscrambled Sobol sequence, shifted together modulo 1.
 
-    The sequence begins with 0, which is kept, because the others would leave a gap.
+    The sequence begins with 0, which is kept: without it the others leave a gap.
     """
     from scipy.stats.qmc import Sobol
 
@@ -71,21 +71,21 @@ SAMPLERS: dict[str, Callable[[int, np.random.Generator], Iterator[np.ndarray]]] 
 
 
 def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw designs indefinitely.
+    """Draw designs without end.
 
     Parameters
     ----------
     sampler
         One of :data:`SAMPLERS`.
     k
-        Number of points, from 1 to :data:`CELLS` for all samplers.
+        Number of points, from 1 to :data:`CELLS`, for all samplers.
     rng
-        Generator. The same state gives the same designs.
+        Generator. The same state of it gives the same designs.
 
     Returns
     -------
     designs
-        Iterator over arrays of points, (k,), from 0 to 1, in no particular order.
+        Iterator over the points of each, (k,), from 0 to 1, in no particular order.
 
     Raises
     ------
@@ -101,9 +101,8 @@ def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarr
 def star_discrepancy(points: np.ndarray) -> float:
     """Compute the star discrepancy of points from 0 to 1, exactly.
 
-    It is the largest difference between the share of points in an interval and the interval's
-    length, over all intervals that begin at 0: 1 / (2 k) + max_i |x_(i) - (2 i - 1) / (2 k)|
-    (Niederreiter, 1992).
+    The largest difference, over all intervals that begin at 0, between the share of the points in
+    an interval and its length: 1 / (2 k) + max_i |x_(i) - (2 i - 1) / (2 k)| (Niederreiter, 1992).
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ def star_discrepancy(points: np.ndarray) -> float:
     Raises
     ------
     UserError
-        If there are no points, or some are outside [0, 1].
+        If there are no points, or some are not from 0 to 1.
     """
     points = real(points, "points")
     k = points.size
@@ -134,8 +133,8 @@ def measure(points: np.ndarray) -> dict[str, float]:
     Returns
     -------
     measures
-        ``discrepancy``: :func:`star_discrepancy`; ``centre`` and ``origin``: squared distances from
-        1/2 and from 0 to the nearest point.
+        ``discrepancy``: :func:`star_discrepancy`; ``centre`` and ``origin``: squared distances of
+        1/2 and of 0 to the nearest point.
 
     Raises
     ------
@@ -156,16 +155,16 @@ def sample_by_variance(
     """Draw k candidates, each with probability proportional to its posterior variance.
 
     The sampler of Dodge et al., "Open loop hyperparameter optimization and determinantal point
-    processes" (2017). It is a k-DPP only if the sum of the posterior variances does not depend on
-    the points chosen before, as with projection kernels; with an RBF kernel, it is close to one
-    (see ``docs/dpp.md``).
+    processes" (2017). A k-DPP it is only if the sum of the posterior variances is the same after
+    every possible choice of the points before, as for projection kernels; with an RBF kernel it
+    is close to one (see ``docs/dpp.md``).
 
     Parameters
     ----------
     candidates
         Feature vectors, (N, d), such as :func:`unit_grid`.
     k
-        Number of points; the cost is O(N k^2) plus k columns of the kernel.
+        Number of points; the costs are O(N k^2) and k columns of the kernel.
     kernel
         Positive semidefinite, such as ``functools.partial(rbf, sigma=0.1)``.
     rng
@@ -174,14 +173,14 @@ def sample_by_variance(
     Returns
     -------
     np.ndarray
-        Items, (k,), in the order chosen; the first j are those that a call with k = j returns.
+        Items, (k,), in the order of their choice; the first j are what j points would be.
 
     Raises
     ------
     UserError
-        If k is out of range, no variance above rounding remains before k points are drawn,
-        candidates or kernel are not finite or complex, the kernel has the wrong shape or turns out
-        not to be positive semidefinite, or an argument has the wrong type.
+        If k is out of range, no variance above rounding is left before k points are drawn,
+        candidates or kernel are not finite or complex, the kernel has another shape, it is seen
+        not to be positive semidefinite, or anything is of another type.
     """
     check_generator(rng)
     if not callable(kernel):
@@ -211,14 +210,14 @@ def sample_by_variance(
 
 
 def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
-    """Make a grid on the unit cube: floor(points^(1/d)) values per axis, including the ends.
+    """Make a grid on the unit cube: floor(points^(1/d)) values on each axis, ends included.
 
     Parameters
     ----------
     dimensions
         Integer from 1 to 64.
     points
-        Maximum number of points, from 1 to 10 million.
+        Most points, from 1 to 10 million.
 
     Returns
     -------

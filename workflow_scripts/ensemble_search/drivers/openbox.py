@@ -9,7 +9,7 @@ from ensemble_search.drivers.base import Driver
 
 
 class OpenBox(Driver):
-    """OpenBox's advisor with pyrfr's forest, expected improvement and random interleaving."""
+    """Its advisor with the forest of pyrfr, expected improvement, and its random interleaving."""
 
     environment = "openbox"
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from ensemble_search.drivers.base import Driver, active, legal
 
-TRIES = 1000  # Optuna does not support forbidden combinations
+TRIES = 1000  # Optuna knows no forbidden combinations
 
 
 class Optuna(Driver):
-    """Optuna's default sampler, the tree-structured Parzen estimator, on a define-by-run space.
+    """Its default sampler, the tree-structured Parzen estimator, of a space defined by running it.
 
-    Ordinal values are encoded as positions. A forbidden configuration is a failed trial.
+    Ordinal values are their positions. A forbidden configuration is a failed trial.
     """
 
     environment = "optuna"
