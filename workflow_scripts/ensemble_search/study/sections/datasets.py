@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Columns(Section):
-    """How columns are taken, where it is to be otherwise than their values say."""
+    """How to treat columns, where their values alone would not tell."""
 
     drop: list[str] = Field([], description="columns to leave out")
     numeric: list[str] = Field([], description="numbers; other values are missing")
@@ -55,7 +55,7 @@ class Columns(Section):
     @field_validator(*roles.OF_ROWS, mode="before")
     @classmethod
     def _one(cls, value: Any) -> Any:
-        """Take a name for a list of one."""
+        """Treat a name as a list of one."""
         return [value] if isinstance(value, str) else value
 
 
@@ -119,7 +119,7 @@ class Dataset(Section):
 
     @property
     def source(self) -> dict[str, Any]:
-        """The source as written, without what is not set."""
+        """The source as written, without unset keys."""
         return self.model_dump(exclude_none=True, exclude_defaults=True, exclude={"train_rows"})
 
 
@@ -164,7 +164,7 @@ def problems(study: "Study") -> Iterator[str]:
 
 
 def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
-    """Check that the study can use the columns by which rows are divided or weighted."""
+    """Check that the study can use the columns that divide or weight rows."""
     places = {role: f"{where}.columns.{role}" for role in roles.OF_ROWS}
     given = [role for role in roles.OF_ROWS if getattr(dataset.columns, role, None)]
     for key in ("openml_task", "test"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DeliveryLimits(Section):
-    """What the delivered ensemble may cost; by default, whatever it does."""
+    """Upper limits on the cost of the delivered ensemble; none by default."""
 
     members: int | None = Field(None, ge=1, description="pipelines, at most")
     predict_ms_per_row: float | None = Field(
@@ -57,7 +57,7 @@ class Deliver(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check that there is such an ensemble, and that it can be delivered."""
+    """Check that the ensemble exists and can be delivered."""
     deliver = study.deliver
     if deliver is None:
         return

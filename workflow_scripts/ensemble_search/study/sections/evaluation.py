@@ -1,4 +1,4 @@
-"""`evaluation`: whether configurations are fitted, or looked up where they have been before."""
+"""`evaluation`: whether configurations are fitted, or looked up in tables of earlier results."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 
 
 class Evaluation(Section):
-    """How the searches evaluate configurations; by default, they are fitted."""
+    """How searches evaluate configurations; by default, they fit them."""
 
     replay: str | None = Field(
         None,
@@ -56,11 +56,11 @@ class Evaluation(Section):
 
 
 def _spell(path: str) -> str:
-    """Spell a folder below the working directory as the rule that may make it does."""
+    """Write the path of a folder below the working directory as the rule that may make it does."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it may still have to be made
+        pass  # it may not exist yet
     except OSError as error:
         raise ValueError(f"cannot be looked at: {error.strerror}") from None
     here, real = os.path.realpath("."), os.path.realpath(path)
@@ -69,7 +69,7 @@ def _spell(path: str) -> str:
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check the paths of the tables, which may still have to be made, and what goes together."""
+    """Check the paths of tables, which may not exist yet, and which settings go together."""
     section = study.evaluation
     paths = {"replay": section.replay, "tables": section.tables}
     paths |= {f"warm_start.{search}": path for search, path in section.warm_start.items()}

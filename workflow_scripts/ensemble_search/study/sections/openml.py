@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OpenML(Section):
-    """How OpenML is reached; none of it changes a result."""
+    """How OpenML is reached; none of this changes a result."""
 
     server: str | None = Field(None, description="address of another server's XML interface")
     cache: str | None = Field(None, description="a filled cache folder of the openml client")
@@ -36,7 +36,7 @@ class OpenML(Section):
     def _address(cls, server: str | None) -> str | None:
         if server is None:
             return None
-        from ensemble_search.data.openml_client import ADDRESS  # reading other studies is cheaper
+        from ensemble_search.data.openml_client import ADDRESS  # other studies need no client
 
         if not ADDRESS.fullmatch(server):
             raise ValueError("is not an address, such as https://openml.example.org/api/v1/xml")

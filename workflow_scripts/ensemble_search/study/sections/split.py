@@ -12,16 +12,16 @@ from ensemble_search.study.sections.base import SEED, Section, mistakes
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
 
-#: Smallest share of rows: less leaves single rows of most data sets.
+#: Smallest share of rows: less would leave single rows of most data sets.
 SHARE = 0.001
 
 
-#: A share of the rows, or their number.
+#: A share of the rows, or a number of rows.
 Rows = Annotated[float, Field(ge=SHARE, lt=1)] | Annotated[int, Field(ge=10)]
 
 
 class TrainRows(Section):
-    """A part of the training rows, which is all that searches get."""
+    """A part of the training rows: searches get no others."""
 
     share: float = Field(ge=SHARE, lt=1, description="share of the training rows")
     by: Literal["uniform", "stratified", "k-dpp"] = Field(
@@ -63,7 +63,7 @@ class TrainRows(Section):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What ``data.subsets.choose`` is told."""
+        """Settings for ``data.subsets.choose``."""
         own = None if self.by == "k-dpp" else {"share", "by"}
         return self.model_dump(include=own, exclude_none=True)
 
@@ -110,7 +110,7 @@ class Split(Section):
     @field_validator("train", "validation", mode="before")
     @classmethod
     def _share_or_number(cls, value: Any) -> Any:
-        """Reject all else in one line, instead of one for each type."""
+        """Reject other values with one line instead of one per type."""
         share = type(value) is float and SHARE <= value < 1
         if value is not None and not share and not (type(value) is int and value >= 10):
             raise ValueError(
@@ -121,7 +121,7 @@ class Split(Section):
     @field_validator("resample", mode="before")
     @classmethod
     def _known(cls, value: Any) -> Any:
-        """Reject all else in one line, instead of one for every type."""
+        """Reject other values with one line instead of one per type."""
         number = type(value) is int and value >= 1
         if not number and value not in ("never", "per-repeat"):
             raise ValueError("must be 'never' or 'per-repeat', or a number of splits from 1 on")
@@ -144,13 +144,13 @@ class Split(Section):
                 )
             return self
         defaults = {"test": 0.2} if self.folds else {"train": 0.6, "validation": 0.2, "test": 0.2}
-        # Frozen, but still being made.
+        # The model is frozen, but this one is still being created.
         vars(self).update({k: v for k, v in defaults.items() if getattr(self, k) is None})
         return self
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the rows are drawn by, without the seed; see ``data.rows.check_settings``."""
+        """How the rows are drawn, without the seed; see ``data.rows.check_settings``."""
         parts = self.model_dump(include={"train", "validation", "test", "folds"}, exclude_none=True)
         return {**parts, **({"train_rows": self.train_rows.settings} if self.train_rows else {})}
 
@@ -158,8 +158,8 @@ class Split(Section):
 def split_name(resample: str | int, repeat: int | str) -> str:
     """Folder of the split that a repeat uses, ``fixed`` or ``repeat-<r>``.
 
-    r is the repeat itself with ``per-repeat``, and its remainder with a number of splits: of three,
-    repeats 0, 3, 6, ... use ``repeat-0``.
+    With ``per-repeat``, r is the repeat itself; with a number of splits, the repeat modulo that
+    number: with three, repeats 0, 3, 6, ... use ``repeat-0``.
     """
     if resample == "never":
         return "fixed"

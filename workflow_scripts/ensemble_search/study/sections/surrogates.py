@@ -38,7 +38,7 @@ class Surrogates(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check names and data sets, and that there are configurations enough."""
+    """Check names and data sets, and that there are enough configurations."""
     section = study.surrogates
     if section is None:
         return

@@ -32,7 +32,7 @@ class Tables(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check the names of the searches, and that there are configurations enough."""
+    """Check the names of the searches, and that there are enough configurations."""
     section = study.tables
     if section is None:
         return
