@@ -44,7 +44,7 @@ class LEnsemble:
     log_values
         Logarithms of the positive eigenvalues of L, (rank,).
     vectors
-        Their orthonormal eigenvectors, (N, rank).
+        Orthonormal eigenvectors for these, (N, rank).
     """
 
     log_values: np.ndarray

@@ -49,9 +49,9 @@ def swap_features(
     groups
         Group of every item, (N,): integers from 0; default one group.
     steps
-        Number of attempted swaps of a random member for a random other item; default max(1000, 100
-        k, 10 (N - g)). The start is a uniform set or, if qualities differ by more than a factor of
-        1000, the items with the largest qualities.
+        Number of attempted swaps of a uniformly drawn member for a uniformly drawn other item;
+        default max(1000, 100 k, 10 (N - g)). The start is a uniform set or, if qualities differ by
+        more than a factor of 1000, the items with the largest qualities.
     given
         Other items, (g,), also in the set: the k are drawn conditionally on them. Default none.
 

@@ -87,7 +87,7 @@ def swap_items(
     quality: np.ndarray | None = None,
     steps: int | None = None,
 ) -> Chain:
-    """Draw k of N items: a step may swap a random member for a random other item.
+    """Draw k of N items: a step may swap a uniformly drawn member for a uniformly drawn other.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def swap_points(
     steps: int | None = None,
     given: np.ndarray | None = None,
 ) -> Chain:
-    """Draw k points of a space: a step may swap a random member for a new draw.
+    """Draw k points of a space: a step may swap a uniformly drawn member for a new draw.
 
     Parameters
     ----------

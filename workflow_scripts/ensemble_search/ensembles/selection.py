@@ -35,8 +35,8 @@ class Selection(GreedyEnsemble):
     Attributes
     ----------
     size
-        Number of rounds; each selects one model, possibly repeatedly. Default 25, as in the DivBO
-        paper (Table 10 also has 100).
+        Number of rounds; each selects one model, possibly one already selected. Default 25, as in
+        the DivBO paper (Table 10 also has 100).
     use_best
         Keep only the shortest prefix of the selection with the lowest error, as AutoGluon does.
         Default False: keep all rounds, as the DivBO paper and auto-sklearn do.

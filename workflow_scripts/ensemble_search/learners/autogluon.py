@@ -60,7 +60,7 @@ class EarlyStopping(BaseEstimator):
         return self.booster.predict_proba(X, **(self.predict_arguments or {}))
 
     def predict(self, X):
-        """Return predictions of a regression, of shape (n_samples,)."""
+        """Return regression predictions, of shape (n_samples,)."""
         return self.booster.predict(X, **(self.predict_arguments or {}))
 
 

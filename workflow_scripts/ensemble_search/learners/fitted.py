@@ -28,7 +28,7 @@ class FittedPipeline:
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the predictions of a regression, float64, of shape (n_samples,)."""
+        """Return regression predictions, float64, of shape (n_samples,)."""
         return np.asarray(self.learner_.predict(self._transformed(X)), dtype=float)
 
     def _transformed(self, X: np.ndarray) -> np.ndarray:

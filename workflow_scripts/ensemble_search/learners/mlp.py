@@ -104,7 +104,7 @@ def objective(
     flat
         All layers, concatenated.
     shapes
-        Their shapes.
+        Shapes of the layers.
     X
         Features, of shape (n_samples, n_features).
     one_hot

@@ -1,4 +1,4 @@
-"""Absolute error of a regression."""
+"""Mean absolute error, for regression."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Root mean squared error of a regression."""
+"""Root mean squared error, for regression."""
 
 import numpy as np
 

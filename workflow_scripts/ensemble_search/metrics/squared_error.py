@@ -1,4 +1,4 @@
-"""Squared error of a regression."""
+"""Mean squared error, for regression."""
 
 import numpy as np
 

@@ -183,7 +183,7 @@ class Hyperband(BracketOptimizer):
 class SuccessiveHalving(BracketOptimizer):
     """Hyperband's first bracket, repeated: by default 27, 9, 3, 1 configurations.
 
-    Successive halving (Jamieson & Talwalkar, AISTATS 2016). ``why`` is that of ``hyperband``.
+    Successive halving (Jamieson & Talwalkar, AISTATS 2016). ``why`` is as in ``hyperband``.
     """
 
     @property

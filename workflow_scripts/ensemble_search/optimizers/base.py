@@ -25,7 +25,7 @@ class Observation:
     Attributes
     ----------
     configuration
-        What was evaluated.
+        The evaluated configuration.
     status
         One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``), or
         ``pending`` until the result is known (:meth:`History.pending`).

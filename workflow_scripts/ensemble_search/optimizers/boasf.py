@@ -59,7 +59,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     The defaults are the paper's; the authors' code has ``bonus: log2`` and ``initial: 20``. Every
     arm needs two evaluations per round for a standard deviation; a smaller budget is rejected.
 
-    ``why`` is that of ``tpe``, with ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
+    ``why`` is as in ``tpe``, plus ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
     each surviving arm in this round).
     """
 

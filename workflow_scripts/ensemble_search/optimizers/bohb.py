@@ -30,7 +30,7 @@ class ModelBasedHyperband(Hyperband):
     the space ``divbo``); until then, suggestions are those of ``hyperband``. The authors' code has
     brackets of 27, 9, 6 and 4 configurations instead of 27, 12, 6 and 4.
 
-    ``why`` is that of ``hyperband``. For a configuration from the model, ``origin`` is ``density``,
+    ``why`` is as in ``hyperband``. For a configuration from the model, ``origin`` is ``density``,
     ``model`` is the model's fidelity, and ``good`` is the number of good evaluations.
     """
 

@@ -35,7 +35,7 @@ class DivBO(BayesianOptimization):
        candidates have the same expected improvement, w is 0 and the suggestion is random, as in
        ``bo``; otherwise, diversity alone would decide.
 
-    ``why`` is that of ``bo``, with ``diversity``, ``rank_performance``, ``rank_diversity``,
+    ``why`` is as in ``bo``, plus ``diversity``, ``rank_performance``, ``rank_diversity``,
     ``weight``, ``pool`` (number of members) and ``members`` (their iterations).
     """
 

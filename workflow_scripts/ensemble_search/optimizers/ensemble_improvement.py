@@ -23,7 +23,7 @@ class EnsembleImprovement(OwnMetric, BayesianOptimization):
     worst. With the error as ``metric``, most models do not change the ensemble's loss; ``brier``
     distinguishes more of them.
 
-    ``why`` is that of ``bo``.
+    ``why`` is as in ``bo``.
     """
 
     rounds: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")

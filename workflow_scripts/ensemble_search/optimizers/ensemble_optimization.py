@@ -26,7 +26,7 @@ class EnsembleOptimization(BayesianOptimization):
     The original uses a Gaussian process and majority votes; here, as in the DivBO paper's
     experiments, the model is a random forest and ensembles average class probabilities.
 
-    ``why`` is that of ``bo``, with ``slot`` (from 0).
+    ``why`` is as in ``bo``, plus ``slot`` (from 0).
     """
 
     slots: int = Field(12, ge=1, description="Models of the ensemble.")

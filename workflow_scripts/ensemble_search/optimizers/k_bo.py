@@ -10,7 +10,7 @@ class EqualShares(per_algorithm.ArmwiseBO):
     """One independent BO per algorithm, taking turns: equal shares of the budget.
 
     This is ``rising-bandit`` without elimination. Of 250 evaluations, each of 11 algorithms gets
-    22, and each of the first 8 gets one more. ``why`` is that of ``bo``.
+    22, and each of the first 8 gets one more. ``why`` is as in ``bo``.
     """
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:

@@ -31,7 +31,7 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     random configurations of the other survivors, then of eliminated arms. Given evaluations belong
     to no pull, but their accuracies count. The DivBO paper uses ``pull`` 5 and ``alpha`` 3.
 
-    ``why`` is that of ``bo``, with ``round`` (from 1; with one survivor, the round never ends),
+    ``why`` is as in ``bo``, plus ``round`` (from 1; with one survivor, the round never ends),
     ``arm`` and ``surviving``.
     """
 

@@ -16,7 +16,7 @@ def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, lis
     optimizer
         The optimizer's name, as ``optimizer``, and its settings.
     space, metric
-        Their names.
+        Names of the space and metric.
     """
     made = plugins.make("optimizers", optimizer, "optimizer", "optimizer")
     return {

@@ -29,7 +29,7 @@ class Progress:
     job
         The search's job; ``dataset``, ``search``, ``repeat`` and ``metric`` are used.
     budget
-        Its budget.
+        The search's budget.
     found
         Evaluations in the journal at the start.
     """

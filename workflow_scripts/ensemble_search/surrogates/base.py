@@ -79,7 +79,7 @@ class DiversitySurrogate(BaseModel, ABC):
             Encoded configurations, of shape (n, n_hyperparameters), n >= 1; see
             ``Space.encode``.
         diversities
-            Their pairwise diversities, of shape (n, n), symmetric, zeros on the diagonal.
+            Pairwise diversities, of shape (n, n), symmetric with zeros on the diagonal.
         categories
             Number of categories of each hyperparameter, 0 if it is numerical; int, of shape
             (n_hyperparameters,).

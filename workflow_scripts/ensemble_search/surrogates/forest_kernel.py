@@ -12,7 +12,7 @@ STEPS = 2**20  # per unit of diversity
 
 
 class ForestKernel(DiversitySurrogate):
-    """Predict from observed diversities of similar configurations; far cheaper, not from a paper.
+    """Diversities observed for similar configurations: far cheaper, not from the DivBO paper.
 
     Extremely randomized trees learn a configuration's diversities to ten random observed ones. They
     are grown until every observed configuration has its own leaf (those that the trees cannot

@@ -96,7 +96,7 @@ def estimate(column: Column, entries: np.ndarray) -> Categories | Numbers:
     column
         The hyperparameter.
     entries
-        Its observed entries, oldest first, of shape (n,); n may be 0.
+        Observed entries, oldest first, of shape (n,); n may be 0.
 
     Returns
     -------

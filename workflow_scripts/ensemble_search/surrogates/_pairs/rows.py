@@ -17,7 +17,7 @@ class Pairs:
         float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then those of
         j.
     targets
-        Their diversities, of shape (n * n,).
+        Diversities of the pairs, of shape (n * n,).
     varying
         Bool, of shape (n_columns,): the one-hot columns in the rows; the others are constant.
     categories
