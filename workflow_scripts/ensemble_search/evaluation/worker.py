@@ -247,7 +247,7 @@ class _Worker:
         return predictions, time.perf_counter() - start
 
     def _changed(self) -> str | None:
-        """Name anything that an evaluation left behind and only a new process clears; else None."""
+        """Name a remnant of an evaluation that only a new process clears; None if there is none."""
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass

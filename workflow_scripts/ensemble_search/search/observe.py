@@ -1,7 +1,7 @@
 """Input of an optimizer: observations of the evaluations and a random generator.
 
 Together with the optimizer, the space and the worker, this code determines the result of a search:
-any change here changes the fingerprint of every search.
+any code change here changes the fingerprint of every search.
 """
 
 from collections.abc import Sequence

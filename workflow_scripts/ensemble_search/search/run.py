@@ -68,9 +68,10 @@ def run_job(
         Folder for evaluations shared between searches, of all data sets and splits: existing ones
         are looked up, others are fitted and added.
     tables
-        Folder of tables for all data sets and splits, which are searched first; needs ``share``.
+        Folder of tables for all data sets and splits, where evaluations are looked up first; needs
+        ``share``.
     warm_start
-        Table with whose evaluations the search begins; the budget does not count them.
+        Table whose evaluations the search begins with; the budget does not count them.
     started
         Start of the job by ``time.monotonic``; default: the start of the process.
     make_evaluator
