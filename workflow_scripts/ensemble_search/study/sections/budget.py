@@ -22,20 +22,20 @@ class Budget(Section):
         ge=1,
         le=100_000,
         description="fits on all training rows per search: the sum of the evaluations' fidelities, "
-        "failed ones included; the last one may go beyond",
+        "failed ones included; the last one may exceed it",
     )
     seconds: float | None = Field(
         None,
         gt=0,
         le=SECONDS,
         description="seconds (wall-clock) of fitting and predicting per search, over all its "
-        "evaluations; the last one may go beyond; not deterministic",
+        "evaluations; the last one may exceed it; not deterministic",
     )
     cpu_seconds: float | None = Field(
         None,
         gt=0,
         le=SECONDS,
-        description="the same in CPU seconds, which other work on the machine hardly changes",
+        description="like `seconds`, in CPU seconds, which hardly depend on other load",
     )
 
     @model_validator(mode="after")

@@ -22,22 +22,22 @@ class Evaluation(Section):
         None,
         min_length=1,
         description="folder of tables, such as results/<study>/tables: searches choose among their "
-        "configurations, and look up their results",
+        "configurations and look up the results",
     )
     share: bool = Field(
         False,
-        description="what one search has fitted, others of the study look up; changes no result",
+        description="searches of the study share their fits; the results do not change",
     )
     tables: str | None = Field(
         None,
         min_length=1,
-        description="with `share`, a folder of tables of another study: what is there is looked up",
+        description="with `share`, a folder of tables of another study, whose fits are shared, too",
     )
 
     warm_start: dict[str, NonEmpty] = Field(
         {},
-        description="search -> folder of tables: the search begins with their evaluations, which "
-        "its budget does not count",
+        description="search -> folder of tables: the search starts with their evaluations, which "
+        "do not count towards its budget",
     )
 
     @field_validator("replay", "tables")

@@ -69,7 +69,7 @@ def problems_of_spread(study: "Study") -> Iterator[str]:
 class AutoGluon(Section):
     """AutoGluon itself, once per data set; needs `make autogluon` (or `--sdm conda`)."""
 
-    seconds: float = Field(600, gt=0, le=SECONDS, description="its time limit per data set")
+    seconds: float = Field(600, gt=0, le=SECONDS, description="time limit per data set, in seconds")
 
 
 def problems_of_autogluon(study: "Study") -> Iterator[str]:

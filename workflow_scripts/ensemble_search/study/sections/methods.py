@@ -45,7 +45,7 @@ class Method(Section):
     """A row of the tables: an ensemble of a search."""
 
     search: str = Field(description="one of `searches`")
-    ensemble: str = Field(description="one of `ensembles`: what is built from the search")
+    ensemble: str = Field(description="one of `ensembles`, built from the search")
 
 
 def problems_of_methods(study: "Study") -> Iterator[str]:
@@ -66,10 +66,10 @@ class Report(Section):
     """What the report shows."""
 
     reference: str | None = Field(
-        None, description="method that the others are compared with (default: DivBO, or the last)"
+        None, description="method to compare the others with (default: DivBO, or the last)"
     )
-    png: bool = Field(False, description="figures as PNG, too: slow, and large files")
-    single_file: bool = Field(False, description="the report as one file, too: whole.html, to send")
+    png: bool = Field(False, description="also write figures as PNG: slow, and large files")
+    single_file: bool = Field(False, description="also write the report as one file, whole.html")
 
 
 def problems_of_report(study: "Study") -> Iterator[str]:
