@@ -34,7 +34,7 @@ def test_frequencies_by_hand(tmp_path):
     (section,) = make(tmp_path).sections
     text, table = section.parts
     assert "on 20 data sets; in parentheses those of the paper, on 39 others" in text
-    assert "The paper has 150 evaluations, the study 3 evaluations." in text
+    assert "The paper has 150 evaluations; the study has 3 evaluations." in text
     assert table.columns == ["", "ESMBO", "RS", "SMBO", "ERS", "expected rank"]
     # 16 of 20 and 0.54 of 39: share 0.628, error 0.1329; 0.8 - 0.54 < 2 errors.
     assert [c.text for c in table.rows[0]] == [

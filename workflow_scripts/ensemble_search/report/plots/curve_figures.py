@@ -22,7 +22,7 @@ FEW = 6
 #: Nor can more than these in a larger one, whatever is written at their ends.
 MANY = 10
 #: What a page with :func:`multiples` says of them.
-FRAMES = "In each frame grey is the range of all methods, and the dotted line the reference."
+FRAMES = "In each frame, grey is the range of all methods and the dotted line the reference."
 #: Points along a curve: more cannot be seen, and would make the page large.
 POINTS = 100
 
