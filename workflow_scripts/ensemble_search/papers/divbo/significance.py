@@ -78,7 +78,7 @@ def counts_table(
     most = wilcoxon.ALPHA * len(next(iter(tests.values())))
     notes.append(
         f"If no method differed from {reference} anywhere, up to {most:.2g} of the "
-        f"{len(next(iter(tests.values())))} tests of one {losses.title} would be significant by "
+        f"{len(next(iter(tests.values())))} tests of each {losses.title} would be significant by "
         "chance."
     )
     pairs = int(next(iter(tests.values()))["pairs"].max())
