@@ -114,9 +114,9 @@ def caveat(study: Mapping[str, Any]) -> str:
     if not shared:
         return ""
     return (
-        f"The {len(study['datasets'])} data sets are of {len(groups)} source"
-        f"{'s' if len(groups) > 1 else ''} only, the same rows to test on ({'; '.join(shared)}). "
-        "Ranks, intervals and tests over data sets take them for independent, and so are too sure."
+        f"The {len(study['datasets'])} data sets come from only {len(groups)} source"
+        f"{'s' if len(groups) > 1 else ''}, with the same test rows ({'; '.join(shared)}). Ranks, "
+        "intervals and tests over data sets treat them as independent, and so are overconfident."
     )
 
 

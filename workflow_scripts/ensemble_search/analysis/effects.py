@@ -143,6 +143,7 @@ def by_chance(table: pd.DataFrame) -> str:
     found = int((((ends[0] > 0) | (ends[1] < 0)) & (ends[0] < ends[1])).sum())
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
-        f"Of {comparisons} without any effect, about {LEVEL * k:.2g} would have an interval "
-        f"without 0 by chance; here {found or 'none'} {'has' if found < 2 else 'have'}."
+        f"Of {comparisons} without any true effect, about {LEVEL * k:.2g} would have an "
+        f"interval that excludes 0 by chance; here {found or 'none'} "
+        f"{'does' if found < 2 else 'do'}."
     )

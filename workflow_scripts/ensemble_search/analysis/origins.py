@@ -82,7 +82,7 @@ def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     most = "up to " if len(sizes) > 1 else ""
     share = f" ({most}{100 * budget / sizes[0]:.0f} % of them are evaluated)" if budget else ""
-    where = f" and split (the repeats go round over {splits})" if splits > 1 else ""
+    where = f" and split (the repeats cycle through {splits})" if splits > 1 else ""
     return (
         f"The searches were replayed on tables of {size} configurations per data set{where}: they "
         f"choose among these{share}, and the result of each is looked up. Seconds of fitting are "

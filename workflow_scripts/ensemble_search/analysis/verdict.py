@@ -132,25 +132,25 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
         beaten = int((summary.loc[others, "p_holm"] <= ALPHA).sum())
         # The average rank over all methods may favour a method that loses to the runner-up.
         secure = p <= ALPHA and wilcoxon.rank_biserial(errors[runner], errors[leader]) > 0
-        claim = "is statistically secure" if secure else "is not statistically secure"
+        claim = "is significant" if secure else "is not significant"
         return (
-            f"its lead over {runner}, the next, {claim}",
+            f"its lead over {runner}, the runner-up, {claim}",
             f"Paired over the {n} data sets (Wilcoxon signed-rank, Holm-adjusted for "
             f"{len(others)} comparisons) {leader} differs significantly from {beaten} of the "
             f"{len(others)} other methods; against {runner} {p_is(p)}. The leader was "
-            "picked after seeing the results, so these values flatter it.",
+            "picked after seeing the results, so these p-values are optimistic.",
         )
     possible = pairs.map(wilcoxon.smallest_p) <= ALPHA
     if not possible.any():
-        return "there are too few data sets and repeats to say whether that is more than chance", ""
+        return "there are too few data sets and repeats to rule out chance", ""
     tests = wilcoxon.compare(final[[leader, runner]], leader)
     count = tests["outcome"].value_counts().reindex(["better", "same", "worse"], fill_value=0)
     if count["better"] and not count["worse"]:
         secure = f"its lead over {runner} is significant on {count['better']} of {n} data sets"
     elif count["better"]:
-        secure = f"against {runner}, the next, the picture is mixed"
+        secure = f"against {runner}, the runner-up, the results are mixed"
     else:
-        secure = f"its lead over {runner}, the next, is not statistically secure"
+        secure = f"its lead over {runner}, the runner-up, is not significant"
     return secure.replace("1 of 1 data sets", "the one data set"), (
         f"With {counted(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
         f"signed-rank, p ≤ {ALPHA}) {leader} is better than {runner} on {count['better']}, worse "
@@ -173,9 +173,9 @@ def _seen(detectable: float, losses: Losses) -> str:
     if pd.isna(detectable):
         return ""
     return (
-        "What this study could have seen between these two: a difference of "
-        f"{losses.size(detectable)} or more, in {100 * effects.POWER:g} % of the cases (two-sided "
-        f"t-test over the data sets at {100 * effects.LEVEL:g} %)."
+        f"Between these two, this study can detect a difference of {losses.size(detectable)} or "
+        f"more with {100 * effects.POWER:g} % power (two-sided t-test over the data sets at "
+        f"{100 * effects.LEVEL:g} %)."
     )
 
 
@@ -205,7 +205,7 @@ def _power(final: pd.DataFrame) -> str:
     return (
         "The smallest p-value that a signed-rank test can give with n pairs is 2/2ⁿ: "
         f"{' and '.join(parts)}. So nothing can be significant at {ALPHA} {what}, "
-        "however large the difference; that takes 6."
+        "however large the difference: that takes at least 6."
     )
 
 
@@ -216,14 +216,14 @@ def _reach(compared: Comparison, splits: Sequence[str]) -> str:
         return "Every repeat has its own split, so the spread over repeats includes that of data."
     if used > 1:
         return (
-            f"The {len(repeats)} repeats of a data set go round over {used} splits. Those of one "
-            "split share all rows, but the tests over repeats take all of them for independent: "
-            "as to other splits, they are too sure."
+            f"The {len(repeats)} repeats of a data set cycle through {used} splits. Those on one "
+            "split share all rows, but tests over repeats treat all of them as independent: they "
+            "are overconfident about other splits."
         )
     return (
-        "All repeats of a data set share one fixed split and differ in the search's seed only: the "
-        "spread and the tests over repeats speak of the randomness of the search, not of how the "
-        "result would be on other data or another split."
+        "All repeats of a data set share one fixed split and differ only in the search's seed: the "
+        "spread and the tests over repeats reflect the randomness of the search, not what would "
+        "happen on other data or another split."
     )
 
 

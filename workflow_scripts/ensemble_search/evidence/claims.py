@@ -11,7 +11,7 @@ from ensemble_search.analysis import effects, ranks
 from ensemble_search.papers.claims import Decide
 
 AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
-OPEN, MISSING = "could not be seen", "not attempted"
+OPEN, MISSING = "undecided", "not attempted"
 #: Ranks of fewer units do not decide: if all differences have the same sign, the interval has no
 #: width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6

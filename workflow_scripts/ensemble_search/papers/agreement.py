@@ -17,9 +17,9 @@ AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
 #: Marks in the cells of a table.
 MARKS = {AGREES: "≈", DIFFERS: "≠", INCOMPARABLE: ""}
 HOW = (
-    "First figure: ours; in parentheses: the paper's. ≈ they agree: not more than two standard "
-    "errors apart (of both sets of repeats and of the part of the data, which was drawn "
-    "differently); ≠ they differ; no mark: they cannot be compared. Methods are matched by name."
+    "First figure: ours; in parentheses: the paper's. ≈ they agree: at most two standard errors "
+    "apart (counting both sets of repeats and the part of the data, which was drawn differently); "
+    "≠ they differ; no mark: they cannot be compared. Methods are matched by name."
 )
 
 
@@ -176,7 +176,7 @@ def caution(
         return ""
     shown = "; ".join(reasons[:6]) + ("; and more" if len(reasons) > 6 else "")
     text = f"Ours cannot be compared with {source(name)} ({shown})"
-    return f"{text}; its figures stand beside ours for orientation only." if values else f"{text}."
+    return f"{text}; its figures are shown for orientation only." if values else f"{text}."
 
 
 def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:

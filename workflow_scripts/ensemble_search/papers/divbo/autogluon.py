@@ -28,8 +28,8 @@ def build(results: Results, publish) -> list[Section] | str:
     finished = runs[runs["status"] == OK]
     split = "the first repeat's split" if results.resampled else "the same split"
     parts: list = [
-        f"AutoGluon runs once on the training and validation rows of {split}, in an environment of "
-        "its own. It has no repeats, so no standard deviation."
+        f"AutoGluon runs once on the training and validation rows of {split}, in its own "
+        "environment. It has no repeats, so no standard deviation."
     ]
     compared = results.compared
     if len(finished):
@@ -78,9 +78,9 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
         f"p of the one-sample signed-rank test of at most {repeats} repeats against {NAME}'s "
         "number (two-sided, p ≤ 0.05, not adjusted for the number of tests); B: the method is "
         "significantly better (bold), S: the same, W: worse.",
-        f"{NAME}'s number is taken as known: the test says whether a method's repeats lie to one "
+        f"{NAME}'s number is treated as fixed: the test says whether a method's repeats lie to one "
         "side of this one run, not what another run with another seed would have given. It also "
-        f"supposes that their {results.losses.plural} are spread evenly about the median.",
+        f"assumes that their {results.losses.plural} are symmetric about the median.",
         paired.about(results.splits),
     ]
     if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:

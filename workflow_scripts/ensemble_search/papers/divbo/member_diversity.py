@@ -26,7 +26,7 @@ PAPER = "Figure 6 of Shen et al. (2022)"
 def build(results: Results, publish) -> list[Section] | str:
     """Show mean disagreement and diversity of the members, and heat maps of one run."""
     if results.losses.task != CLASSIFICATION:
-        return "whether members are right is asked of labels only, and this is a regression"
+        return "only predicted labels can be right or wrong, and this is a regression"
     several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
     methods = [m for m in results.methods if m in several]
     compared = results.comparison(methods)
@@ -34,12 +34,11 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no finished run has an ensemble of two members or more"
     table = of_runs(results, compared)
     if table["members"].isna().all():
-        return "the members or predictions of the finished searches are not there"
+        return "the members or predictions of the finished searches are missing"
     about = (
         "Two members disagree on a sample if exactly one of them is right; their diversity (the "
         "paper's Eq. 3) is how far apart their class probabilities are. Both are means over all "
-        "pairs of different members of the ensemble after the last iteration, on the validation "
-        "part."
+        "pairs of unique members of the ensemble after the last iteration, on the validation rows."
     )
     sections = [
         Section(
@@ -70,10 +69,10 @@ def _table(table: pd.DataFrame, column: str) -> Table:
     rows.append(cells("mean", *(number(v, 3) for v in wide.mean())))
     members = table.groupby("method", sort=False)["members"].mean()
     rows.append(cells("members", *(f"{members[m]:.1f}" for m in columns)))
-    caption = f"Mean {column} of the pairs of members of the final ensemble"
+    caption = f"Mean {column} between members of the final ensemble"
     notes = [
-        "Mean over repeats; bold: most. Members: unique ones, mean over all runs. Ensembles of a "
-        "single member have no pairs and do not count."
+        "Mean over repeats; bold: highest. Members: unique ones, mean over all runs. Ensembles "
+        "with a single member have no pairs and are left out."
     ]
     return Table(column, caption, ["data set", *columns], rows, table, notes, foot=2)
 
@@ -90,7 +89,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
         ]
         if not texts:
             continue
-        text = f"Disagreement on {dataset}, beside the paper's ({where}) in brackets: "
+        text = f"Disagreement on {dataset}, with the paper's ({where}) in parentheses: "
         reasons = agreement.obstacles(results.study, "disagreement", [dataset])
         text += ", ".join(texts) + "."
         text += f" They cannot be compared directly: {'; '.join(reasons)}." if reasons else ""

@@ -23,16 +23,16 @@ SHARE = 5
 WHAT = {
     "minimum": (
         "Minimum diversity",
-        "Diversity (Eq. 3 of the paper, on the validation rows) of the learner that is suggested "
-        "at an iteration from the most similar member of the ensemble that was built at the "
-        "iteration before; mean over repeats, without evaluations that failed. Near 0: the search "
-        "repeats what its ensemble has. Of bags, the member is the pipeline that was refitted.",
+        "Diversity (Eq. 3 of the paper, on the validation rows) between the learner suggested at "
+        "an iteration and the most similar member of the previous iteration's ensemble; mean over "
+        "repeats, without failed evaluations. Near 0: the search repeats what its ensemble has. "
+        "With bags, the member is the pipeline that was refitted.",
         "minimum diversity",
     ),
     "average": (
         "Average {loss} of members",
-        "Validation {loss} of the ensemble's single members, mean over the unique ones and over "
-        "repeats: whether diversity was paid for with worse members.",
+        "Validation {loss} of the ensemble's individual members, mean over the unique ones and "
+        "over repeats: whether diversity comes at the price of worse members.",
         "average {loss} of members",
     ),
 }
@@ -51,7 +51,7 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no method with results builds an ensemble"
     rows = follow(results, methods)
     if rows.empty or rows["minimum"].isna().all():
-        return "it needs predictions and members of the searches, which are not there"
+        return "it needs predictions and members of the searches, which are missing"
     summary = summaries(rows)
     curves = mean_curves(rows)
     sections = []
@@ -94,13 +94,13 @@ def _table(
         if beside:
             runs = agreement.entry("minimum-diversity-runs")["values"]["runs"]
             notes.append(
-                f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
-                f"is of {counted(int(summary['repeats'].max()), 'run')} per data set."
+                f"Figure 1 of the paper shows {runs} runs on quake (10 by default elsewhere); ours "
+                f"has {counted(int(summary['repeats'].max()), 'run')} per data set."
             )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
         notes.append(
-            "The CSV has the variant of the text at Figure 1 too (fixed): diversity from the "
-            "ensemble as it was before that fifth began."
+            "The CSV also has the variant that the text at Figure 1 describes (fixed): diversity "
+            "from the ensemble before that fifth began."
         )
     else:
         loss = f"{losses.title}{losses.in_percent}"

@@ -33,7 +33,7 @@ def build(results: Results, publish) -> list[Section] | str:
         f"At every {unit} the methods are ranked within each run (data set and repeat) and the "
         f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
         f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
-        f"its averages are other numbers. Validation {losses.title} is the best observed so far, "
+        f"its averages differ. Validation {losses.title} is the best observed so far, "
         f"and ensembles are fitted to it: go by the test {losses.title}."
     )
     if len(seen.compared.methods) > curve_figures.MANY:
@@ -62,8 +62,8 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
     curve = ranks.rank_curves(compared, "test_error")
     others = [m for m in seen.compared.methods if m not in compared.methods]
     text = (
-        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods whose "
-        "ensemble is built from what a search for single models has evaluated. Here these are "
+        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods that "
+        "build an ensemble from the evaluations of a search for single models. Here these are "
         f"{', '.join(compared.methods)}, ranked on {compared.runs} runs; "
         f"{_sum(len(compared.methods))}."
     )

@@ -18,9 +18,9 @@ def build(results: Results, publish):
         say=lambda s: s["search.optimizer"],
         printed=("same-budget-error", role),
         about=[
-            "k-BO gives every algorithm of the space the same number of evaluations, with a "
-            "Bayesian optimization of its own. It finds different models by construction, where "
-            "DivBO looks for them."
+            "k-BO gives every algorithm of the space the same number of evaluations, with its own "
+            "Bayesian optimization. It finds different models by construction, whereas DivBO "
+            "searches for them."
         ],
         nothing="no method with an ensemble has the search k-bo beside another",
     )

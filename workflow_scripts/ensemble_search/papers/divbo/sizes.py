@@ -17,9 +17,9 @@ def build(results: Results, publish):
         say=lambda s: f"{s['ensemble.type']}, size {s['ensemble.size']}",
         printed=("size-error", role),
         about=[
-            "These methods share every evaluation and differ in the number of rounds or members "
-            "of the ensemble only. How much each size fits the validation set is on the page "
-            "Statistics."
+            "These methods share every evaluation and differ only in the number of rounds or "
+            "members of the ensemble. How much each size overfits the validation set is on the "
+            "page Statistics."
         ],
         nothing="no search has an ensemble of one type in two sizes",
     )

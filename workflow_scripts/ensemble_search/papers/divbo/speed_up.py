@@ -31,7 +31,7 @@ def build(results: Results, publish) -> list[Section] | str:
         parts.append(f"{agreement.source('speed-up')}: {ranges}, on pollen and wind.")
         if text := agreement.caution(results.study, "speed-up", ["pollen", "wind"]):
             parts.append(text)
-    return [Section(f"How much sooner is {seen.reference} there?", parts)]
+    return [Section(f"How much sooner does {seen.reference} get there?", parts)]
 
 
 def speed_table(speed: pd.DataFrame, reference: str, losses: Losses) -> Table:
@@ -44,9 +44,9 @@ def speed_table(speed: pd.DataFrame, reference: str, losses: Losses) -> Table:
     median = reached.median().where(reached.quantile(0.5, interpolation="lower") > 0)
     rows.append(cells("median", *map(_times, median)))
     notes = [
-        "Iterations of the whole budget divided by the iteration at which the mean best-observed "
-        f"validation {losses.title} of {reference} first is as low as that of the other method at "
-        "the end. < 1: it does not get there within the budget."
+        f"The budget in iterations, divided by the iteration at which {reference}'s mean "
+        f"best-observed validation {losses.title} is first as low as the other method's final one. "
+        "< 1: it does not get there within the budget."
     ]
     what = f"how much sooner it reaches a method's final {losses.title}"
     caption = f"Speed-up of {reference}: {what}"

@@ -21,7 +21,7 @@ def build(results: Results, publish):
         several=lambda family: len({s["ensemble.type"] for s in family} - {"best"}) > 1,
         say=say,
         printed=("strategy-error", role),
-        about=["These methods share every evaluation and differ in the ensemble only."],
+        about=["These methods share every evaluation and differ only in the ensemble."],
         nothing="no search has two types of ensembles besides best",
     )
 

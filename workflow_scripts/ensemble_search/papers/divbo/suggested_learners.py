@@ -24,9 +24,9 @@ def build(results: Results, publish) -> list[Section] | str:
     random = results.random_errors()
     table["beaten"] = beaten(table, random)
     parts: list = [
-        "How good a search's suggestions are as single learners, the first random ones included. A "
-        "search that looks for diversity may suggest worse learners and still be the one with the "
-        "better ensemble.",
+        "How good a search's suggestions are as single learners, including the initial random "
+        "ones. A search for diversity may suggest worse learners and still have the better "
+        "ensemble.",
         _table(table, losses),
     ]
     sections = [Section(f"Validation {losses.plural} of suggested learners", parts)]
@@ -45,8 +45,8 @@ def _table(table: pd.DataFrame, losses: Losses) -> Table:
         lambda line: Cell(losses.spread(line["mean"], line["std"])),
     )
     notes = [
-        "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
-        "n − 1). The CSV has the deviation of the repeats' means too (between)."
+        "Mean ± standard deviation (divisor n − 1) over all learners of all repeats that could be "
+        "fitted. The CSV also has the deviation of the repeats' means (between)."
     ]
     loss = f"{losses.title}{losses.in_percent}"
     caption = f"Validation {loss} of the learners that each search suggested"
@@ -70,8 +70,8 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
         rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
     columns = ["search", "data set", "ours", "printed", "beats random, %", "printed"]
     notes = [
-        f"Printed: {agreement.source('suggested-error')}. It does not name the data set; the size "
-        "of its errors fits quake only. It prints the methods' names, of which the searches count."
+        f"Printed: {agreement.source('suggested-error')}. It does not name the data set; its "
+        "errors fit only quake. It prints names of methods, of which only the searches matter here."
     ]
     caption = "Validation error in percent of suggested learners, ours and the paper's"
     return Table("beside", caption, columns, rows, both, notes)

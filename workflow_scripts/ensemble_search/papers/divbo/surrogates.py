@@ -47,7 +47,7 @@ def build(results: Results, publish) -> list[Section] | str:
         lack = [f"{len(missing)} evaluations are missing ({shown})."]
     return [
         Section(
-            "Do they put in order what they have not seen?",
+            "Do they rank unseen configurations correctly?",
             [
                 results.losses.fill(_how(section)),
                 *lack,
@@ -64,12 +64,12 @@ def build(results: Results, publish) -> list[Section] | str:
 def _how(section: dict[str, Any]) -> str:
     return (
         f"{section['configurations']} random configurations of each data set are evaluated once. "
-        f"They are shuffled {section['repeats']} times, {section['held_out']} of them are held "
-        "out, and each surrogate is fitted on the first of the others. Kendall's tau-b says how "
-        "well the order of its predictions agrees with the truth: 1, in all pairs; 0, as good as "
-        "guessing. A diversity surrogate is asked for pairs, in two ways: an observed with a "
-        "held-out configuration, which is what DivBO asks for, and two held-out ones. A "
-        "performance surrogate is asked for the {loss} of the held-out ones, another question."
+        f"They are shuffled {section['repeats']} times; each time {section['held_out']} are held "
+        "out, and each surrogate is fitted on the first of the others. Kendall's tau-b measures "
+        "how well the order of its predictions agrees with the truth: 1, in all pairs; 0, no "
+        "better than guessing. A diversity surrogate predicts pairs, of two kinds: an observed and "
+        "a held-out configuration, which is what DivBO needs, and two held-out ones. A performance "
+        "surrogate predicts the {loss} of the held-out ones, a different question."
     )
 
 
@@ -161,10 +161,10 @@ def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
         )
     notes = [
         note,
-        "All repeats share the configurations and the split of the data; other ones would differ "
-        "by more than the deviation over repeats, so nothing is said to agree or to differ.",
+        "All repeats share the configurations and the split of the data; others would differ by "
+        "more than the deviation over repeats, so no agreement or difference is claimed.",
     ]
-    columns = ["data set", "asked for", "surrogate", *map(str, sizes)]
+    columns = ["data set", "question", "surrogate", *map(str, sizes)]
     columns += ["printed"] if printed else []
     caption = "Kendall's tau-b by number of observations"
     return Table("tau", caption, columns, rows, taus, notes)
@@ -178,14 +178,14 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
         row = [line["dataset"], asked[line["protocol"]], line["surrogate"], *share]
         row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
         rows.append(cells(*row, number(line["ratio"], 1)))
-    columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]
+    columns = ["data set", "question", "surrogate", "within 1 spread", "within 2 spreads"]
     columns += ["mean absolute error", "mean spread", "error / spread"]
     largest = table["observations"].max()
     text = (
-        "A surrogate that knows what it does not know predicts a large spread where it is far off. "
+        "A surrogate that knows its uncertainty predicts a large spread where it is far off. "
         "If its errors were normal with the predicted spread, 68 % of the truths would lie within "
         "one spread of the prediction, 95 % within two, and the mean absolute error would be 0.8 "
-        "spreads. Lower shares, or a larger ratio: it is surer than it should be. The spread is "
+        "spreads. Lower shares, or a larger ratio: it is overconfident. The spread is "
         "the standard deviation of the members' predictions; one model alone has none (–)."
     )
     caption = f"Does the predicted spread cover the error? With {largest} observations"

@@ -32,7 +32,7 @@ def build(results: Results, publish) -> list[Section] | str:
     sizes = results.datasets.set_index("dataset")["test"]
     comparison = agreement.compare_errors(results.study, "test-error", ours, sizes)
     if comparison.empty:
-        text = "The paper has none of these data sets and methods, as far as their names tell."
+        text = "The paper has none of these data sets and methods, judging by their names."
         return [*sections, Section("Beside the paper's", [text])]
     caption = f"Test error in percent, ours and (in parentheses) that of {_where()}"
     table = agreement.error_table("beside", comparison, caption)
@@ -82,7 +82,7 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> 
     notes = [
         "1 minus the squared error on the test rows over that of always predicting the training "
         "rows' mean, on the split of the repeat: 1 is perfect, 0 no better than the mean. The "
-        "CSV file has the deviations too."
+        "CSV file also has the deviations."
     ]
     caption = "R² on the test rows, means over repeats"
     return Table("r2", caption, ["data set", *final.columns], rows, data, notes)

@@ -47,8 +47,8 @@ READING = (
     "range, where there are neighbours on one side only. The dotted lines are exact medians of "
     "uniform points: the line of uniform should lie on them.",
     "With several hundred points, the cells of the k-DPP, of width 1 / 2000, and the steps of the "
-    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ are as much theirs as the "
-    "samplers'.",
+    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ reflect them as much as the "
+    "samplers.",
 )
 
 

@@ -21,7 +21,7 @@ def build(results: Results, publish) -> list[Section] | str:
     """Show how often each method wins against each other, in the study and in the paper."""
     space = space_of(results.study)
     if space not in checks.spaces():
-        return "the study's space and metric are none of the ESMBO paper's"
+        return "the ESMBO paper has no such space and metric"
     printed = checks.spaces()[space]
     methods = [m for m in printed.index if m in results.methods]
     if set(methods) != set(printed.index):
@@ -56,7 +56,7 @@ def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
     evaluations = study["budget"].get("evaluations")
     if evaluations != paper["evaluations"]:
         unit = f"{evaluations} evaluations" if evaluations else "another budget"
-        text += f"The paper has {paper['evaluations']} evaluations, the study {unit}. "
+        text += f"The paper has {paper['evaluations']} evaluations; the study has {unit}. "
     return text.strip()
 
 
