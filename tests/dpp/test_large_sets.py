@@ -139,6 +139,8 @@ def test_limits():
     for alpha in (1.0, 1 - 1e-9):
         with pytest.raises(UserError, match=f"alpha is {alpha}, must be at most 1 - 1e-05 for a c"):
             swap_features(unit, 2, alpha, rng)
+    with pytest.raises(UserError, match=r"alpha is 1.0, must be at most 1 - 1e-16 for a chain"):
+        swap_features(0 * unit, 2, 1.0, rng)
     with pytest.raises(UserError, match=r"must be at most 1 - 0.09 for a chain"):
         swap_features(100 * unit, 2, 0.95, rng)
     with pytest.raises(

@@ -8,6 +8,7 @@ from ensemble_search.dpp import coverage
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.low_rank import swap_features
+from ensemble_search.dpp.mcmc import swap_items
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 
@@ -29,6 +30,7 @@ def designs(sampler, k, rng):
 #: Functions with valid arguments, but for generators.
 CALLS = {
     sample: {"k": 2},
+    swap_items: {"similarity": np.eye(6), "k": 2, "quality": np.ones(6), "steps": 9},
     sample_strata: {"strata": np.repeat([0, 1, 2], 2), "k": 2, "alpha": 0.5},
     swap_features: {
         **{"features": POINTS, "k": 2, "alpha": 0.5, "steps": 9},

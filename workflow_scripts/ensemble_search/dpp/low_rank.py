@@ -79,9 +79,10 @@ def swap_features(
         norm = float(np.square(features).sum(axis=1).max())
     if not np.isfinite(norm):
         raise UserError("features must be finite, and so must their squared norms")
-    if alpha * norm > LARGEST * (1 - alpha) * (1 + 1e-9):
+    if alpha == 1 or alpha * norm > LARGEST * (1 - alpha) * (1 + 1e-9):
+        least = max(norm / (LARGEST + norm), 1e-16)
         raise UserError(
-            f"alpha is {alpha}, must be at most 1 - {norm / (LARGEST + norm):.1g} for a chain, "
+            f"alpha is {alpha}, must be at most 1 - {least:.1g} for a chain, "
             "which rounding would decide beyond"
         )
     steps = check_steps(steps, k, len(possible))

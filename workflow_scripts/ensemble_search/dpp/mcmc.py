@@ -24,6 +24,7 @@ from ensemble_search.dpp.checks import (
     real,
 )
 from ensemble_search.dpp.draws import Draws
+from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import Kernel, checked, condition_number
 from ensemble_search.dpp.residuals import NOTHING
@@ -111,6 +112,7 @@ def swap_items(
         symmetric and finite, a quality is negative, or the chain detects that S is not positive
         semidefinite.
     """
+    check_generator(rng)
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
     possible = np.flatnonzero((quality > 0) & (similarity.diagonal() > 0))
@@ -160,6 +162,7 @@ def swap_points(
         draws or kernel are not finite, the kernel turns out not to be positive semidefinite, or a
         quality is not positive.
     """
+    check_generator(rng)
     k = check_size(k, 10**6, "a million points")
     ground = _Space(Draws(draw, rng), kernel, quality, k, given)
     return _run(ground, k, rng, check_steps(steps, k))
