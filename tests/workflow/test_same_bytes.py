@@ -71,14 +71,14 @@ def locale() -> str:
     return next((known[n] for n in ("tr_tr.utf8", "de_de.utf8") if n in known), "C")
 
 
-def run(folder: Path, *command, umask: int = 0o022, **environment) -> str:
+def run(folder: Path, *command, **environment) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "PYTHON"))}
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,
         env={**inherited, "PATH": path, "HOME": str(folder), **environment},
-        umask=umask,
+        umask=0o077,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
@@ -107,7 +107,6 @@ def here(there, tmp_path_factory):
         there,
         *("workflow_scripts/reproduce.py", "results/tiny/manifest.json"),
         *("--folder", str(folder), "--cores", "2"),
-        umask=0o077,
         LC_ALL=locale(),
         PYTHONHASHSEED="4242",
         **{**ELSEWHERE, "HOME": str(home), "TMPDIR": str(temporary)},
