@@ -1,39 +1,39 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network),
-#               and ten methods with 10 repeats on what it has evaluated
+#               and ten methods with 10 repeats on its evaluations
 # make test     install, and run lint, format check, type check and all tests
-# make check    the same with the tests that are not marked as slow, and the contract tests of
+# make check    the same without tests marked as slow, with the contract tests of
 #               examples/my_optimizer: a minute
-# make ensemble  from a table (CSV, Parquet, ARFF) to an ensemble that predicts new rows:
+# make ensemble  build an ensemble that predicts new rows from a table (CSV, Parquet, ARFF):
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
-#               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of
-#               weights; TEST= is a file with rows for its card; COLUMNS= says how columns are read
+#               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of weights;
+#               TEST= is a file of test rows for its card; COLUMNS= sets the roles of columns
 # make status   progress of a study:        make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
 # make cluster-test  break things while searches run on a local SLURM cluster (as root)
-# make torture  kill searches and workflows at random, and compare; forge delivered folders:
+# make torture  kill searches and workflows at random, and compare results; forge delivered folders:
 #               make torture SEED=0 KILLS=100
-# make partial  report on what has finished: make partial STUDY=studies/quickstart.yaml
+# make partial  report on the results so far: make partial STUDY=studies/quickstart.yaml
 # make evidence  run what a study lacks, and keep its results as one row per run and method in
 #                evidence/<study>/runs.csv:  make evidence STUDY=studies/verdict.yaml MINUTES=120
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
-#               TRUST=yes: run the code that a manifest brings, of `plugins`, too
+#               TRUST=yes: also run the code of `plugins` in the manifest
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
-# make schema   write schemas/study.schema.json, for editors; make demo and make test do it too;
-#               with PLUGINS=my_parts, your own parts are in it
-# make reference  rewrite docs/reference.md after a change of settings or their descriptions
-# make record   rewrite tests/recorded/numbers.json after an intended change of its numbers
-# make autogluon  install AutoGluon into .venv-autogluon, for studies that ask for it
-# make table    write a study of predictions that were made elsewhere (docs/replay.md):
+# make schema   write schemas/study.schema.json, for editors; make demo and make test do so, too;
+#               with PLUGINS=my_parts, it includes your own parts
+# make reference  rewrite docs/reference.md after a change in settings or their descriptions
+# make record   rewrite tests/recorded/numbers.json after an intended change in its numbers
+# make autogluon  install AutoGluon into .venv-autogluon, for studies that use it
+# make table    write a study of predictions made elsewhere (docs/replay.md):
 #               make table FROM=my_predictions OUTPUT=elsewhere METRIC=log-loss
-# make table-info  what tables of evaluated configurations hold, after a check of their files:
+# make table-info  check tables of evaluated configurations, and describe their content:
 #                 make table-info TABLE=results/replay/tables
-# make bench    measure what searches cost, beside peers that are installed (`make peers`, `make
-#               autogluon`), into evidence/performance; FIGURES= are some of them:
+# make bench    measure the costs of searches, beside installed peers (`make peers`, `make
+#               autogluon`), into evidence/performance; FIGURES= selects some of them:
 #               make bench FIGURES="start replay" AGAINST=../before
 # make bench-automl  compare `make ensemble` with AutoGluon and FLAML in equal CPU time, into
-#               evidence/automl (first `make autogluon`, `make peers`); resumes:
+#               evidence/automl (after `make autogluon`, `make peers`); resumes:
 #               make bench-automl REGRESSIONS=folder SPLITS=3
 # make bench-search  compare searches without fitting a model: docs/optimizers.md
 # make bench-peers   the same for SMAC3, OpenBox and Optuna, which `make peers` installs
@@ -51,7 +51,7 @@ SAMPLE ?= 5
 SPLITS ?= 1
 SEED ?= 0
 KILLS ?= 100
-# From the command line only: some shells set them.
+# Only accepted on the command line: some shells set them in the environment.
 $(foreach name,GROUP TIME COLUMNS TEST,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 # Passed on literally: neither make nor the shell expands them.
 LITERAL := STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES \
@@ -81,7 +81,7 @@ check: lint schema
 		tests/optimizers/test_optimizer_contract.py
 
 test: lint schema
-	# A thread each: the tests' processes fill the cores.
+	# One thread each: the tests' processes use all cores.
 	$(RUN) OMP_NUM_THREADS=1 pytest -n "$$CORES" --dist loadfile --no-loadscope-reorder
 
 contract: env
@@ -120,7 +120,7 @@ torture: env
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study="$$STUDY"
 
-# MINUTES is when the last run may start here; by default, all that is missing is run.
+# MINUTES is the time after which no further run starts; by default, all missing runs are done.
 evidence: env
 	@$(RUN) python workflow_scripts/evidence.py --study="$$STUDY" --cores="$$CORES" \
 		$(if $(GIVEN_MINUTES),--minutes="$$MINUTES")
@@ -166,7 +166,7 @@ autogluon: .venv-autogluon/installed
 
 peers: .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv-flaml/installed
 
-# pyrfr has no wheels: it is built, with the swig of the environment.
+# pyrfr has no wheels, so it is built, with swig from the environment.
 .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv-flaml/installed: .venv-%/installed: envs/%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check swig setuptools wheel

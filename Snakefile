@@ -33,7 +33,7 @@ rule all:
     input:
         RESULTS / "report/index.html",
         RESULTS / "manifest.json",
-        # Listed here too: a lost result does not by itself rerun the report.
+        # Also listed here: losing a result does not rerun the report.
         SEARCHES,
         SCORES,
         SURROGATES,

@@ -1,23 +1,23 @@
-"""`make ensemble` beside AutoGluon and FLAML, in equal CPU time, on rows that none has seen.
+"""Compare `make ensemble` with AutoGluon and FLAML, with equal CPU time, tested on held-out rows.
 
     make autogluon    # environments of their own
     make peers
     make bench-automl REGRESSIONS=folder
     python benchmarks/automl_peers.py --sets diabetes wind    # some data sets only
 
-A fifth of the rows is set aside, at random, in one to three splits. Every system gets the others
-as a CSV file, one thread, and the error or the squared error as its metric; all else is its own
-default. The search of `make ensemble` has :data:`SEARCH` seconds; what it takes from the file to
-the delivered ensemble is the limit of the others on this split. All of it is CPU time: the clock by
-which a system keeps its limit is replaced by the CPU seconds of its processes, so that other work
-on the machine takes nothing from it. (FLAML's logistic regression alone has an alarm of wall-clock
+A random fifth of the rows is held out, in one to three splits. Every system gets the other rows as
+a CSV file, one thread, and the error or the squared error as its metric; everything else is its own
+default. The search of `make ensemble` has :data:`SEARCH` seconds; its total time, from the file to
+the delivered ensemble, is the limit of the others on this split. All times are CPU times: the clock
+by which a system keeps its limit is replaced by the CPU seconds of its processes, so that other
+work on the machine costs it nothing. (Only FLAML's logistic regression has an alarm of wall-clock
 time.)
 
-The CPU time of a system is user and system time of its process and of all processes below it
+The CPU time of a system is user and system time of its process and all descendants
 (`RUSAGE_CHILDREN` of a process that adopts orphans), from its start to the fitted model.
 
 One row per system, data set and split is appended to evidence/automl/runs.csv, from which the page
-is written; what has a row is not run again, so that the command resumes after an interruption.
+is made. Existing rows are not run again, so the command resumes after an interruption.
 """
 
 import argparse
@@ -44,10 +44,10 @@ SCRIPTS = ROOT / "workflow_scripts"
 FOLDER = ROOT / "evidence" / "automl"
 sys.path.insert(0, str(SCRIPTS))
 
-#: Tables with 500 to 40,000 rows and at least eight features, none twice under another target, and
-#: one per number of rows (the lowest id, or the first name that can be read); of these eight
-#: classifications and four regressions whose ranks by rows are evenly spaced. Chosen before any
-#: result; the order is that in which they are run.
+#: Tables with 500 to 40,000 rows and at least eight features; none occurs twice with different
+#: targets, and only one per number of rows (the lowest id, or the first readable name). Of these,
+#: eight classifications and four regressions, with ranks by number of rows that are evenly spaced.
+#: Chosen before any result; run in this order.
 SETS: dict[str, dict] = {
     "diabetes": {"openml": 37},
     "housing": {"file": "housing.arff", "target": "class"},
@@ -69,16 +69,16 @@ PEERS = {
     "FLAML": ("flaml", "FLAML", ""),
     "AutoGluon best_quality": ("autogluon", "autogluon.tabular", "best_quality"),
 }
-#: Systems that finish all data sets of a split before the others begin.
+#: Systems that complete all data sets of a split before the others begin.
 FIRST = (OWN, *tuple(PEERS)[:2])
-#: CPU seconds of the search of `make ensemble`, which takes about two thirds of its time here.
+#: CPU seconds of the search of `make ensemble`, about two thirds of its total time here.
 SEARCH = 40.0
-#: By how much CPU times may differ from those of `make ensemble` and still count as equal.
+#: Relative difference of CPU times from those of `make ensemble` up to which they count as equal.
 EQUAL = 0.2
 TEST_SHARE, SPLITS = 0.2, 3
 TARGET, LEVEL = "target", 0.95
 MEASURES = {"error": "error, %", "log_loss": "log loss", "rmse": "RMSE"}
-#: Decimals of differences; smaller ones are equal.
+#: Decimals of differences; smaller differences count as equal.
 DIGITS = 9
 COLUMNS = (
     *("system", "dataset", "split", "version", "train_rows", "test_rows", "features", "classes"),
@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="data sets")
     parser.add_argument("--splits", type=int, default=1, help=f"1 to {SPLITS} (1)")
     parser.add_argument("--systems", nargs="+", choices=[OWN, *PEERS], default=[OWN, *PEERS])
-    parser.add_argument("--task", help=argparse.SUPPRESS)  # be the process of a system
+    parser.add_argument("--task", help=argparse.SUPPRESS)  # run as the process of a system
     options = parser.parse_args()
     if options.task:
         task = json.loads(options.task)
@@ -156,7 +156,7 @@ def run(
             log.seek(0)
             said = [line for line in log.read().splitlines() if line.strip()]
         result: dict[str, object] = {"failure": "", "version": "", "models": ""}
-        if status < 0 or status >= 128:  # stopped by a signal
+        if status < 0 or status >= 128:  # ended by a signal
             raise SystemExit(f"{system} on {name} was stopped; the same command continues")
         if status:
             sys.stderr.write("\n".join(["", *said[-40:], ""]))
@@ -188,7 +188,7 @@ def prepare(name: str, split: int, regressions: Path | None, folder: Path) -> di
     frame = raw.frame.rename(columns={raw.target: TARGET})
     classes: list[str] = []
     if "openml" in source:
-        # Text, so that no system reads the codes of classes as numbers.
+        # As text, so that no system treats class codes as numbers.
         frame[TARGET] = "class " + frame[TARGET].astype(str)
         classes = sorted(frame[TARGET].unique())
     train, test = train_test_split(
@@ -201,14 +201,14 @@ def prepare(name: str, split: int, regressions: Path | None, folder: Path) -> di
 
 
 def measured(command: Sequence[str], folder: Path, log) -> tuple[float, float, int]:
-    """Run a command on one thread; return CPU seconds, wall seconds and exit status.
+    """Run a command on one thread; return CPU seconds, wall-clock seconds and exit status.
 
-    CPU seconds are those of the process and of all below it: orphans become children of this
-    process, which waits for them, too.
+    CPU seconds include all descendants: orphans become children of this process, which waits for
+    them, too.
     """
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    # The peers' packages were compiled when they were installed; ours is when it is first used.
+    # The peers' packages were compiled on installation; ours is compiled on first use.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before, start = used(resource.RUSAGE_CHILDREN), time.perf_counter()
     status = subprocess.run(
@@ -222,31 +222,31 @@ def measured(command: Sequence[str], folder: Path, log) -> tuple[float, float, i
 
 
 def used(who: int) -> float:
-    """CPU seconds of this process, or of its children that have ended, and of theirs."""
+    """CPU seconds of this process, or of its ended children and their descendants."""
     found = resource.getrusage(who)
     return found.ru_utime + found.ru_stime
 
 
 def cpu_seconds() -> float:
-    """CPU seconds of this process, and of those below it that have ended."""
+    """CPU seconds of this process and of its ended descendants."""
     return used(resource.RUSAGE_SELF) + used(resource.RUSAGE_CHILDREN)
 
 
 def cpu_seconds_of_all() -> float:
-    """CPU seconds of this process and of all below it, running ones included."""
+    """CPU seconds of this process and of all descendants, including running ones."""
     spent, left = cpu_seconds(), _children("self")
     while left:
         pid = left.pop()
         with suppress(OSError):
             fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2]
-            # utime, stime, cutime and cstime of proc(5), which counts from 1 and two fields before
+            # utime, stime, cutime, cstime; proc(5) counts them from 14: from 1, plus 2 cut fields
             spent += sum(map(int, fields.split()[11:15])) / os.sysconf("SC_CLK_TCK")
             left += _children(pid)
     return spent
 
 
 def _children(pid: str) -> list[str]:
-    """Return the children of a process, without a look at all others: it is the clock's work."""
+    """Return the children of a process without scanning all processes: the clock needs speed."""
     return [
         child
         for file in Path(f"/proc/{pid}/task").glob("*/children")
@@ -255,7 +255,7 @@ def _children(pid: str) -> list[str]:
 
 
 def own(task: dict) -> None:
-    """Be `make ensemble`, whose minutes are of CPU time, and predict."""
+    """Run as `make ensemble`, with minutes of CPU time, and predict."""
     name = "table"
     time.monotonic = never_back(cpu_seconds_of_all)
     sys.argv = [
@@ -275,9 +275,9 @@ def own(task: dict) -> None:
 
 
 def peer(task: dict) -> None:
-    """Be another system, whose time limit is of CPU time, and predict."""
+    """Run as another system, with a limit of CPU time, and predict."""
     start = time.time()
-    time.time = lambda: start + cpu_seconds()  # neither starts processes
+    time.time = lambda: start + cpu_seconds()  # neither system starts processes
     import pandas as pd
 
     train, test = (pd.read_csv(f"{part}.csv") for part in ("train", "test"))
@@ -298,7 +298,7 @@ def peer(task: dict) -> None:
 
 
 def autogluon(train, classes: bool, preset: str, limit: float):
-    """Fit AutoGluon; return it, and what counts its models."""
+    """Fit AutoGluon; return it, and a function that counts its models."""
     from autogluon.tabular import TabularPredictor
 
     task = {"problem_type": "regression", "eval_metric": "root_mean_squared_error"}
@@ -311,7 +311,7 @@ def autogluon(train, classes: bool, preset: str, limit: float):
 
 
 def flaml(train, classes: bool, preset: str, limit: float):
-    """Fit FLAML; return it, and what counts its models."""
+    """Fit FLAML; return it, and a function that counts its models."""
     from flaml import AutoML
 
     automl = AutoML()
@@ -333,7 +333,7 @@ def probabilities(fitted, X):
 
 
 def never_back(clock: Callable[[], float]) -> Callable[[], float]:
-    """Make a clock monotonic: between the end of a child and its wait, its seconds are missing."""
+    """Make a clock monotonic: an ended child's seconds are missing until its parent has waited."""
     latest = 0.0
 
     def read() -> float:
@@ -362,7 +362,7 @@ def losses(folder: Path, classes: Sequence[str]) -> dict[str, str]:
 
 
 def read() -> list[dict[str, str]]:
-    """Return the rows that are stored."""
+    """Return the stored rows."""
     file = FOLDER / "runs.csv"
     if not file.exists():
         return []
@@ -387,7 +387,7 @@ def write(rows: Sequence[Mapping[str, str]]) -> None:
 
 
 def page(rows: Sequence[Mapping[str, str]]) -> str:
-    """Write the page of the rows, in Markdown."""
+    """Return the page for the rows, in Markdown."""
     total = len(SETS) * (len(PEERS) + 1) * SPLITS
     finished = [row for row in rows if not row["failure"]]
     sets = {row["dataset"] for row in rows}
@@ -521,7 +521,7 @@ def verdicts(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def differences(rows: Sequence[Mapping[str, str]], system: str, measure: str) -> dict[str, float]:
-    """Return mean differences by data set: `make ensemble` minus another; of logarithms of RMSE."""
+    """Return mean differences by data set, `make ensemble` minus another (logarithms for RMSE)."""
     values = {
         (row["system"], row["dataset"], row["split"]): float(row[measure])
         for row in rows
@@ -537,7 +537,7 @@ def differences(rows: Sequence[Mapping[str, str]], system: str, measure: str) ->
 
 
 def interval(found: Mapping[str, float]) -> tuple[float, float, float]:
-    """Return the mean over data sets and its interval of Student's t, NaN of a single one."""
+    """Return the mean over data sets and its Student's t interval; NaN for a single one."""
     from scipy.special import stdtrit
 
     values = np.array([*found.values()])
@@ -548,14 +548,14 @@ def interval(found: Mapping[str, float]) -> tuple[float, float, float]:
 
 
 def shown(measure: str, difference: float) -> str:
-    """Write a difference: points of the error, a ratio of RMSEs, else as it is."""
+    """Write a difference: points for the error, a ratio for RMSE, otherwise unchanged."""
     if measure == "rmse":
         return f"{np.exp(difference):.3f}"
     return f"{100 * difference:+.2f}" if measure == "error" else f"{difference:+.4f}"
 
 
 def cpu_ratios(rows: Sequence[Mapping[str, str]], system: str) -> dict[tuple[str, str], float]:
-    """Return CPU seconds by data set and split, as multiples of those of `make ensemble`."""
+    """Return CPU seconds by data set and split, relative to those of `make ensemble`."""
     spent = {
         (row["system"], row["dataset"], row["split"]): float(row["cpu_seconds"])
         for row in rows
@@ -569,7 +569,7 @@ def cpu_ratios(rows: Sequence[Mapping[str, str]], system: str) -> dict[tuple[str
 
 
 def mean_of(rows: Sequence[Mapping[str, str]], system: str, name: str, measure: str) -> str:
-    """Write a mean loss and the mean CPU seconds; nothing if there are none."""
+    """Write a mean loss and the mean CPU seconds; empty if there are none."""
     key = {"system": system, "dataset": name}
     found = [row for row in rows if key.items() <= row.items() and row[measure]]
     if not found:

@@ -1,8 +1,8 @@
-"""What benchmarks/suite.py measures: each function prepares a piece of work and returns a turn.
+"""Work measured by benchmarks/suite.py: each function prepares a piece of work, returns a turn.
 
-The first parameter is the checkout to be measured, the second a folder for files that works share.
-A turn may return figures of its own by name; CPU seconds are taken by the suite. Turns that start
-processes pass :data:`PROFILED` on, so that `--profile` sees into them.
+The first parameter is the checkout to measure, the second a folder for files that works share. A
+turn may return figures of its own by name; the suite measures CPU seconds. Turns that start
+processes pass on :data:`PROFILED`, so that `--profile` includes them.
 """
 
 import heapq
@@ -24,12 +24,12 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 EVALUATIONS, MEMBERS, TURNS = 250, 25, 16
-#: Interpreter options of processes that turns start.
+#: Python options for processes that turns start.
 PROFILED: list[str] = []
 
 
 def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
-    """Run Python in its own process; return what it prints."""
+    """Run Python in its own process; return its output."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{root}/workflow_scripts"}
     command = [sys.executable, *PROFILED, *map(str, words)]
     done = subprocess.run(
@@ -44,7 +44,7 @@ def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
 
 
 def made_history(space, size: int, rows: int, classes: int):
-    """Make a history of random configurations, one in ten of which has failed.
+    """Make a history of random configurations, one in ten of which failed.
 
     Predictions depend on the encoded configuration; no model is fitted.
     """
@@ -81,7 +81,7 @@ def suggestion(
     classes: int = 2,
     resumed: bool = False,
 ) -> Callable:
-    """Suggest when the last evaluation is new, or all are, as after a resume."""
+    """Suggest when the last evaluation is new, or, as after a resume, when all are."""
     from ensemble_search.optimizers.base import History
     from ensemble_search.runtime import plugins
 
@@ -94,7 +94,7 @@ def suggestion(
 
     def turn() -> None:
         observations = list(history.observations)
-        for i in history.ok if resumed else history.ok[-1:]:  # nothing is known of new arrays
+        for i in history.ok if resumed else history.ok[-1:]:  # new arrays are not cached
             old = observations[i]
             observations[i] = replace(old, prediction=old.prediction.view())
         found = History(history.space, history.labels, tuple(observations))
@@ -104,7 +104,7 @@ def suggestion(
 
 
 def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
-    """Ask a search of another project, which has its own environment."""
+    """Request a suggestion from another project's search, which has its own environment."""
     import peers
     from objectives import Synthetic
 
@@ -124,14 +124,14 @@ def peer(root: Path, folder: Path, name: str, size: int) -> Callable:
 
     with peers.Peer(name, ROOT, EVALUATIONS).suggester(problem, 0) as suggest:
         seconds = [turn() for _ in range(size)]
-    # SMAC3 fits its forest at every eighth ask.
+    # SMAC3 fits its forest on every eighth ask.
     return lambda: {"asked": float(np.mean(seconds[-TURNS:]))}
 
 
 def read_pool(folder: Path, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the predictions of models, of shape (n, rows, classes), and the labels; made once.
+    """Return predictions of models, of shape (n, rows, classes), and labels; computed once.
 
-    The models share most of their mistakes, so that errors tie.
+    The models share most of their mistakes, so errors tie.
     """
     from ensemble_search.problems.classification import CLASSIFICATION
 
@@ -159,7 +159,7 @@ def selection(root: Path, folder: Path, rows: int, classes: int, metric: str) ->
     loss = plugins.load("metrics", metric)()
 
     def turn() -> dict[str, Any]:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # reset the peak
         before = memory("VmRSS")
         chosen = select(predictions, labels, MEMBERS, metric=loss)
         peak = 1 + (memory("VmHWM") - before) / predictions.nbytes
@@ -169,13 +169,13 @@ def selection(root: Path, folder: Path, rows: int, classes: int, metric: str) ->
 
 
 def memory(key: str) -> int:
-    """A line of this process's status in bytes: VmRSS, or VmHWM, its peak."""
+    """Read a line of this process's status in bytes: VmRSS, or VmHWM, its peak."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return 1024 * int(re.search(rf"{key}:\s+(\d+) kB", status)[1])
 
 
 def plain(root: Path, folder: Path, rows: int, metric: str) -> Callable:
-    """The same of two classes in plain NumPy: all models in every round, over whole arrays."""
+    """Select for two classes in plain NumPy: all models in every round, over whole arrays."""
     from ensemble_search.problems.combination import rounded
 
     predictions, labels = read_pool(folder, rows, 2)
@@ -201,12 +201,12 @@ def plain(root: Path, folder: Path, rows: int, metric: str) -> Callable:
 
 
 def autogluon(root: Path, folder: Path, rows: int) -> Callable:
-    """Select with AutoGluon, in whose environment this runs."""
+    """Select with AutoGluon; this runs in its environment."""
     from autogluon.core.metrics import accuracy
     from autogluon.core.models.greedy_ensemble.ensemble_selection import EnsembleSelection
 
     predictions = np.load(folder / f"pool-{rows}-2.npy")
-    labels = np.random.default_rng([rows, 2]).integers(0, 2, rows)  # as read_pool has them
+    labels = np.random.default_rng([rows, 2]).integers(0, 2, rows)  # the same as in read_pool
 
     def turn() -> None:
         made = EnsembleSelection(MEMBERS, "binary", accuracy, random_state=np.random)
@@ -217,7 +217,7 @@ def autogluon(root: Path, folder: Path, rows: int) -> Callable:
 
 @dataclass
 class MadeUp:
-    """An evaluator whose predictions are better than chance; it fits nothing."""
+    """An evaluator with made-up predictions better than chance; it fits nothing."""
 
     labels: Sequence[np.ndarray]
     classes: int
@@ -231,7 +231,7 @@ class MadeUp:
         pass
 
     def evaluate(self, values, fidelity=1.0):
-        """Fail, at each evaluation of that number, or predict."""
+        """Predict, or fail at every evaluation of that number."""
         from ensemble_search.evaluation.base import Evaluation
 
         self.made += 1
@@ -253,7 +253,7 @@ JOB = {
 
 
 def made_split(folder: Path, rows: int, classes: int) -> Path:
-    """Write a split of a made-up table, a fifth of which each validates and tests; once."""
+    """Write a split of a made-up table, once; a fifth each for validation and test."""
     import pandas as pd
     from random_configurations import make_inputs
 
@@ -282,7 +282,7 @@ def made_search(split: Path, output: Path, evaluations: int, failing: int = 0) -
 
 
 def storage(root: Path, folder: Path) -> Callable:
-    """Run a search of which one evaluation in ten fails; see what it stores."""
+    """Run a search in which one evaluation in ten fails, and measure what it stores."""
     split = made_split(folder, 1800, 10)
 
     def turn() -> dict[str, float]:
@@ -295,12 +295,12 @@ def storage(root: Path, folder: Path) -> Callable:
 
 
 def ensemble_job(root: Path, folder: Path, rows: int, classes: int) -> Callable:
-    """Build ensembles in jobs; return their largest peak, and what rules/ensemble.smk asks for."""
+    """Build ensembles in jobs; return their largest peak, and what rules/ensemble.smk requests."""
     split, search = made_split(folder, rows, classes), folder / f"made-{rows}-{classes}"
     made_search(split, search, EVALUATIONS)
     files = [*(search / "search").glob("*.*"), *split.glob("*.*")]
     asked = 1000 + 2 * sum(f.stat().st_size for f in files) / 1e6
-    # `wait4` would have the peak of the parent.
+    # `wait4` would return the peak of the parent.
     run = (
         "import re, runpy, sys; sys.argv[:1] = []; runpy.run_path(sys.argv[0], run_name='__main__')"
         "; print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])"
@@ -320,7 +320,7 @@ def ensemble_job(root: Path, folder: Path, rows: int, classes: int) -> Callable:
 
 
 def replay(root: Path, folder: Path) -> Callable:
-    """Replay a search of BO on a table of 1000 configurations, in its own process."""
+    """Replay a BO search on a table of 1000 configurations, in its own process."""
     from ensemble_search.results import tables
 
     split = made_split(folder, 3600, 2)
@@ -450,13 +450,13 @@ def predict(root: Path, folder: Path, rows: int) -> Callable:
 
 
 def pandas_reads(root: Path, folder: Path) -> Callable:
-    """Only read that file, with pandas, in its own process."""
+    """Read the same file with pandas only, in its own process."""
     read = "import sys, pandas; pandas.read_csv(sys.argv[1])"
     return lambda: started(root, "-c", read, folder / "large.csv")
 
 
 def large_data(root: Path, folder: Path, rows: int, minutes: float) -> Callable:
-    """`make ensemble` on a large table; count the evaluations, and those that are useful."""
+    """Run `make ensemble` on a large table; count evaluations, and successful ones."""
 
     def turn() -> dict[str, float]:
         import pandas as pd
@@ -475,7 +475,7 @@ def large_data(root: Path, folder: Path, rows: int, minutes: float) -> Callable:
 
 
 def demo(root: Path, folder: Path) -> Callable:
-    """What `make demo` runs after the installation, in an empty folder."""
+    """Run what `make demo` runs after the installation, in an empty folder."""
 
     def turn() -> dict[str, float]:
         begun = time.monotonic()
@@ -492,7 +492,7 @@ def demo(root: Path, folder: Path) -> Callable:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A search, as a scheduler sees it, and how long it takes."""
+    """A search as the scheduler sees it, and its duration."""
 
     seconds: float
     input: Sequence = ()
@@ -501,13 +501,13 @@ class Job:
 
 
 class File(str):
-    """A file that is no temporary one."""
+    """A file that is not temporary."""
 
     is_flagged = staticmethod(lambda flag: False)
 
 
 def end(jobs: list[Job], cores: int, settings, sizes: dict[str, int]) -> float:
-    """Return the time at which the last job ends."""
+    """Return the time when the last job ends."""
     from snakemake.scheduling.greedy import Scheduler
 
     scheduler = Scheduler(dag=None, settings=settings, logger=None)
@@ -526,10 +526,11 @@ def end(jobs: list[Job], cores: int, settings, sizes: dict[str, int]) -> float:
 def schedule(root: Path, folder: Path) -> Callable:
     """Simulate the searches of the paper's study, started by Snakemake's scheduler.
 
-    An evaluation takes 0.1 s and time in proportion to rows x columns; searches vary around that
-    (log-normal, sigma 0.5). Figures are ratios of the time to the end of the last search to the
-    least possible one, means of three draws: in the order of the study (``file``), with the largest
-    input first (``size``, profiles/default), and by the true times, which nobody knows (``known``).
+    An evaluation takes 0.1 s plus time in proportion to rows x columns; searches vary around that
+    (log-normal, sigma 0.5). Figures are the time to the end of the last search, divided by the
+    minimum possible one, averaged over three draws: in the order of the study (``file``), with the
+    largest input first (``size``, profiles/default), and with true times, which are unknown in
+    practice (``known``).
     """
     from snakemake.scheduling.greedy import SchedulerSettings
 

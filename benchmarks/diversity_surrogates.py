@@ -1,21 +1,21 @@
-"""How well diversity surrogates rank pairs they have not seen: Kendall's tau, and CPU seconds.
+"""How well diversity surrogates rank unseen pairs: Kendall's tau, and CPU seconds.
 
     python benchmarks/diversity_surrogates.py [--search FOLDER ...] [name ...]
 
-The configurations are those of finished searches (``results/<study>/searches/...``, best random
+The configurations come from finished searches (``results/<study>/searches/...``, preferably random
 ones), each shuffled ``--shuffles`` times; without ``--search``, 250 random pipelines are fitted on
-a made-up data set. A surrogate learns from the first n and is asked for the last 50:
+a made-up data set. A surrogate learns from the first n and predicts for the last 50:
 
-* ``held-out``: tau of pairs of two held-out configurations,
-* ``observed``: of a held-out and an observed one, which is what DivBO asks for,
-* ``within``: share of the latter that lie within one standard deviation of the members'
-  predictions from their mean (0.68 if these spread as normal errors do).
+* ``held-out``: tau for pairs of two held-out configurations,
+* ``observed``: tau for a held-out and an observed one, which is what DivBO predicts,
+* ``within``: share of the latter within one standard deviation of the members' predictions from
+  their mean (0.68 if these are distributed like normal errors).
 
-Then again without the configurations of three algorithms, of which it is asked for 50:
+Then again without the configurations of three algorithms, of which it predicts for 50:
 
-* ``never tried``: tau of one of them and an observed one,
+* ``never tried``: tau for one of them and an observed one,
 * ``predicted / true``: mean diversity of these pairs, and
-* ``spread``: mean standard deviation of the members' predictions for them / for the pairs of
+* ``spread``: mean standard deviation of the members' predictions for these pairs / for the pairs of
   ``observed``.
 """
 
@@ -38,7 +38,7 @@ DIVERSITY = ["lightgbm-pairs", "xgboost-pairs", "random-forest-pairs", "forest-k
 
 
 def fitted(space, size: int, classes: int) -> Evaluated:
-    """Fit random configurations that can be fitted on a made-up data set."""
+    """Fit random configurations on a made-up data set, those that can be fitted."""
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
@@ -51,7 +51,7 @@ def fitted(space, size: int, classes: int) -> Evaluated:
             pipeline = space.pipeline(configuration, np.zeros(8, dtype=bool), 1)
             p = pipeline.fit(X[:300], y[:300]).predict_proba(X[300:])
         except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-            continue  # a configuration that does not suit the data; a search records its failure
+            continue  # a configuration unsuitable for the data; a search would record a failure
         if np.isfinite(p).all():
             kept.append(configuration)
             predictions.append(p.astype(np.float32))
@@ -101,7 +101,7 @@ def tau(predicted: np.ndarray, truth: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Fit every surrogate on growing numbers of configurations."""
+    """Fit every surrogate on increasing numbers of configurations."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", default=DIVERSITY)
     parser.add_argument("--space", default="divbo")

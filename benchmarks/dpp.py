@@ -1,14 +1,14 @@
-"""Time the samplers of determinantal point processes, beside DPPy where it is installed.
+"""Time the samplers of determinantal point processes, and DPPy's if it is installed.
 
     OMP_NUM_THREADS=1 python benchmarks/dpp.py
 
-Times are CPU seconds of this process, the best of ``--repeats``. DPPy belongs in an environment
-of its own, whose interpreter runs this script: besides DPPy, only NumPy and SciPy are needed. It
-has no chain on spaces and no points by posterior variance.
+Times are CPU seconds of this process, the best of ``--repeats``. DPPy should have its own
+environment, whose Python runs this script: besides DPPy, only NumPy and SciPy are needed. DPPy has
+no chain on spaces and no points by posterior variance.
 
-Before it times them, it compares how often each of 200 items is in 3000 exact draws of 20 with the
-exact probabilities: ``chi2`` is the mean squared difference in units of its expectation, 1 within
-about 0.2 for a right sampler.
+Before timing, it compares how often each of 200 items is in 3000 exact draws of 20 with the exact
+probabilities: ``chi2`` is the mean squared difference divided by its expectation, within about 0.2
+of 1 for a correct sampler.
 """
 
 import argparse

@@ -3,11 +3,11 @@
     python benchmarks/dpp_ensembles.py \\
         results/replay/searches/{cpu_small,diabetes,digits,wind}/{random,bo}/*
 
-Each argument is the folder of a search; its split lies beside it. Prints a table in Markdown, one
-line an ensemble: for every data set validation error, test error (percent) and unique members of
-the ensemble after the last evaluation, means over its searches, and over ``--seeds`` seeds of
-random ensembles. At its end the difference of test errors from ``selection``, paired by search:
-mean of the data sets' means, and the number of data sets on which it is negative.
+Each argument is the folder of a search, with its split beside it. Prints a Markdown table with one
+line per ensemble: for every data set, validation error, test error (percent) and unique members of
+the ensemble after the last evaluation, averaged over its searches, and over ``--seeds`` seeds for
+random ensembles. The last columns are the difference of test errors from ``selection``, paired by
+search (mean of the data sets' means), and the number of data sets on which it is negative.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def measure(search: Path, seeds: int) -> np.ndarray:
         pool, test, test_labels = ensemble_scores.load(search, split_of(search), seed)
         for place, settings in enumerate(ENSEMBLES.values()):
             if seed and settings.get("choice", "map") == "map" and settings["type"] != "selection":
-                found[place, seed] = found[place, 0]  # nothing random
+                found[place, seed] = found[place, 0]  # not random
                 continue
             members = plugins.make("ensembles", settings, "type", "ensemble").build(pool)
             parts = zip((pool.labels, test_labels), members.predict_both(pool.predictions, test),

@@ -1,7 +1,7 @@
-"""What searches are compared on without fitting a model: made-up errors, and stored ones.
+"""Objectives to compare searches on without fitting a model: made-up errors, and stored ones.
 
-A problem has a space, validation labels, the lowest error that can be reached and the algorithms
-that reach it; ``evaluate`` says what comes of a configuration. Two kinds of problems:
+A problem has a space, validation labels, the lowest possible error and the algorithms that reach
+it; ``evaluate`` returns the result of a configuration. There are two kinds of problems:
 
 * :class:`Synthetic` makes errors and predictions up, for every configuration of the real space.
 * :class:`Table` looks them up in a stored table.
@@ -26,10 +26,10 @@ from ensemble_search.runtime.names import OK
 from ensemble_search.spaces._table import TableSpace
 from ensemble_search.spaces.base import Configuration, Space
 
-#: To be raised when something here changes what is found.
+#: Increase this if a change here affects results.
 VERSION = 1
 ALGORITHM = "algorithm"
-#: Kinds of synthetic problems, and how far apart their algorithms are.
+#: Kinds of synthetic problems, and how much their algorithms differ.
 KINDS = {"ordinary": 0.05, "alike": 0.004}
 
 
@@ -64,29 +64,29 @@ class Synthetic:
         z = A[a] + P[p] + s[a] R[r] + I[a, p] + sum of the effects of its active hyperparameters
 
     and the error ``floor + (0.5 - floor) (1 - exp(-z))`` plus noise: good pipelines differ
-    by little, bad ones are as good as guessing. All terms are at least 0.
+    little, bad ones are as good as guessing. All terms are at least 0.
 
     * With E exponential of mean 1, A is 0.05 E^1.5 (0.004 E^1.5 for the kind ``alike``, whose
-      algorithms hardly differ), P is 0.06 E^2 and R is 0.04 E^2, each less the smallest: most
-      operators are nearly as good as the best, and some are hopeless. s is uniform in [0, 1], for
-      some algorithms do not care for the scale of the data. I is 0 for nine pairs in ten, 0.3 E for
-      the others.
-    * A number has the effect w ((x - best) / d)^2 of its position x in unit scale, where d is the
-      larger distance of ``best`` to an end. A category has w times a uniform number, 0 for the
-      best. Two numbers of each algorithm (its first) belong together: to their effects comes half
-      of the tunability times the square of the difference of x - best. The weights w of an
+      algorithms hardly differ), P is 0.06 E^2 and R is 0.04 E^2, each minus the smallest: most
+      operators are nearly as good as the best, and some are hopeless. s is uniform in [0, 1],
+      because some algorithms do not depend on the scale of the data. I is 0 for nine pairs in ten,
+      0.3 E for the others.
+    * A number has the effect w ((x - best) / d)^2, where x is its position in unit scale and d the
+      larger distance of ``best`` from the ends. A category has w times a uniform number, 0 for the
+      best. The first two numbers of each algorithm interact: half of the tunability times the
+      squared difference of their x - best is added to their effects. The weights w of an
       operator's hyperparameters share its tunability at random (Dirichlet of 0.4: a few matter),
       which is 0.15 E for algorithms, 0.05 E for preprocessors and 0.02 E for rescalers. The best
-      values of an operator are a legal configuration of it.
+      values of an operator form a legal configuration of it.
     * ``floor`` is uniform in [0.05, 0.25]. The noise is normal with a standard deviation of 0.002
-      (0.2 points), always the same for a configuration.
-    * One pair of algorithm and preprocessor in 50 fails always, other configurations in 3 of 100
-      cases (never one of the best values throughout).
+      (0.2 points), and always the same for a configuration.
+    * One pair of algorithm and preprocessor in 50 always fails, other configurations in 3 of 100
+      cases (never the one with the best values throughout).
 
-    The predictions of 1000 validation and 1000 test samples (two classes, as many of each) agree
-    with the error: samples are ordered by how easy they are, which depends on the sample, and on
-    random features of algorithm, preprocessor, rescaler and numbers; the first are predicted
-    wrongly, as many validation samples as the error says, rounded to 1/1000.
+    The predictions for 1000 validation and 1000 test samples (two classes of equal size) have this
+    error: samples are ordered by difficulty, which depends on the sample, and on random features of
+    algorithm, preprocessor, rescaler and numbers. The first ones are predicted wrongly, in the
+    validation set as many as the error says, rounded to 1/1000.
     """
 
     def __init__(self, kind: str, number: int, space: Space | None = None, samples: int = 1000):
@@ -113,7 +113,7 @@ class Synthetic:
         scaled = rng.random(a)[:, None] * effects["rescaler"]
         pairs = rng.exponential(0.3, (a, p)) * (rng.random((a, p)) < 0.1)
         pairs[rng.random((a, p)) < 0.02] = np.inf
-        #: Badness by algorithm, preprocessor and rescaler; infinite where it always fails.
+        #: Badness by algorithm, preprocessor and rescaler; infinite if it always fails.
         self.badness = (
             effects[ALGORITHM][:, None, None]
             + (effects["preprocessor"] + pairs)[:, :, None]
@@ -129,7 +129,7 @@ class Synthetic:
                 own = [i for i, c in enumerate(columns) if c.name.startswith(f"{name}:")]
                 self.best[own] = part[own]
         draws = np.array([c.draw(rng.random(1))[0] for c in columns])
-        inactive = np.isnan(self.best)  # beside the best values: children of other ones
+        inactive = np.isnan(self.best)  # besides the best values: children of other values
         self.best[inactive] = draws[inactive]
         self.weights = np.zeros(len(columns))
         self.ridges: list[tuple[int, int, float]] = []
@@ -173,7 +173,7 @@ class Synthetic:
         return frozenset([self.stages[ALGORITHM].choices[best]])
 
     def errors(self, points: np.ndarray) -> np.ndarray:
-        """Return the errors of points without noise, infinite where they always fail; (n,)."""
+        """Return the errors of points without noise, infinite if they always fail; (n,)."""
         stages = [self.space.index[stage] for stage in (ALGORITHM, "preprocessor", "rescaler")]
         z = self.badness[tuple(points[:, stages].astype(int).T)]
         distance = points - self.best
@@ -191,7 +191,7 @@ class Synthetic:
         return np.where(np.isinf(z), np.inf, errors)
 
     def evaluate(self, configuration: Configuration) -> Outcome:
-        """Make up what comes of a configuration; always the same."""
+        """Make up the result of a configuration; always the same."""
         text = json.dumps([self.name, self.number, sorted(configuration.items())])
         rng = np.random.default_rng(zlib.crc32(text.encode()))
         error = self.errors(configuration.point[None])[0]
@@ -203,7 +203,7 @@ class Synthetic:
         ease = self.sample_ease + self._features(configuration) @ self.loadings
         order = np.sort(ease[:n])
         border = (order[wrong - 1] + order[wrong]) / 2 if 0 < wrong < n else order[0] - 1
-        # Twice the distance as log-odds of the right class.
+        # Twice the distance as log-odds of the correct class.
         right = 1 / (1 + np.exp(-2 * (ease - border)))
         truth = np.concatenate([self.labels, self.test_labels])
         one = np.where(truth == 1, right, 1 - right).astype(np.float32)
@@ -237,7 +237,7 @@ class Table:
     Raises
     ------
     UserError
-        If a file is missing or damaged, or the table is of another split.
+        If a file is missing or damaged, or the table belongs to another split.
     """
 
     def __init__(self, folder: Path):
@@ -258,7 +258,7 @@ class Table:
         )
 
     def evaluate(self, configuration: Configuration) -> Outcome:
-        """Look up the result of a configuration of the table."""
+        """Look up the result of one of the table's configurations."""
         found = self._evaluator.evaluate(configuration)
         if found.status != OK:
             return Outcome(found.status, float("nan"))

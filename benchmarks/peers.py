@@ -1,12 +1,13 @@
-"""Searches of other projects as they are, each in its own process and environment.
+"""Unmodified searches of other projects, each in its own process and environment.
 
 SMAC3's facade for hyperparameters, OpenBox's advisor with its forest (pyrfr), and Optuna's TPE, all
-with their own defaults and initial designs, where ``optimizer: ask-tell`` has this project's. `make
-peers` installs them. A failed evaluation has the worst error so far, as in this project's searches.
+with their own defaults and initial designs, unlike ``optimizer: ask-tell``, which uses this
+project's. `make peers` installs them. A failed evaluation counts as the worst error so far, as in
+this project's searches.
 
     .venv-smac/bin/python benchmarks/peers.py smac 0 100
 
-is such a process; it reads from its standard input.
+starts such a process, which reads from its standard input.
 """
 
 import argparse
@@ -29,11 +30,11 @@ from ensemble_search.drivers.base import legal
 from ensemble_search.drivers.optuna import run
 from ensemble_search.runtime import errors
 
-#: To be raised when something here changes what is found.
+#: Increase this if a change here affects results.
 VERSION = 1
-#: Each search with the environment that it runs in.
+#: Searches, and the environments in which they run.
 NAMES = {name: name for name in ("smac", "openbox", "optuna")}
-MOST = 1000  # configurations of Optuna, which knows no forbidden ones, until one is legal
+MOST = 1000  # attempts to get a legal configuration: Optuna knows no forbidden ones
 
 
 class Peer:
@@ -50,12 +51,12 @@ class Peer:
 
     @contextmanager
     def suggester(self, problem, number: int) -> Iterator[Callable]:
-        """Start the process; give the function from a history to a configuration and seconds."""
+        """Start the process; yield a function from a history to a configuration and seconds."""
         command = [self.python, Path(__file__), self.peer, str(number), str(self.evaluations)]
         from ensemble_search.optimizers.ask_tell import describe  # not in the peers' environments
 
         description = describe(problem.space)
-        # The order of sets decides as well.
+        # The order of sets affects results, too.
         fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
         with subprocess.Popen(
             [str(part) for part in command],
@@ -84,7 +85,7 @@ def tell(stream, content: Any) -> None:
     stream.flush()
 
 
-# What follows runs in the environment of the other project.
+# The following runs in the environment of the other project.
 
 
 class Smac:
@@ -112,7 +113,7 @@ class Smac:
         return dict(self.trial.config)
 
     def tell(self, error: float) -> None:
-        """Learn its error."""
+        """Report its error."""
         from smac.runhistory.dataclasses import TrialValue
 
         self.facade.tell(self.trial, TrialValue(cost=error))
@@ -143,14 +144,14 @@ class OpenBox:
         return {name: value for name, value in values.items() if value is not None}
 
     def tell(self, error: float) -> None:
-        """Learn its error."""
+        """Report its error."""
         from openbox import Observation
 
         self.advisor.update_observation(Observation(self.configuration, [error]))
 
 
 class Optuna:
-    """Optuna's TPE, on a space that is defined by running it; ordinal values by their position."""
+    """Optuna's TPE with a define-by-run space; ordinal values are given by their positions."""
 
     def __init__(self, description: dict[str, list], seed: int, evaluations: int):
         import optuna
@@ -160,7 +161,7 @@ class Optuna:
         self.study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
 
     def ask(self) -> dict[str, Any]:
-        """Suggest a legal configuration; others fail, and cost nothing."""
+        """Suggest a legal configuration; illegal ones are marked as failed at no cost."""
         from optuna.trial import TrialState
 
         for _ in range(MOST):
@@ -172,7 +173,7 @@ class Optuna:
         raise RuntimeError(f"{MOST} forbidden configurations")
 
     def tell(self, error: float) -> None:
-        """Learn its error."""
+        """Report its error."""
         self.study.tell(self.trial, error)
 
 
@@ -183,7 +184,7 @@ def main() -> None:
     parser.add_argument("evaluations", type=int)
     options = parser.parse_args()
     answers = sys.stdout
-    with redirect_stdout(sys.stderr):  # what libraries print is not an answer
+    with redirect_stdout(sys.stderr):  # the output of libraries is not an answer
         description = json.loads(sys.stdin.readline())
         kind = {"smac": Smac, "openbox": OpenBox, "optuna": Optuna}[options.name]
         search = kind(description, options.seed, options.evaluations)

@@ -3,8 +3,8 @@
     .venv-openbox/bin/python benchmarks/pyrfr_forest.py in.npz out.npz
 
 ``in.npz`` holds ``vectors`` (n, n_hyperparameters), ``errors`` (n,), ``categories``
-(n_hyperparameters,), ``candidates`` (m, n_hyperparameters) and ``seed``; ``out.npz`` gets ``mean``
-and ``std`` of the candidates, each (m,).
+(n_hyperparameters,), ``candidates`` (m, n_hyperparameters) and ``seed``. ``out.npz`` receives
+``mean`` and ``std`` of the candidates, each (m,).
 """
 
 import argparse
@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 LARGEST = 2**20
-VARIANCE = 1e-5  # the least
+VARIANCE = 1e-5  # minimum
 
 
 def predict(vectors, errors, categories, candidates, seed) -> tuple[np.ndarray, np.ndarray]:

@@ -1,10 +1,10 @@
-"""Evaluate random configurations of a space under limits: what fails, why, and what takes long.
+"""Evaluate random configurations of a space under limits: what fails, why, and what is slow.
 
     python benchmarks/random_configurations.py --dataset sklearn=digits sklearn=wine --count 500
     python benchmarks/random_configurations.py --inputs results/*/splits/*/fixed/inputs.npz
 
-Prints, for each data set, the shares by status and by cause, quantiles of the CPU time, and the
-slowest operators; ``--output`` gets one CSV row an evaluation.
+Prints, per data set, the shares by status and by cause, quantiles of the CPU time, and the slowest
+operators. ``--output`` receives one CSV row per evaluation.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def make_inputs(text: str, folder: Path) -> tuple[Path, str]:
 
 
 def evaluate_all(configurations, inputs: Path, arguments) -> list:
-    """Evaluate the configurations, some at a time, each in a worker process under limits."""
+    """Evaluate the configurations, several at a time, each in a worker process under limits."""
     module = plugins.module_name("spaces", arguments.space)
 
     def some(part: int) -> list:

@@ -1,18 +1,18 @@
-"""What searches find, without fitting a model: on made-up problems and on stored evaluations.
+"""Quality of searches without fitting models: on made-up problems and on stored evaluations.
 
     python benchmarks/search_quality.py --synthetic ordinary alike --seeds 24 --jobs 2
     python benchmarks/search_quality.py --tables results/search-tables/tables/*/fixed
     python benchmarks/search_quality.py --search random bo "bo interleave=0.1" --reference bo
 
-A search is an optimizer's name, and settings if there are any; ``spread=0.05`` beside them is the
-step of neighbours, and with ``climbs=combined`` DivBO climbs on the sum of both ranks. ``smac``,
+A search is an optimizer's name, optionally with settings. ``spread=0.05`` beside them sets the step
+of neighbours, and with ``climbs=combined``, DivBO climbs on the sum of both ranks. ``smac``,
 ``openbox`` and ``optuna`` are other projects' searches, in environments that `make peers` installs.
-Synthetic problems assign every configuration of the space ``divbo`` an error, and predictions with
-this error: in ``ordinary`` instances a tuned second-best algorithm comes close to the best one, in
-``alike`` instances algorithms hardly differ (benchmarks/objectives.py).
-Run k of a synthetic problem has the k-th instance and seed k; of a table, seed k. Finished runs are
-appended to a CSV file and not done again, unless the code of the search has changed. What is
-printed comes from the file.
+Synthetic problems assign an error, and predictions with this error, to every configuration of the
+space ``divbo``: in ``ordinary`` instances a tuned second-best algorithm comes close to the best
+one, in ``alike`` instances algorithms hardly differ (benchmarks/objectives.py).
+Run k of a synthetic problem has the k-th instance and seed k; on a table, it has seed k. Finished
+runs are appended to a CSV file and not repeated, unless the code of the search has changed. The
+printed tables come from this file.
 """
 
 import argparse
@@ -69,14 +69,14 @@ COLUMNS = (
     "version",
     "lowest",
     *(f"{measure}_{point}" for measure in MEASURES for point in POINTS),
-    "best_algorithm_at",  # the first evaluation of it; empty: none
+    "best_algorithm_at",  # its first evaluation; empty: none
     "algorithms",
     "suggest_cpu_seconds",
 )
 
 
 class Own:
-    """An optimizer of this repository, made for a budget.
+    """An optimizer of this repository, created for a budget.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Own:
 
     @contextmanager
     def suggester(self, problem, number: int) -> Iterator:
-        """Give the function from a history to a configuration and the CPU seconds it took."""
+        """Yield the function from a history to a configuration and the CPU seconds it took."""
 
         plan: Iterator[Suggestion] = iter(())
 
@@ -130,13 +130,13 @@ class Own:
 
 
 class CombinedClimbs(divbo.DivBO):
-    """DivBO whose climbs go by the sum of both ranks instead of the expected improvement.
+    """DivBO that climbs on the sum of both ranks instead of the expected improvement.
 
-    A configuration's ranks are those among 1000 random ones.
+    A configuration's ranks are computed among 1000 random ones.
     """
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest as DivBO does, from candidates of other climbs."""
+        """Suggest as DivBO does, but from candidates of these climbs."""
 
         def propose(space, starts, improvement, draws, **settings):
             seed = int(draws.integers(2**31))
@@ -170,7 +170,7 @@ class CombinedClimbs(divbo.DivBO):
 
 @contextmanager
 def set_spread(spread: float) -> Iterator[None]:
-    """Let neighbours of numbers be so far away, in unit scale."""
+    """Set the distance of neighbours of numbers, in unit scale."""
     usual, _encoding.SPREAD = _encoding.SPREAD, spread
     try:
         yield
@@ -179,7 +179,7 @@ def set_spread(spread: float) -> Iterator[None]:
 
 
 def make_search(text: str, evaluations: int) -> "Own | peers.Peer":
-    """Make the search that a text of the command line describes."""
+    """Create the search described by a text on the command line."""
     if text in peers.NAMES:
         return peers.Peer(text, ROOT, evaluations)
     return Own(text, evaluations)
@@ -187,20 +187,20 @@ def make_search(text: str, evaluations: int) -> "Own | peers.Peer":
 
 @lru_cache(maxsize=4)  # a process reads a table once
 def make_problem(name: str, number: int, table: Path | None) -> Synthetic | Table:
-    """Make the problem of a run: a table if there is a folder of one."""
+    """Create the problem of a run: a table if a folder is given."""
     if table:
         return Table(table)
     return Synthetic(name.removeprefix("synthetic:"), number)
 
 
 def start_run(name: str, table: Path | None, search, number: int, evaluations: int) -> dict:
-    """Make the problem, and do a run."""
+    """Create the problem, and do a run."""
     problem = make_problem(name, 0 if table else number, table)
     return do_run(name, problem, search, number, evaluations)
 
 
 def do_run(name: str, problem, search, number: int, evaluations: int) -> dict[str, Any]:
-    """Do one search; return its row of the file."""
+    """Run one search; return its row for the file."""
     outcomes: list[Outcome] = []
     history = History(problem.space, problem.labels)
     seconds = 0.0
@@ -229,7 +229,7 @@ def do_run(name: str, problem, search, number: int, evaluations: int) -> dict[st
 
 
 def scores(problem, outcomes: list[Outcome], seed: int) -> dict[str, float]:
-    """Score the best single pipeline and the ensemble of 25 after some numbers of evaluations."""
+    """Score the best pipeline and the ensemble of 25 after several numbers of evaluations."""
     result = {}
     for point in POINTS:
         ok = [o for o in outcomes[:point] if o.status == OK]
@@ -260,7 +260,7 @@ class Results:
 
     def _read(self) -> None:
         text = self.path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]  # a last line that was cut off does not count
+        whole = text[: text.rfind("\n") + 1]  # ignore an incomplete last line
         if whole != text:
             self.path.write_text(whole, encoding="utf-8")
         reader = csv.DictReader(whole.splitlines())
@@ -273,7 +273,7 @@ class Results:
         self.rows[tuple(str(row[name]) for name in KEY)] = row
 
     def has(self, problem: str, search, number: int, evaluations: int) -> bool:
-        """Return whether a run of at least so many evaluations by the same code is there."""
+        """Whether there is a run of at least this many evaluations by the same code."""
         row = self.rows.get((problem, search.name, str(number)))
         return (
             row is not None
@@ -289,13 +289,13 @@ class Results:
         self._keep(row)
 
     def column(self, problem: str, search: str, name: str, numbers: Iterable[int]) -> np.ndarray:
-        """Return a column of runs by number; NaN where there is none."""
+        """Return a column by number of the run; NaN for missing runs."""
         rows = (self.rows.get((problem, search, str(number)), {}) for number in numbers)
         return np.array([float(row.get(name) or "nan") for row in rows])
 
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float, int]:
-    """Mean, its standard error and the number of the values that are numbers."""
+    """Return mean, standard error and number of the values, ignoring NaN."""
     values = values[~np.isnan(values)]
     n = len(values)
     spread = values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
@@ -303,7 +303,7 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float, int]:
 
 
 def interval(difference: np.ndarray) -> str:
-    """Write the mean of paired differences in points, its standard error, and 95 % of it (t)."""
+    """Write the mean of paired differences in points, its standard error and 95 % interval (t)."""
     from scipy.stats import t
 
     mean, error, n = mean_and_error(100 * difference)
@@ -395,7 +395,7 @@ def main() -> None:
 
 
 def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
-    """Do runs, and write each down when it is finished."""
+    """Do runs, and store each one when it is finished."""
     if not todo:
         return
     with ProcessPoolExecutor(jobs, initializer=work_for, initargs=(os.getpid(),)) as executor:
@@ -410,7 +410,7 @@ def do_all(todo: list[tuple], results: Results, jobs: int) -> None:
 
 
 def work_for(parent: int) -> None:
-    """Let a process of the executor end with the one that started it, and not before."""
+    """Let a process of the executor end with the process that started it, and not before."""
     signal.set_wakeup_fd(-1)
     for number in signals.SIGNALS:
         signal.signal(number, signal.SIG_IGN)

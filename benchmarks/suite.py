@@ -1,15 +1,15 @@
-"""Measure what searches cost beside fitting pipelines: evidence/performance/README.md.
+"""Measure the costs of searches besides fitting pipelines: evidence/performance/README.md.
 
     python benchmarks/suite.py                        # all, for an hour
     python benchmarks/suite.py report demo            # these groups
     python benchmarks/suite.py start --against ../before   # another checkout, too
     python benchmarks/suite.py start --profile             # where does the time go?
 
-Each piece of work (benchmarks/costs.py) runs in its own process, on one thread. Those of a
-group take turns, and medians of CPU seconds are compared. The first turn warms up, unless it is the
-only one. Figures go to evidence/performance/figures.csv, from which the page is made; those of
-groups that are not measured now stay as they are, and so do peers that are not installed (`make
-peers`, `make autogluon`).
+Each piece of work (benchmarks/costs.py) runs in its own process, on one thread. The works of a
+group take turns, and medians of CPU seconds are compared. The first turn is a warm-up, unless it is
+the only one. Figures are written to evidence/performance/figures.csv, from which the page is made.
+Figures of groups that are not measured stay unchanged, as do those of peers that are not installed
+(`make peers`, `make autogluon`).
 """
 
 import argparse
@@ -38,7 +38,7 @@ COLUMNS = (
 )
 PEERS = "peer", "autogluon", "plain", "pandas_reads"
 
-#: Of a second or a byte.
+#: Factors from seconds or bytes.
 SCALES = {"CPU ms": 1000, "MB": 1e-6, "minutes": 1 / 60}
 KERNEL = {"interleave": 0, "diversity_surrogate": "forest-kernel"}
 PAIRS = {"interleave": 0, "diversity_surrogate": "lightgbm-pairs"}
@@ -48,7 +48,7 @@ ESMBO = {
 }
 LARGE = "suggestion", "divbo", 100, KERNEL, "divbo", 100_000, 10
 LOSSES = "error", "log-loss", "brier"
-#: Turns of a group; by default three. A single one has no other before it to warm up.
+#: Turns of a group; default: three. A single turn has no warm-up.
 TURNS = {
     **dict.fromkeys(("memory", "storage", "report", "predict", "large-table", "demo"), 1),
     **{"schedule": 1, "large-divbo": 2, "large-selection": 2, "esmbo-1000": 2, "dry-run": 2},
@@ -93,8 +93,8 @@ WORKS: dict[str, dict[str, tuple]] = {
 
 # fmt: off
 #: Group, title, unit, value, peer, and goal. A value is the CPU seconds of a work, a figure that it
-#: returns (work.figure), or the ratio of two. A goal may be a share of the peer, which was measured
-#: on the same machine when the goal was set.
+#: returns (work.figure), or the ratio of two values. A goal may be a share of the peer, which was
+#: measured on the same machine when the goal was set.
 FIGURES: list[tuple[str, ...]] = [
     *(
         (f"suggestion-{n}", f"{title}, {n} observations", unit, value, "", goal if n == 250 else "")
@@ -152,7 +152,7 @@ FIGURES: list[tuple[str, ...]] = [
 
 
 class Worker:
-    """A process that does a piece of work at every turn."""
+    """A process that does its piece of work once per turn."""
 
     def __init__(self, root: Path, folder: Path, work: tuple, python: str = sys.executable):
         command = [python, __file__, "--work", root, folder, json.dumps(work)]
@@ -166,31 +166,31 @@ class Worker:
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"},
             text=True,
         )
-        self.answer()  # it is prepared, and so are files that others use too
+        self.answer()  # it is prepared, including files that others also use
 
     def answer(self) -> Any:
-        """Wait for a line of the process."""
+        """Wait for a line from the process."""
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self.work} has failed")
         return json.loads(line)
 
     def turn(self) -> None:
-        """Let it work, and note the CPU seconds."""
+        """Let it work, and record the CPU seconds."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         seconds, self.result = self.answer()
         self.seconds.append(seconds)
 
     def end(self, name: str) -> dict[str, float]:
-        """End the process; return the median of its CPU seconds and what a turn has returned."""
+        """End the process; return the median of its CPU seconds, and the figures of a turn."""
         self.process.communicate()
         middle = sorted(self.seconds)[len(self.seconds) // 2]
         return {name: middle, **{f"{name}.{k}": v for k, v in (self.result or {}).items()}}
 
 
 def be_worker(root: str, folder: str, work: str) -> None:
-    """Do a turn for every line of the standard input; be the process of a :class:`Worker`."""
+    """Run as the process of a :class:`Worker`: do a turn per line on the standard input."""
     turn = prepared(Path(root), Path(folder), *json.loads(work))
     print("true", flush=True)
     for _ in sys.stdin:
@@ -204,19 +204,19 @@ def prepared(root: Path, folder: Path, name: str, *arguments: Any) -> Callable:
     sys.path[:0] = [f"{root}/workflow_scripts", f"{ROOT}/benchmarks"]
     import costs
 
-    import ensemble_search  # noqa: F401 - of this checkout, whatever else comes into sys.path
+    import ensemble_search  # noqa: F401 - from this checkout, whatever sys.path gets later
 
     return getattr(costs, name.replace("-", "_"))(root, folder, *arguments)
 
 
 def cpu_seconds() -> float:
-    """CPU seconds of this process and of those that it has started."""
+    """CPU seconds of this process and its child processes."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def python_of(work: tuple) -> str | None:
-    """The Python that runs a piece of work; None if a peer is not installed."""
+    """Return the Python that runs a piece of work; None if a peer is not installed."""
     from peers import NAMES
 
     own = NAMES[work[1]] if work[0] == "peer" else work[0]
@@ -245,7 +245,7 @@ def measure(group: str, checkouts: Mapping[str, Path]) -> dict[str, dict[str, fl
                 try:
                     worker.turn()
                     while number >= 0 and worker.seconds[-1] < 0.1 and len(worker.seconds) % 9:
-                        worker.turn()  # short work is measured nine times a turn
+                        worker.turn()  # short work is measured nine times per turn
                 except RuntimeError:
                     if one[0] == "now":
                         raise
@@ -258,7 +258,7 @@ def measure(group: str, checkouts: Mapping[str, Path]) -> dict[str, dict[str, fl
 
 
 def rows_of(group: str, found: Mapping[str, Mapping[str, float]], about: dict) -> list[dict]:
-    """Return the rows of a group's figures; none of those whose works are not there."""
+    """Return the rows of a group's figures, without those that need missing works."""
     rows = []
     for own, title, unit, value, peer, goal in FIGURES:
         row = {"group": own, "figure": title, "unit": unit, "goal": goal}
@@ -278,7 +278,7 @@ def rows_of(group: str, found: Mapping[str, Mapping[str, float]], about: dict) -
 
 
 def read() -> list[dict[str, str]]:
-    """Return the figures that are stored."""
+    """Return the stored figures."""
     file = FOLDER / "figures.csv"
     if not file.exists():
         return []
@@ -287,7 +287,7 @@ def read() -> list[dict[str, str]]:
 
 
 def write(new: Iterable[Mapping[str, str]]) -> None:
-    """Merge new figures with those that are stored; write them, and the page."""
+    """Merge new figures with the stored ones; write them, and the page."""
     rows = {row["figure"]: row for row in (*read(), *new)}
     kept = [rows[title] for _, title, *_ in FIGURES if title in rows]
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -299,7 +299,7 @@ def write(new: Iterable[Mapping[str, str]]) -> None:
 
 
 def met(row: Mapping[str, str]) -> str:
-    """Return whether a figure meets its goal; nothing if it has none."""
+    """Return whether a figure meets its goal; empty if it has none."""
     if not row["goal"]:
         return ""
     sign, number, *of_peer = row["goal"].split()
@@ -308,7 +308,7 @@ def met(row: Mapping[str, str]) -> str:
 
 
 def page(rows: Sequence[Mapping[str, str]]) -> str:
-    """Write the page of the figures, in Markdown."""
+    """Return the page for the figures, in Markdown."""
     goals = [met(row) for row in rows if row["goal"]]
     lines = [
         "# What a search costs beside fitting pipelines",
@@ -335,7 +335,7 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def describe(root: Path) -> str:
-    """The commit of a checkout; with + if its code has changed since."""
+    """Return the commit of a checkout, followed by + if its code has changed since."""
     git = ["git", "-C", root]
     commit = subprocess.check_output([*git, "rev-parse", "--short=7", "HEAD"], text=True).strip()
     changed = subprocess.check_output([*git, "status", "--porcelain", "workflow_scripts"])
@@ -343,7 +343,7 @@ def describe(root: Path) -> str:
 
 
 def machine() -> str:
-    """The processor and the versions of what figures depend on."""
+    """Return the processor and the versions that figures depend on."""
     from ensemble_search.runtime import provenance
 
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -365,7 +365,7 @@ def profile(group: str) -> None:
                 turn()
             costs.PROFILED[:] = ["-m", "cProfile", "-s", "tottime"]
             print(f"== {title}: {work}")
-            with cProfile.Profile(time.process_time) as found:  # whatever else runs
+            with cProfile.Profile(time.process_time) as found:  # independent of other programs
                 turn()
             costs.PROFILED.clear()
             pstats.Stats(found).sort_stats("tottime").print_stats(15)

@@ -1,18 +1,18 @@
-"""Compare the rules for ties of ensemble selection on finished searches.
+"""Compare the tie-breaking rules of ensemble selection on finished searches.
 
     python benchmarks/ties.py results/ties/searches/*/*/*
 
-Each argument is the folder of a search; its split lies beside it. Errors are those after the last
-evaluation, in percent, of ensembles of ``--sizes``, means over ``--seeds`` draws of ties.
+Each argument is the folder of a search, with its split beside it. Errors are those of ensembles of
+``--sizes`` after the last evaluation, in percent, averaged over ``--seeds`` random tie-breaks.
 
-First table: the three rules on the same searches, means over the searches of a data set. ``sd`` is
-the standard deviation of the test error over the draws, ``members`` counts unique ones. Below it,
-the difference of test errors from the rule ``random``, paired by search: its mean over all searches
-and the standard error of that.
+First table: the three rules on the same searches, averaged over the searches of a data set. ``sd``
+is the standard deviation of the test error over the draws, ``members`` counts unique ones. Below
+it: the difference of test errors from the rule ``random``, paired by search, as the mean over all
+searches and its standard error.
 
-Second table, of DivBO's searches: mean number of members of its temporary ensemble, share of
-suggestions at which it had a single one, and the errors with ``random`` and with the search's own
-rule.
+Second table, for DivBO's searches: mean number of members of the temporary ensemble, share of
+suggestions at which it had a single member, and the errors with ``random`` and with the search's
+own rule.
 """
 
 import argparse
@@ -38,7 +38,7 @@ RULES = get_args(Ties)
 
 def split_of(search: Path) -> Path:
     splits = search.parents[3] / "splits" / search.parts[-3]
-    # Repeats may go round over fewer splits.
+    # Several repeats may share a split.
     several = len(list(splits.glob("repeat-*")))
     return splits / (f"repeat-{int(search.name) % several}" if several else "fixed")
 

@@ -2,11 +2,11 @@
 
     python benchmarks/tpe.py [--evaluations 250] [python ...]
 
-Each ``python`` is that of an environment with Optuna or hyperopt in it; default: the one that
-`make peers` makes. After made-up evaluations of a space, the densities l and g of every
-hyperparameter are compared on a grid. What is printed is the largest difference of log densities,
-in their own scale, by the kind of the hyperparameter: to hyperopt, to Optuna's kernels with our
-bandwidths and weights, and to Optuna with its own (``TPESampler.hyperopt_parameters``).
+Each ``python`` belongs to an environment with Optuna or hyperopt; default: the one that `make
+peers` makes. After made-up evaluations of a space, the densities l and g of every hyperparameter
+are compared on a grid. Printed is the largest difference of log densities, in their own scale, by
+kind of hyperparameter: to hyperopt, to Optuna's kernels with our bandwidths and weights, and to
+Optuna with its own (``TPESampler.hyperopt_parameters``).
 """
 
 import argparse
@@ -33,9 +33,9 @@ LENGTHS = range(1, 1001)
 
 
 def densities(space, history) -> Iterator[dict[str, Any]]:
-    """Describe every l and g in JSON: kind, bounds, observations, grid, and our log densities.
+    """Describe every l and g as JSON: kind, bounds, observations, grid, and our log densities.
 
-    The grid leaves out the bounds, where rounding decides whether Optuna's densities are 0.
+    The grid omits the bounds, where rounding decides whether Optuna's densities are 0.
     """
     from ensemble_search.optimizers._model_based import parzen
     from ensemble_search.optimizers.tpe import TreeParzenEstimator
@@ -45,7 +45,7 @@ def densities(space, history) -> Iterator[dict[str, Any]]:
     for i, column in enumerate(space.columns):
 
         def numbers(entries: np.ndarray, column=column) -> list:
-            """Return values; positions of choices."""
+            """Return values; for choices, their positions."""
             values = column.values(entries)
             return [column.choices.index(v) for v in values] if column.choices else values
 
@@ -67,13 +67,13 @@ def densities(space, history) -> Iterator[dict[str, Any]]:
                 described["weights"] = made.weights.tolist()
                 described["means"] = (lower + (upper - lower) * made.means).tolist()
                 described["deviations"] = ((upper - lower) * made.deviations).tolist()
-                if not column.whole:  # from the density on [0, 1] to that of the scale
+                if not column.whole:  # convert the density on [0, 1] to that of the scale
                     described["ours"] -= math.log(upper - lower)
             yield {**described, "ours": described["ours"].tolist()}
 
 
 def ends(d: dict) -> tuple[float, float]:
-    """Return the interval of a number in its scale, with room for every integer."""
+    """Return the interval of a number in its scale, with a margin for every integer."""
     margin = 0.5 if d["kind"].endswith("integer") else 0.0
     lower, upper = d["bounds"][0] - margin, d["bounds"][1] + margin
     return (math.log(lower), math.log(upper)) if d["kind"].startswith("log") else (lower, upper)
@@ -135,11 +135,11 @@ def apart(made: list[dict], theirs: list, kind: str) -> str:
     return f"{max(np.abs(np.subtract(o, t)).max() for o, t in pairs):.1e}"
 
 
-# What follows runs in the environment of the other project.
+# The following runs in the environment of the other project.
 
 
 def inside(made: list[dict]) -> dict[str, dict]:
-    """Return log densities, weights and numbers of good evaluations, of what is installed here."""
+    """Return log densities, weights and numbers of good evaluations for the installed libraries."""
     found: dict[str, dict] = {"densities": {}, "weights": {}, "good": {}}
     try:
         from optuna.samplers._tpe.sampler import default_weights, hyperopt_default_gamma
@@ -162,7 +162,7 @@ def inside(made: list[dict]) -> dict[str, dict]:
 
 
 def optuna_kernels(d: dict) -> list[float] | None:
-    """Mix Optuna's kernels, each truncated by itself, by the weights that ours have inside."""
+    """Mix Optuna's kernels, each truncated separately, with our kernels' weights in the bounds."""
     from optuna.samplers._tpe import probability_distributions as kernels
     from scipy.special import ndtr
 
@@ -217,7 +217,7 @@ def hyperopt_estimator(d: dict) -> list[float]:
     low, high = ends(d)
     log = d["kind"].startswith("log")
     observed = np.log(observed) if log else observed
-    # It puts equal numbers in any order; then it matters which of them are recent.
+    # It orders equal numbers arbitrarily; then it matters which of them are recent.
     with mock.patch("numpy.argsort", partial(np.argsort, kind="stable")):
         mixture = tpe.adaptive_parzen_normal(observed, 1.0, (low + high) / 2, high - low)
     if d["kind"].endswith("integer"):

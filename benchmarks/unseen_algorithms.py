@@ -3,10 +3,10 @@
     python benchmarks/unseen_algorithms.py
     python benchmarks/unseen_algorithms.py --table results/search-tables/tables/quake/fixed
 
-A forest learns from n random configurations of 5 of the 11 algorithms. Of 5000 uniform candidates,
-how many of the 50 with the largest expected improvement have an algorithm that is not among the 5?
-Errors are those of made-up problems (another one each time), or of stored evaluations. ``pyrfr`` is
-OpenBox's forest, in its own environment (`make peers`).
+A forest learns from n random configurations of 5 of the 11 algorithms. Among 5000 uniform
+candidates, how many of the 50 with the largest expected improvement have an algorithm that is not
+among the 5? Errors come from made-up problems (a new one each time), or from stored evaluations.
+``pyrfr`` is OpenBox's forest, in its own environment (`make peers`).
 """
 
 import argparse
@@ -48,7 +48,7 @@ def make_history(problem, size: int, rng: np.random.Generator) -> History:
 
 
 def share(forest: str, history: History, candidates: np.ndarray, seed: int) -> tuple[float, float]:
-    """Return the share of algorithms never tried: among the largest, and of all candidates."""
+    """Return the share of untried algorithms among the best candidates, and among all."""
     mean, std = predict(forest, history, candidates, seed)
     improvement = expected_improvement(mean, std, history.errors.min())
     ties = np.random.default_rng(seed).random(len(improvement))

@@ -1,4 +1,4 @@
-# AutoGluon, if the study has the key `autogluon:`. It runs in the conda environment of the rule, or in
+# AutoGluon, if the study has the key `autogluon:`. It runs in the rule's conda environment, or in
 # that of `make autogluon`; without either, the result is `not run`.
 AUTOGLUON = (
     [
@@ -30,7 +30,7 @@ rule autogluon:
     threads: 1
     resources:
         mem_mb=8000,
-        # It may exceed its limit: a model being fitted is not stopped at once.
+        # It may exceed its limit: it does not interrupt the model being fitted.
         runtime=lambda w: int(STUDY.autogluon.seconds / 30) + 30,
     params:
         seconds=STUDY.autogluon.seconds if STUDY.autogluon else 0,

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
-# Of this workflow, also where it is a module of another one.
+# The folder of this workflow, even if it is a module of another one.
 BASE = Path(str(workflow.current_basedir)).parent
 if not (BASE / "workflow_scripts").is_dir():
     sys.exit(
@@ -25,11 +25,11 @@ from ensemble_search.runtime.locks import WAIT, lock
 from ensemble_search.jobs import Jobs, check_plugins, check_splits, check_tables, notes
 from ensemble_search.study import model as studies
 
-# Scripts run in the environment that Snakemake runs in, or in the conda environment of the rule.
+# Scripts run in Snakemake's environment, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}
 PYTHON = "python" if "CONDA" in METHODS else shlex.quote(sys.executable)
-# exec and the id of this process: a script is its child, and ends with it. Libraries need their
-# docstrings (LightGBM), and their warnings must not be errors, whatever the caller's environment.
+# With exec and this process's id, a script is a child of this process, and ends with it. LightGBM
+# needs its docstrings, and library warnings must not be errors, whatever the caller's environment.
 CHILD = f"exec env PYTHONOPTIMIZE= PYTHONWARNINGS= ENSEMBLE_SEARCH_PARENT={os.getpid()}"
 SCRIPTS = os.path.relpath(BASE / "workflow_scripts")
 
@@ -38,7 +38,7 @@ if set("{}") & set(str(BASE)):
         f"error: '{BASE}' has braces in its path, which Snakemake reads as wildcards; rename the "
         "folder"
     )
-# Searches, the report and `make status` read and write whole folders of results: all are local.
+# Searches, the report and `make status` read and write whole folders of results, so all are local.
 if workflow.storage_settings.default_storage_provider:
     workflow.storage_settings.default_storage_provider = None
     if workflow.is_main_process:
@@ -46,9 +46,9 @@ if workflow.storage_settings.default_storage_provider:
 
 
 def load_jobs():
-    """The study of --configfile, or else of config.yaml, with --config on top of it.
+    """The study of --configfile, or else of config.yaml, overridden by --config.
 
-    Of a module, that of its `config:`.
+    For a module, the study in its `config:`.
     """
     if not workflow.modifier.is_main_snakefile():
         if workflow.modifier.path_modifier.modify("results/") != "results/":
@@ -70,13 +70,13 @@ try:
     JOBS = load_jobs()
 except UserError as error:
     sys.exit(f"error: {error}")
-if folders := os.environ.get(outside.VARIABLE):  # set from the study; in print, too
+if folders := os.environ.get(outside.VARIABLE):  # set from the study; also in printed commands
     CHILD += f" {outside.VARIABLE}={shlex.quote(folders)}"
 PYTHON = f"{CHILD} {PYTHON}"
 
 STUDY = JOBS.study
-# Searches shared with the extended study belong to that study: the same jobs, parameters and files,
-# whichever of the two runs first.
+# Searches shared with the extended study belong to it: same jobs, parameters and files, whichever
+# study runs first.
 JOBS_OF = {STUDY.study: JOBS}
 if JOBS.shared:
     JOBS_OF[JOBS.extended.study.study] = JOBS.extended
@@ -104,9 +104,9 @@ if workflow.is_main_process:
 
 
 def share_names():
-    """Give the names in shell commands to the workflow of which this one is a module.
+    """Define the names used in shell commands in the workflow that uses this one as a module.
 
-    Snakemake 9 fills in commands with names of the main workflow.
+    Snakemake 9 formats commands with names of the main workflow.
     """
     parent = workflow.modifier.parent_modifier.globals
     if parent.get("STUDY", STUDY) != STUDY:
@@ -134,7 +134,7 @@ def lock_results():
 
 
 def check_kept_splits():
-    """Check the splits that this run does not make again."""
+    """Check the existing splits that this run keeps."""
     kept = (
         (JOBS_OF[job.wildcards.study], job.wildcards.dataset, job.wildcards.split)
         for job in workflow.dag.jobs
@@ -172,18 +172,18 @@ def lock_study(name):
 # Folders of a search and of its split.
 SEARCH = f"results/{{study}}/{layout.SEARCH}"
 SPLIT = f"results/{{study}}/{layout.SPLIT}"
-# Where the predictions of a search lie: beside it, or in the table that it is replayed on.
+# Folder with the predictions of a search: its own, or the table that it is replayed on.
 PREDICTIONS = STUDY.evaluation.table("{dataset}", "{split}") or SEARCH
-# Ensembles that refit pipelines. Their jobs are long; those of the others take half a second.
+# Ensembles that refit pipelines. Their jobs are long; those of other ensembles take half a second.
 FITTING = [name for name in STUDY.ensembles if JOBS.refits(name)]
 NOT_FITTING = "|".join(re.escape(n) for n in STUDY.ensembles if n not in FITTING) or "(?!)"
-# The split of jobs that run once per data set.
+# The split for jobs that run once per data set.
 SPLIT_0 = f"{RESULTS}/{layout.SPLIT}".replace("{split}", STUDY.split_name(0))
 
 
-# What those need of a split: no parameter, as it changes none.
+# Requirements of these ensembles on a split. Not a parameter, as it does not change the split.
 NEEDS = f"--ensembles {shlex.quote(json.dumps(JOBS.refitted))}" if JOBS.refitted else ""
-# Where searches share evaluations. Not a parameter, which Snakemake compares: it changes no result.
+# Shared evaluations. Not a parameter, which Snakemake would compare, as it changes no result.
 SHARE = f"--share {RESULTS}/{layout.EVALUATIONS}" if STUDY.evaluation.share else ""
 if STUDY.evaluation.tables:
     SHARE += f" --tables {shlex.quote(STUDY.evaluation.tables)}"
@@ -197,7 +197,7 @@ def home(w):
 def of_repeat(pattern):
     """Input of a search: the pattern with the split of its repeat.
 
-    A function only where no pattern will do: there are thousands of searches.
+    Returns a function only if a pattern does not suffice: there are thousands of searches.
     """
     if isinstance(STUDY.split.resample, str):
         return pattern.replace("{split}", STUDY.split_name("{repeat}"))
@@ -205,18 +205,18 @@ def of_repeat(pattern):
 
 
 def of_warm_start(w):
-    """Input of a search: the table that it begins with, if any."""
+    """Input of a search: the table that it starts from, if any."""
     return JOBS_OF[w.study].warm_start(w.dataset, w.search, w.repeat)
 
 
-# A function only where some search begins so.
+# A function only if some search starts from a table.
 WARM_START = of_warm_start if any(j.study.evaluation.warm_start for j in JOBS_OF.values()) else []
 
 
 def of_search(pattern):
-    """Input of an ensemble: the pattern with the split and in the study of its search.
+    """Input of an ensemble: the pattern with the split of its search, and the search's study.
 
-    A function only where no pattern will do: there are thousands of ensembles.
+    Returns a function only if a pattern does not suffice: there are thousands of ensembles.
     """
     if not JOBS.shared:
         return of_repeat(pattern.replace("{study}", STUDY.study))

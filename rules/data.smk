@@ -12,7 +12,7 @@ def split_memory(w, input):
 
 
 rule fetch:
-    # No input: Snakemake would treat braces in the name of a user's file as wildcards.
+    # Not an input: Snakemake would treat braces in the name of a user's file as wildcards.
     output:
         parquet="results/data/{source}/dataset.parquet",
         json="results/data/{source}/dataset.json",
@@ -25,7 +25,7 @@ rule fetch:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        # The size of downloads is not known beforehand.
+        # The size of downloads is unknown beforehand.
         mem_mb=lambda w, input: 2000 + int(8 * input.size_mb),
         runtime=60,
         downloads=lambda w: int(w.source.startswith("openml-")),
@@ -41,7 +41,7 @@ rule fetch:
 
 rule split:
     input:
-        # dataset.json has the checksum of the rows: rewriting the file with the same content
+        # dataset.json has the checksum of the rows, so rewriting the file with the same content
         # triggers nothing.
         json=lambda w: f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.json",
         parquet=lambda w: ancient(

@@ -29,7 +29,7 @@ rule divisions:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        # Predictions and a copy of them, divided.
+        # Predictions, and a divided copy of them.
         mem_mb=lambda w, input, attempt: 1000 * attempt + int(3 * input.size_mb),
         runtime=lambda w, attempt: 240 * attempt,
     params:

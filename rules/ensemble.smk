@@ -1,5 +1,5 @@
 def refit_arguments(w):
-    """Further arguments of such an ensemble. Its fits are stored like those of searches."""
+    """Further arguments for ensembles that refit pipelines; fits are stored as in searches."""
     if w.ensemble not in FITTING:
         return ""
     folder = layout.path(RESULTS, layout.FITS, **dict(w.items()))
@@ -30,7 +30,7 @@ rule ensemble:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        # Predictions and a copy of them, in order.
+        # Predictions, and an ordered copy of them.
         mem_mb=lambda w, input, attempt: 1000 * attempt + int(2 * input.size_mb),
         runtime=lambda w, attempt: 30 * attempt,
     params:
@@ -48,7 +48,7 @@ rule ensemble:
         " {params.refits} --threads {threads} 2> {log}"
 
 
-# The same with the resources of a search, and as a cluster job.
+# The same for ensembles that refit, with the resources of a search, and as a cluster job.
 if FITTING:
 
     use rule ensemble as fitted_ensemble with:

@@ -12,8 +12,9 @@ from ensemble_search.results import job_logs
 class Endings(logging.Filter):
     """Collects messages on failed jobs, by job id, also with --quiet.
 
-    Why SLURM ended a job is added to the job's log, which cannot know it. After Ctrl-C messages are
-    dropped: the jobs have not failed. While no jobs run, Snakemake would end with a traceback.
+    SLURM's reason for ending a job is added to the job's log, because the job does not know it.
+    After Ctrl-C, messages are dropped: the jobs have not failed. While no jobs run, Snakemake would
+    end with a traceback.
     """
 
     def __init__(self):
@@ -44,9 +45,9 @@ class Endings(logging.Filter):
 
 
 def explain(job, message, logs):
-    """Why SLURM ended a job, in a line that its log gets, too; empty where it did not."""
+    """Explain in one line, also added to its log, why SLURM ended a job; empty if it did not."""
     log = Path(job.log[0]) if job.log else None
-    # After those of the job, SLURM's.
+    # SLURM's logs follow those of the job.
     of_slurm = job_logs.text(Path(logs[-1])) if len(logs) > len(job.log) else ""
     asked = (job.resources.get(name, 0) for name in ("mem_mb", "runtime"))
     why = slurm.why_ended(message, of_slurm, *asked, job.rule.name)
@@ -60,7 +61,7 @@ def explain(job, message, logs):
 
 
 def failures():
-    """List the jobs that failed, at their last attempt if there were several."""
+    """List failed jobs; if a job was tried several times, by its last attempt."""
     found = []
     for job in workflow.scheduler.failed:
         for part in job if job.is_group() else [job]:

@@ -1,6 +1,6 @@
 # Searches that are replayed on tables, if the study has `evaluation: {replay: ...}`, and their
-# ensembles. A job does ten repeats, those whose numbers differ in the last digit, as many of them
-# take less than a job's start. The wildcard `tens` is the number without that digit.
+# ensembles. A job does ten repeats whose numbers differ only in the last digit, because starting a
+# job often takes longer than a repeat. The wildcard `tens` is the number without this digit.
 LAST = STUDY.repeats % 10
 LAST_TENS = str(STUDY.repeats)[:-1]
 
@@ -17,7 +17,7 @@ def repeats(w):
 
 
 def of_splits(pattern):
-    """Inputs or parameters: the pattern for the split of every repeat; one if all have the same."""
+    """Inputs or parameters: the pattern for each repeat's split; only one if all are the same."""
 
     def filled(w):
         splits = [STUDY.split_name(repeat) for repeat in repeats(w)]
@@ -35,11 +35,11 @@ def of_repeats(pattern):
 
 
 def every(pattern, name="{repeat}"):
-    """Parameter: the pattern, below the study's results, in which a script fills in the repeat."""
+    """Parameter: the pattern, below the study's results, with the repeat left for the script."""
     return lambda w: f"{RESULTS}/{pattern}".format(repeat=name, **dict(w.items()))
 
 
-# Before a digit of the last repeats, if they are fewer than ten, another rule's outputs begin.
+# If the last repeats are fewer than ten, their outputs belong to another rule.
 TENS = r"([1-9]\d*)?"
 FULL = rf"(?!{LAST_TENS}\d/){TENS}" if LAST else TENS
 
@@ -62,7 +62,7 @@ rule replay:
         "../envs/ensemble-search.yaml"
     threads: 1
     resources:
-        # Repeats are done one after the other, on tables that stay mapped.
+        # Repeats run one after another, on tables that stay memory-mapped.
         mem_mb=lambda w, input, attempt: 3000 * attempt + int(input.size_mb),
         runtime=lambda w, attempt: 240 * attempt,
     params:

@@ -8,7 +8,7 @@ RUNS = [
 SEARCHES = sorted({f"{SEARCH}/search.json".format(study=home(w), **vars(w)) for w in RUNS})
 SCORES = sorted(f"{RESULTS}/{layout.ENSEMBLE}/scores.parquet".format(**vars(w)) for w in RUNS)
 
-# The only page that a report of Snakemake can show: the others have links to files.
+# The only page that Snakemake's own report can show: the others have links to files.
 WHOLE = {}
 if STUDY.report.single_file:
     WHOLE["whole"] = report(
@@ -24,9 +24,9 @@ rule report:
         SPREADS,
         DIVISIONS,
         AUTOGLUON,
-        # For the page on the data sets; the splits are inputs of the searches.
+        # For the page on data sets; the splits are inputs of the searches.
         [f"results/data/{key}/dataset.json" for key in JOBS.sources],
-        # Parts of the report that are not Python code, hence not in the code version.
+        # Parts of the report that are not Python code, so the code version does not cover them.
         f"{SCRIPTS}/ensemble_search/report/template.html",
         f"{SCRIPTS}/ensemble_search/report/page.html",
         f"{SCRIPTS}/ensemble_search/report/macros.html",
@@ -56,7 +56,7 @@ rule report:
     localrule: True
     conda:
         "../envs/ensemble-search.yaml"
-    # Processes take longer to start than a small report to make.
+    # For a small report, starting processes takes longer than making it.
     threads: 4 if len(RUNS) >= 100 else 1
     resources:
         mem_mb=4000,
@@ -67,7 +67,7 @@ rule report:
         code=lambda w: JOBS.report_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/report.py --study {params.study:q} --study-file {JOBS.file:q}"
-        # Snakemake deletes the outputs of a failed job: an incomplete report goes elsewhere.
+        # Snakemake deletes the outputs of a failed job, so an incomplete report goes elsewhere.
         " --results {params.results} --output {params.results}/report"
         " --incomplete {params.results}/partial-report"
         " --threads {threads} 2> {log}"

@@ -15,10 +15,10 @@ rule search:
         f"results/{{study}}/{layout.benchmark('search', layout.SEARCH)}"
     conda:
         "../envs/ensemble-search.yaml"
-    # As many as workers; more (`--set-threads search=`) are the learners'.
+    # One per worker; additional threads (`--set-threads search=`) are for the learners.
     threads: STUDY.workers
     resources:
-        # The workers, the optimizer's models and spare workers, and the data.
+        # The workers, the optimizer's models, spare workers, and the data.
         mem_mb=lambda w, input, attempt: (
             (JOBS_OF[w.study].study.limits.memory_mb + 1000) * STUDY.workers
             + 2000 * attempt
@@ -34,7 +34,7 @@ rule search:
         checkpoints=f"results/{{study}}/{layout.CHECKPOINTS}",
         folder=subpath(output.json, parent=True),
         code=lambda w: JOBS_OF[w.study].search_code(w.search),
-        # Derived from the input, and so not compared: the job names it.
+        # Derived from the input, so it is not compared: the job names the table.
         table=lambda w, input: (
             f"--warm-start {shlex.quote(os.path.dirname(input.table))}" if input.table else ""
         ),

@@ -1,14 +1,14 @@
-# What SLURM's executor plugin lacks. Without it a closed partition fails all attempts of all jobs
-# within seconds, and the workflow waits forever for jobs that ended while SLURM did not respond, or
-# that SLURM has forgotten.
+# Additions to SLURM's executor plugin. Without them, a closed partition fails all attempts of all
+# jobs within seconds, and the workflow waits forever for jobs that ended while SLURM did not
+# respond, or that SLURM has forgotten.
 from collections import Counter
 
 GATE = slurm.Gate()
-MISSES = Counter()  # how often in a row SLURM did not know a job, by its number
+MISSES = Counter()  # job number -> how often in a row SLURM did not know the job
 
 
 def watch_executor():
-    """Hold jobs back while SLURM takes none, submit none after Ctrl-C, and lose none."""
+    """Hold jobs back while SLURM accepts none, submit none after Ctrl-C, and lose none."""
     executor = workflow.executor_plugin.executor
     run_job, check_active_jobs, cancel = (
         executor.run_job,
@@ -19,7 +19,7 @@ def watch_executor():
     def run_job_if_open(self, job):
         partition = job.resources.get("slurm_partition")
         if GATE.passes(partition):
-            # The plugin excludes nodes that failed once, even if no other is left.
+            # The plugin excludes nodes that failed once, even if no others are left.
             if self._failed_nodes and slurm.nodes(partition) <= self._failed_nodes:
                 self._failed_nodes.clear()
             run_job(self, job)
@@ -28,14 +28,14 @@ def watch_executor():
         answers = self._status_query_calls
         left = [job async for job in check_active_jobs(self, active)]
         if self._status_query_calls == answers:
-            left = active  # SLURM did not respond, for which the plugin drops them
-        # The queue is that of one cluster.
+            left = active  # SLURM did not respond, in which case the plugin drops them
+        # The queue covers only one cluster.
         queue = None if self._submitted_job_clusters else slurm.queue()
         known = {job.number for job in queue or ()}
         for job in left:
             number = job.external_jobid
             MISSES[number] = 0 if queue is None or number in known else MISSES[number] + 1
-            if MISSES[number] < 2:  # once: it may have ended since the plugin asked
+            if MISSES[number] < 2:  # the first time, it may have ended since the plugin asked
                 yield job
             else:
                 message = (

@@ -10,7 +10,7 @@ SURROGATES = (
     if STUDY.surrogates
     else []
 )
-# What they are evaluated on: random configurations of their own, or those of a table.
+# Surrogates are evaluated on random configurations of their own, or on those of a table.
 CONFIGURATIONS = layout.configurations(RESULTS, STUDY.model_dump(), "{dataset}")
 
 

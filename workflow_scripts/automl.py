@@ -1,11 +1,11 @@
-"""From a table to an ensemble that predicts new rows: search, and deliver.
+"""Search for an ensemble for a table, and deliver it: it predicts new rows.
 
     python workflow_scripts/automl.py --data customers.csv --target left --minutes 10
 
-It writes the study `results/<name>/study.yaml` and runs Snakemake on it. When the time is up, the
-search ends, and the study's budget becomes the number of evaluations: the study is what anybody can
-run again, and finds the same. An interrupted call continues when it is run again; with more minutes
-a finished one does.
+Writes the study `results/<name>/study.yaml` and runs Snakemake on it. When the time is up, the
+search ends, and the study's budget becomes the number of evaluations, so that anybody can run the
+study again with the same result. Run the same call again to resume an interrupted one, or with more
+minutes to continue a finished one.
 """
 
 import argparse
@@ -37,33 +37,33 @@ from ensemble_search.study import model, short
 from ensemble_search.study.yaml_file import read_yaml
 
 SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
-#: Evaluations that a search has at least, however little time there is: its design and one more.
+#: Minimum number of evaluations, however short the time is: the initial design and one more.
 LEAST = 12
-#: Fewer test rows, a fifth of all, get a caution.
+#: With fewer test rows, a fifth of all, there is a caution.
 FEW_TEST_ROWS = 50
-#: Columns, and notes on the table, that the terminal shows.
+#: Maximum number of columns, and of notes on the table, shown in the terminal.
 MOST_COLUMNS, MOST_NOTES = 40, 30
-#: Characters of a cell there.
+#: Maximum characters of a cell there.
 LONGEST = 60
-#: How the reading of columns is changed.
+#: How users change the roles of columns.
 HOW = "to change it: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
-#: Columns by which the rows are divided or weighted, each an option.
+#: Columns that divide or weight the rows; each is an option.
 ROLES = {
     "group": "column whose rows of one value are never divided, such as patient",
     "time": "column of dates or numbers: the latest rows are the test rows",
     "fold": "column of integers: the rows of the first fold are the test rows",
     "weight": "column of numbers above 0: how much each row counts",
 }
-#: Those that a file of test rows needs, too.
+#: Roles whose columns a file of test rows needs, too.
 TESTED = ("group", "weight")
-#: Of limits of an ensemble, in the order in which they are shown.
+#: Units of an ensemble's limits, in the order in which they are shown.
 UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
-#: Seconds between two looks at the search, and between two lines where there is no terminal.
+#: Seconds between two checks of the search, and between two lines if there is no terminal.
 LOOK, LINE = 1, 30
 
 
 def main() -> None:
-    """Parse the command line; search, deliver, and say where everything is."""
+    """Parse the command line; search, deliver, and print where the results are."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", required=True, help="CSV, Parquet or ARFF file")
     parser.add_argument("--target", required=True, help="its column to predict")
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--test", help="file with the same columns, whose rows the card tests on")
     parser.add_argument("--columns", help="as in a study: '{numeric: [income], drop: [id]}'")
     options = parser.parse_args()
-    # make passes on what it did not get as empty text.
+    # make passes empty text for options that were not given.
     if not 1 <= options.cores <= 1000:
         parser.error(f"--cores: {options.cores} is not between 1 and 1000")
     for name in ("data", "target"):
@@ -111,7 +111,7 @@ def _columns(text: str | None) -> dict[str, list[str]]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Write a table with its columns below each other."""
+    """Format a table with aligned columns."""
     rows = [[_cut(printable(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
@@ -126,7 +126,7 @@ def _cut(text: str) -> str:
 
 
 def _python() -> str:
-    """The Python that has the libraries, as a shell here takes it."""
+    """The Python that has the libraries, written for a shell in the working directory."""
     here = os.path.relpath(sys.executable)
     return shlex.quote(sys.executable if here.startswith(os.pardir) else here)
 
@@ -146,7 +146,7 @@ def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
 
 
 def _tables(datasets: Any) -> Any:
-    """Data sets of a study without the classes that are used, which change with the table."""
+    """Data sets of a study without their `classes`, which may change with the table."""
     if not isinstance(datasets, dict):
         return datasets
     return {
@@ -171,12 +171,11 @@ class Search:
 
     Attributes
     ----------
-    folder
-        Its results, with ``study.yaml``.
+        Folder of its results, with ``study.yaml``.
     study
         Content of that file.
     searched
-        Seconds that it has searched these rows, over all calls.
+        Seconds spent searching on these rows, over all calls.
     data
         SHA-256 of the table.
     summary
@@ -184,12 +183,12 @@ class Search:
     columns
         How each column is read; see ``prepare.reading``.
     warnings
-        What may make the errors of the table too low; see ``data.checks``.
+        Properties of the table that may make errors too low; see ``data.checks``.
     notes
-        What of the table is dropped, converted or treated as missing, one line each.
+        Values of the table that are dropped, converted or treated as missing, one line each.
     """
 
-    #: File of test rows.
+    #: The file of test rows.
     test: str | None = None
 
     def __init__(self, options: argparse.Namespace):
@@ -235,7 +234,7 @@ class Search:
         self.metric = plugins.load("metrics", metric)
 
     def _parts(self, rows: int) -> str:
-        """Describe what the rows are for."""
+        """Describe how the rows are divided."""
         split = self.study["split"]
         if "folds" in split:
             return "validation by folds"
@@ -251,7 +250,7 @@ class Search:
         )
 
     def _continue(self) -> bool:
-        """Take over what an earlier call has found for the same table, or say that it is void."""
+        """Resume an earlier call's search of this table; return whether its results are void."""
         if not self.folder.exists():
             return False
         study = self.folder / "study.yaml"
@@ -264,15 +263,15 @@ class Search:
             earlier = {"study": {}}
         if _tables(earlier["study"].get("datasets")) != _tables(self.study["datasets"]):
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
-                return False  # a mistake in table or target: nothing has been evaluated
+                return False  # an earlier mistake in table or target: nothing was evaluated
             raise UserError(
                 f"'{self.folder}' is of another study, table, target or division of rows; choose "
                 "another name (ENSEMBLE= of make, --name), or move that folder"
             )
-        # The limit of an evaluation stays as it was, and of the same table the rows, which depend
-        # on it: with others, the search would start again.
+        # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which
+        # depend on it: otherwise the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}
-        if "deliver" in earlier["study"]:  # which no search depends on
+        if "deliver" in earlier["study"]:  # no search depends on it
             again["deliver"] = dict(earlier["study"]["deliver"])
             self._set_test(again)
             self._set_test(earlier["study"])
@@ -288,7 +287,7 @@ class Search:
         return True
 
     def _set_test(self, study: dict[str, Any]) -> None:
-        """Write the file of test rows of this call into a study; no search depends on it."""
+        """Set this call's file of test rows in a study; no search depends on it."""
         if "deliver" in study:
             others = {key: value for key, value in study["deliver"].items() if key != "test"}
             study["deliver"] = others | ({"test": self.test} if self.test else {})
@@ -302,7 +301,7 @@ class Search:
         self._remember()
         file = self.folder / "study.yaml"
         known = read_yaml(file) if file.is_file() else None
-        # What was changed there by hand stays, but for the budget.
+        # Manual changes to the file are kept, except the budget.
         content = known if known and self.again else self.study
         content = {**content, "budget": {"evaluations": evaluations}}
         self._set_test(content)
@@ -330,7 +329,7 @@ class Search:
                         started = time.monotonic()
                     if started is not None:
                         self.searched = before + time.monotonic() - started
-                        if state != known:  # an evaluation that is interrupted does not count
+                        if state != known:  # an interrupted evaluation does not count
                             known = state
                             self._remember()
                     if self._over(state):
@@ -350,12 +349,12 @@ class Search:
         self._write(min(state["evaluations"], short.EVALUATIONS))
 
     def _over(self, state: dict[str, Any] | None) -> bool:
-        """Whether the time is up, and enough has been evaluated."""
+        """Whether the time is up and enough configurations were evaluated."""
         enough = state is not None and state["evaluations"] >= LEAST
         return enough and self.searched >= 60 * self.minutes
 
     def state(self) -> dict[str, Any] | None:
-        """How far the search is; None if it has not evaluated anything."""
+        """Return the progress of the search; None if it has not evaluated anything."""
         if not (self.checkpoints / "progress.json").is_file():
             return None
         return readers.progress(self.checkpoints)
@@ -379,7 +378,7 @@ class Search:
         return f"{count:.0f} pipeline{'' if count == 1 else 's'}"
 
     def _loss(self, loss: float) -> str:
-        """Write a loss, in the unit of the target: searches standardise the target."""
+        """Write a loss in the unit of the target, which searches standardise."""
         if self.metric.power:
             split = next((self.folder / "splits").glob("*/*/split.json"))
             loss *= read_json(split)["target"]["std"] ** self.metric.power
@@ -388,7 +387,7 @@ class Search:
     # The ensemble -------------------------------------------------------------------------------
 
     def limits(self) -> str:
-        """Return a line on what the ensemble may cost."""
+        """Return a line on the ensemble's cost limits."""
         study = self.folder / "study.yaml"
         content = read_yaml(study) if self.again and study.is_file() else self.study
         limits = content.get("deliver", {}).get("limits") or {}
@@ -413,7 +412,7 @@ class Search:
             self._check(process)
 
     def _lift_limits(self, said: list[str]) -> bool:
-        """Remove limits that nobody asked for, if they leave no pipeline; return whether they did.
+        """Remove default limits if no pipeline is within them; return whether they were removed.
 
         Parameters
         ----------
@@ -430,7 +429,7 @@ class Search:
         return True
 
     def tell(self) -> None:
-        """Print how good the ensemble is, as its card does, and where everything is."""
+        """Print how good the ensemble is, as on its card, and where the results are."""
         name = self.study["study"]
         delivered = self.folder / "delivered" / name / short.METHOD
         card = read_json(delivered / SUMMARY)
@@ -457,18 +456,18 @@ class Search:
 
     @staticmethod
     def _check(process: "_Process") -> None:
-        """Repeat what Snakemake said, and end as it did, if it failed."""
+        """If Snakemake failed, print its messages and end with its exit status."""
         if process.returncode:
             sys.stderr.write(f"\n{process.log.read_text('utf-8', 'replace')}")
             sys.exit(process.returncode)
 
 
 class _Process(subprocess.Popen):
-    """A process that writes to a log, and is interrupted with this one."""
+    """A process that writes to a log, and is interrupted together with this one."""
 
     def __init__(self, command: list[str], log: Path):
         self.log = log
-        # A background job of a shell ignores SIGINT, and would pass that on.
+        # A shell's background job ignores SIGINT; child processes would inherit that.
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)
         with log.open("w", encoding="utf-8") as stream:
             # It ends with this process, even if that is killed, and its jobs end with it.
@@ -477,7 +476,7 @@ class _Process(subprocess.Popen):
         signal.signal(signal.SIGINT, before)
 
     def interrupt(self) -> None:
-        """Send SIGINT to it and all that it started, as a terminal does, and wait for the end.
+        """Send SIGINT to it and all its child processes, as a terminal does, and wait for the end.
 
         Snakemake alone would wait for its jobs.
         """
@@ -498,7 +497,7 @@ class _Process(subprocess.Popen):
 
 
 def refit_progress(log: list[str]) -> str:
-    """Describe how far the delivery is, from the lines of its log; the last one has a checksum."""
+    """Describe the progress of the delivery from its log, whose last line has a checksum."""
     if not log:
         return "selecting the ensemble from the pipelines"
     if log[-1].startswith("checksum "):
@@ -511,7 +510,7 @@ def _lines(log: Path) -> list[str]:
 
 
 class Line:
-    """A line on standard error that is written over; without a terminal, one every half minute."""
+    """A line on standard error that is overwritten; without a terminal, one per half minute."""
 
     def __init__(self, stream: IO[str] = sys.stderr):
         self.stream, self.said, self.since = stream, "", -float(LINE)
@@ -520,7 +519,7 @@ class Line:
         """Print a text."""
         now = time.monotonic()
         if self.stream.isatty():
-            width = os.get_terminal_size(self.stream.fileno()).columns or 80  # 0: not known
+            width = os.get_terminal_size(self.stream.fileno()).columns or 80  # 0: unknown
             self.stream.write(f"\r\x1b[K{text[: width - 1]}")
         elif text != self.said and now - self.since >= LINE:
             self.stream.write(f"{text}\n")
@@ -529,7 +528,7 @@ class Line:
         self.stream.flush()
 
     def end(self) -> None:
-        """Keep what was said last."""
+        """Keep the last text."""
         if self.stream.isatty() and self.said:
             self.stream.write("\n")
 

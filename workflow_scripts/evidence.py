@@ -1,13 +1,13 @@
-"""Run what a study lacks, and keep one row per run and method in evidence/<study>/runs.csv.
+"""Run a study's missing runs, and keep one row per run and method in evidence/<study>/runs.csv.
 
-What it measures beside its searches comes first, into measured.csv. README.md shows both;
+Measurements besides the searches come first and go to measured.csv. README.md shows both;
 evidence/README.md is the ledger of the papers' claims.
 
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
 
-Runs are a data set and a repeat with all methods, one after another: all data sets of repeat 0
-first. Each is written when it is finished; runs whose rows are there and current are not repeated,
-even if their results are gone. Without --minutes, all that is missing is run; with 0, nothing is.
+A run is a data set and a repeat with all methods. Runs are done one after another, all data sets of
+repeat 0 first, and each is written when it is finished. Runs with current rows are not repeated,
+even if their results were deleted. Without --minutes, all missing runs are done; with 0, none.
 """
 
 import argparse
@@ -24,12 +24,12 @@ from ensemble_search.runtime import errors, files
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests/recorded/numbers.json"
-#: Rules of what studies measure beside their searches, by key.
+#: Rules for a study's measurements besides its searches, by key.
 MEASURED = {"surrogates": "surrogate", "spread": "spread"}
 
 
 def main() -> None:
-    """Run, collect and write run by run, then print what is missing."""
+    """Run, collect and write one run at a time, then print what is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")

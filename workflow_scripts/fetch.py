@@ -1,6 +1,6 @@
-"""Fetch one data set and write it in the form that every later step reads; or list a suite.
+"""Fetch one data set and write it in the format that all later steps read; or list a suite.
 
-python workflow_scripts/fetch.py --suite 99      # `datasets:` of a study: its tasks at OpenML
+python workflow_scripts/fetch.py --suite 99      # `datasets:` of a study: the suite's OpenML tasks
 """
 
 import argparse
@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--suite", type=int, help="id of a suite at OpenML, to list")
     arguments = parser.parse_args()
 
-    # The client warns through the root logger about matters that are nobody's concern here.
+    # The client logs irrelevant warnings through the root logger.
     logging.getLogger().addHandler(logging.NullHandler())
     progress = logging.getLogger("ensemble_search")
     progress.addHandler(logging.StreamHandler())

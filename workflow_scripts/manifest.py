@@ -1,4 +1,4 @@
-"""Write the manifest of a study whose report is written.
+"""Write the manifest of a study whose report has been written.
 
 By hand, with the arguments that `snakemake -n -p` prints:
 

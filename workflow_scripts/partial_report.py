@@ -1,4 +1,4 @@
-"""Write a report on what a study has finished so far, into results/<study>/partial-report/.
+"""Write a report on a study's results so far, into results/<study>/partial-report/.
 
 python workflow_scripts/partial_report.py --study studies/quickstart.yaml
 """
@@ -14,14 +14,14 @@ from ensemble_search.runtime import errors
 
 
 def main() -> None:
-    """Report on whatever is there; nothing is run for it."""
+    """Report on existing results; nothing is run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     arguments = parser.parse_args()
     jobs = Jobs.load(arguments.study)
     results = Path("results") / jobs.study.study
     output = results / "partial-report"
-    for folder in ("pages", "tables", "figures"):  # files of what the study no longer has
+    for folder in ("pages", "tables", "figures"):  # remove files that are no longer part of it
         shutil.rmtree(output / folder, ignore_errors=True)
     script = Path(__file__).with_name("report.py")
     command = [sys.executable, str(script), "--study", jobs.report(), "--study-file", jobs.file]

@@ -17,9 +17,9 @@ from typing import IO, Any
 
 from ensemble_search.runtime.errors import UserError, one_line, run
 
-#: Ends of files in other formats than those that are written.
+#: Extensions of formats that cannot be written.
 OTHERS = (".arff", ".bz2", ".feather", ".gz", ".json", ".ods", ".xls", ".xlsx", ".zip")
-#: Characters of a field of the input; longer ones are probably a quote that is not closed.
+#: Maximum characters of an input field; longer ones probably have a quote that is not closed.
 LONGEST = 2**24
 
 
@@ -64,7 +64,7 @@ def main() -> None:
     csv.field_size_limit(LONGEST)
 
     try:
-        # After the check of the arguments, as they take a second.
+        # Imported after the arguments were checked, because this takes a second.
         from ensemble_search.data import text_files
         from ensemble_search.data.readings import PLAIN
         from ensemble_search.predictor import rows
@@ -72,8 +72,8 @@ def main() -> None:
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _said  # at once: loading may fail because of what it says
-            # What else it does depends on what it predicts.
+            warnings.showwarning = _said  # at once: loading may fail for the reason it names
+            # The interface depends on the type of problem.
             model: Any = load_ensemble(options.model, options.checksum)
     except ModuleNotFoundError as error:
         raise UserError(
@@ -93,7 +93,7 @@ def main() -> None:
                 "--interval: it is for predictions of numbers, and this ensemble predicts classes, "
                 "with their probabilities"
             )
-        model.half_width(options.interval)  # before a file is written
+        model.half_width(options.interval)  # raises before a file is written
     target = model.manifest["target"]
     names = list(model.feature_names_in_)
     columns = model.preparation.columns
@@ -136,7 +136,7 @@ def main() -> None:
                 writer.write({**kept, **dict(zip(head, made, strict=True))})
                 progress.show(len(made[0]), position, model.notes_)
     except BrokenPipeError:
-        raise  # nobody reads it any more
+        raise  # nobody reads the output any more
     except OSError as error:
         raise UserError(f"--output: '{options.output}': {error.strerror}") from None
     progress.end(options.output)
@@ -147,7 +147,7 @@ def _said(message: Warning | str, *place: Any, **more: Any) -> None:
 
 
 class _Csv:
-    """Writes columns to a CSV file, in which no text is a formula or moves a terminal's cursor."""
+    """Writes columns to a CSV file; no text is a formula or moves a terminal's cursor."""
 
     def __init__(self, stream: IO):
         from ensemble_search.predictor.rows import safe
@@ -162,7 +162,7 @@ class _Csv:
         pass
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Write some rows; the names are those of the first call."""
+        """Write some rows; column names are those of the first call."""
         if not self.head:
             self.writer.writerow(map(self.safe, columns))
             self.head = True
@@ -174,7 +174,7 @@ class _Csv:
 
 
 class _Parquet:
-    """Writes columns to a Parquet file; ``types`` are those of columns of a Parquet file."""
+    """Writes columns to a Parquet file; ``types`` are those of the input's columns, if Parquet."""
 
     def __init__(self, stream: IO, types: Mapping[str, Any]):
         try:
@@ -194,7 +194,7 @@ class _Parquet:
             self.writer.close()
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Write some rows; names and types are those of the first call."""
+        """Write some rows; column names and types are those of the first call."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -218,17 +218,17 @@ class _Parquet:
 
 @contextlib.contextmanager
 def _written(path: Path, binary: bool) -> Iterator[IO]:
-    """Open a file that is there when all is written; pipes and devices are written to at once."""
+    """Open a file that appears once it is complete; write to pipes and devices directly."""
 
     def started(place: Path) -> IO:
         return place.open("wb") if binary else place.open("w", encoding="utf-8", newline="")
 
-    device = path.parts[:2] == ("/", "dev") and path.parts[2:3] != ("shm",)  # files in memory
+    device = path.parts[:2] == ("/", "dev") and path.parts[2:3] != ("shm",)  # shm has files
     if device or (path.exists() and not path.is_file()):
         with started(path) as stream:
             yield stream
         return
-    file = path.resolve()  # a link stays one
+    file = path.resolve()  # keeps a symbolic link
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with started(temporary) as stream:
@@ -240,7 +240,7 @@ def _written(path: Path, binary: bool) -> Iterator[IO]:
 
 
 class _Progress:
-    """Tells how far it is, on standard error."""
+    """Shows progress on standard error."""
 
     def __init__(self, file: Path):
         self.size = file.stat().st_size if file.is_file() else 0
@@ -250,7 +250,7 @@ class _Progress:
         self.rows += rows
         for note in notes:
             column = note.partition(":")[0]
-            if column not in self.said:  # once a column, of the first chunk that has it
+            if column not in self.said:  # once per column, for the first chunk that has it
                 self.said.add(column)
                 print(one_line(f"note: rows up to {self.rows}: {note}"), file=sys.stderr)
         seconds = time.monotonic() - self.start

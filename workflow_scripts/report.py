@@ -1,7 +1,7 @@
-"""Write the report of a study from what exists of its results.
+"""Write the report of a study from its existing results.
 
-If a page could not be made, the others are written all the same, and the last line names it; the
-exit status is 2 then.
+If a page cannot be made, the others are still written, the last line names it, and the exit status
+is 2.
 
 By hand, with the arguments that `snakemake -n -p` prints:
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ensemble_search.runtime import errors
 
-#: Keys of a study without which there is no report.
+#: Keys of a study that the report requires.
 NEEDED = ("study", "datasets", "searches", "ensembles", "methods", "repeats", "budget")
 
 

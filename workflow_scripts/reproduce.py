@@ -1,9 +1,9 @@
-"""Run a study again from its manifest, and say whether its tables come out the same.
+"""Run a study again from its manifest, and compare the tables.
 
     python workflow_scripts/reproduce.py results/quickstart/manifest.json --cores 2
 
-Ends with 0 if all tables are equal, with 1 if the data or some table are not. A call that was
-interrupted resumes when the command is run again.
+Exit status 0 if all tables are equal, 1 if the data or a table differs. If interrupted, run the
+same command again to resume.
 """
 
 import argparse
@@ -22,7 +22,7 @@ SNAKEFILE = Path(__file__).resolve().parents[1] / "Snakefile"
 
 
 def main() -> None:
-    """Print what is unlike here, run the study, compare the tables."""
+    """Print what differs here, run the study, compare the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("manifest", type=Path, help="manifest.json of a study")
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")
@@ -32,7 +32,7 @@ def main() -> None:
                         help="run the code that the manifest brings, of `plugins`")  # fmt: skip
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
-    if not arguments.manifest.name:  # make passes on what it did not get as empty text
+    if not arguments.manifest.name:  # make passes empty text for a variable without a value
         raise UserError(
             "the manifest is missing: make reproduce MANIFEST=results/<study>/manifest.json"
         )
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def _home(file: Path) -> Path:
-    """The folder that a study ran in, from the path of its manifest."""
+    """Return the folder that a study ran in, from the path of its manifest."""
     above = file.resolve().parents
     if len(above) < 3:
         raise UserError(f"'{file}' must lie in results/<study>/, below the folder of its data")
@@ -84,7 +84,7 @@ def _home(file: Path) -> Path:
 
 
 def snakemake(folder: Path, *options: str) -> None:
-    """Run the workflow in a folder; ends with its exit status if it fails."""
+    """Run the workflow in a folder; exit with its status if it fails."""
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE)]
     sys.stdout.flush()
     ended = subprocess.run([*command, "--quiet", "rules", *options], cwd=folder, check=False)

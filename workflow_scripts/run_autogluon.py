@@ -1,17 +1,17 @@
 """Run AutoGluon once on a split, and write its errors.
 
-It is given the training rows, and the validation rows to stop its boosters and to weight its
-ensemble by, without bagging; where validation is by folds, it bags over as many of its own instead.
-No stacking, no neural networks. Errors are losses by the study's metric. By hand, after ``make
-autogluon``:
+AutoGluon gets the training rows, and the validation rows for early stopping and for the weights of
+its ensemble, without bagging. If validation uses folds, it bags over as many folds of its own
+instead. No stacking, no neural networks. Errors are losses by the study's metric. To run it by
+hand, after ``make autogluon``:
 
     .venv-autogluon/bin/python workflow_scripts/run_autogluon.py \
         --split results/quickstart/splits/wine/fixed --seconds 60 --output scores.json
 
-In an environment without AutoGluon it writes that it has not run.
+In an environment without AutoGluon, the result is that it has not run.
 """
 
-# Not called autogluon.py: Python would import this file in the place of the package.
+# Not named autogluon.py: Python would import this file instead of the package.
 
 import argparse
 import importlib
@@ -30,7 +30,7 @@ from ensemble_search.runtime.names import AUTOGLUON_METRICS, CLASSIFICATION
 LABEL = "class"
 NOT_INSTALLED = "AutoGluon is not installed; run `make autogluon`, or Snakemake with --sdm conda"
 _BOTH = [{"criterion": c, "ag_args": {"name_suffix": c.title()}} for c in ("gini", "entropy")]
-#: The models of AutoGluon 0.4's default, which the paper compares with, without neural networks.
+#: The default models of AutoGluon 0.4, to which the paper compares, without neural networks.
 #: Regressions have no criterion.
 MODELS = {
     "GBM": [
@@ -68,17 +68,17 @@ def main() -> None:
 
 
 def scores(options: argparse.Namespace) -> dict[str, Any]:
-    """Run AutoGluon and return its result: what ``scores.json`` holds beside ``limit_seconds``.
+    """Run AutoGluon and return its result: the content of ``scores.json`` but ``limit_seconds``.
 
-    Whatever AutoGluon raises is a result: status ``failed``, and the reason.
+    If AutoGluon raises, that is a result: status ``failed``, and the reason.
 
     Returns
     -------
     dict
         ``status`` (``ok``, ``not run``: not installed, or ``failed``) and ``reason`` (one line, ""
         if ok); ``version`` if it ran; if ok, ``validation_error`` and ``test_error`` of the model
-        that AutoGluon chooses (losses by the study's metric, as fractions), ``seconds`` (wall time
-        of fitting), ``models`` (their names) and ``chosen`` (the name of the chosen one).
+        that AutoGluon chooses (losses by the study's metric, as fractions), ``seconds`` (wall-clock
+        time of fitting), ``models`` (their names) and ``chosen`` (the name of the chosen one).
     """
     try:
         importlib.import_module("autogluon.tabular")
@@ -104,7 +104,7 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
                 _loss(options.metric, y, guess.to_numpy())
                 for guess, y in zip(guesses, (inputs.y_validation, labels), strict=True)
             ]
-        except Exception as error:  # whatever AutoGluon raises
+        except Exception as error:  # AutoGluon may raise anything
             return {"status": "failed", "reason": _line(error), **found}
     return {
         "status": "ok",
@@ -119,7 +119,7 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def fit(inputs: Inputs, folder: str, options: argparse.Namespace):
-    """Return the fitted predictor, whose files are in ``folder``."""
+    """Return the fitted predictor; its files are in ``folder``."""
     from autogluon.tabular import TabularPredictor
 
     train = _frame(inputs.X_train).assign(**{LABEL: inputs.y_train})

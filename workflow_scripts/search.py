@@ -1,4 +1,4 @@
-"""Run a search (data set, search, repeat), or continue it from its journal.
+"""Run a search (data set, search, repeat), or resume it from its journal.
 
 By hand, with the arguments that `snakemake -n -p` prints:
 
@@ -7,8 +7,8 @@ By hand, with the arguments that `snakemake -n -p` prints:
         --checkpoints results/quickstart/checkpoints/wine/divbo/0 \\
         --output results/quickstart/searches/wine/divbo/0
 
-A job with `repeats`, a list, instead of `repeat` is several searches. In --checkpoints and --output
-their numbers are filled in for {repeat}.
+A job with `repeats`, a list, instead of `repeat` consists of several searches. In --checkpoints and
+--output, {repeat} is replaced by their numbers.
 """
 
 import argparse
@@ -55,15 +55,15 @@ def main() -> None:
     for option in ("threads", "workers"):
         if (value := getattr(arguments, option)) < 1:
             raise errors.UserError(f"--{option}: {value} is not 1 or more")
-    # Snakemake gives no more threads than there are cores.
+    # Snakemake passes at most as many threads as there are cores.
     workers = max(1, min(arguments.workers, arguments.threads))
     jobs = repeats(arguments.job)
     splits, tables = (
         errors.one_for_each(option, given, len(jobs), "repeat")
         for option, given in (("--split", arguments.split), ("--table", arguments.table))
     )
-    read = functools.cache(Table.read)  # once, for all repeats
-    started = None  # with the process
+    read = functools.cache(Table.read)  # once for all repeats
+    started = None  # the first search starts with the process
     try:
         for job, split, table in zip(jobs, splits, tables, strict=True):
             number = str(job.get("repeat"))
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def checked(text: str) -> dict[str, Any]:
-    """Parse the job, and check the types of its keys; settings are checked where they are used."""
+    """Parse the job and check the types of its keys; settings are checked where they are used."""
     try:
         job = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -121,7 +121,7 @@ def checked(text: str) -> dict[str, Any]:
 
 
 def repeats(job: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the jobs of the single repeats."""
+    """Return one job per repeat."""
     numbers = job.get("repeats", [job.get("repeat")])
     rest = {key: value for key, value in job.items() if key != "repeats"}
     return [{**rest, "repeat": repeat} for repeat in numbers]

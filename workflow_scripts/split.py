@@ -48,7 +48,7 @@ def main() -> None:
         raise UserError(*problems)
     split.write(*made, arguments.output)
     for column, reason in made[-1]["dropped"].items():
-        if column in described["columns"]:  # and no category of one
+        if column in described["columns"]:  # not a one-hot column
             print(f"note: column '{column}' dropped: {reason}", file=sys.stderr)
 
 

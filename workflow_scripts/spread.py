@@ -1,4 +1,4 @@
-"""Draw designs of growing numbers of points, and measure how evenly they cover the range [0, 1].
+"""Draw designs with increasing numbers of points, and measure how evenly they cover [0, 1].
 
 By hand, with the arguments that `snakemake -n -p` prints:
 

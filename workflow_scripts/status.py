@@ -1,8 +1,8 @@
-"""Print how far a study is, search by search, also while it runs, here or on a cluster.
+"""Print the progress of a study, search by search, also while it runs, here or on a cluster.
 
     python workflow_scripts/status.py --study studies/quickstart.yaml
 
-Exit status 1 if a result is damaged. Only reads.
+Exit status 1 if a result is damaged. Read-only.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from ensemble_search.runtime import errors
 
 
 def main() -> None:
-    """Print the table of the study's searches and a line that adds them up."""
+    """Print the table of the study's searches and a line with totals."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     lines, problems = status.report(Jobs.load(parser.parse_args().study))

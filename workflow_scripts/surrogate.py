@@ -1,4 +1,4 @@
-"""Fit a surrogate on growing numbers of random configurations, and see how well it predicts others.
+"""Fit a surrogate on increasing numbers of random configurations, and test it on others.
 
 By hand, with the arguments that `snakemake -n -p` prints:
 

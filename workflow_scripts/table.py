@@ -16,7 +16,7 @@ from ensemble_search.runtime import errors, outside
 
 
 def main() -> None:
-    """Write a table, or print what tables hold."""
+    """Write a table, or describe tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("searches", type=Path, nargs="*", help="folders of finished searches")
     parser.add_argument("--output", type=folder, help="folder of the table, or of the study")
@@ -56,14 +56,14 @@ def main() -> None:
 
 
 def fold(number: str) -> int:
-    """Return the number; ``FOLD=first`` is a mistake of ``make``'s user, who knows no options."""
+    """Return the number; errors also name ``FOLD``, as users of ``make`` do not see the option."""
     if not number.isdecimal():
         raise errors.UserError(f"FOLD (--fold): '{number}' is not an integer from 0")
     return int(number)
 
 
 def folder(name: str) -> Path:
-    """Return the path; ``make`` gives an empty name for a variable without a value."""
+    """Return the path; ``make`` passes an empty name for a variable without a value."""
     if not name:
         raise errors.UserError("TABLE, FROM and OUTPUT (--info, --from, --output) name folders")
     return Path(name)

@@ -2,7 +2,7 @@
 
     python workflow_scripts/verify.py --study studies/quickstart.yaml --sample 5
 
-Prints one line per problem, with the file and what to do; exits with 1 if there is any. Reads only.
+Prints one line per problem, with the file and the remedy; exit status 1 if there is any. Read-only.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from ensemble_search.runtime.errors import UserError
 
 
 def main() -> None:
-    """Print the problems, and what was looked at."""
+    """Print the problems, and what was checked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("--sample", type=int, default=5, help="evaluations to repeat (5)")

@@ -2,7 +2,7 @@
 
     python workflow_scripts/why.py --study studies/quickstart.yaml
 
-It sums up the reasons that a dry run of Snakemake gives; nothing is run.
+Summarises the reasons given by a dry run of Snakemake; nothing is run.
 """
 
 import argparse
@@ -19,9 +19,9 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.journal import differences
 from ensemble_search.study import yaml_file
 
-#: Examples that are named of each reason.
+#: Number of examples per reason.
 EXAMPLES = 4
-#: Rules in the order in which data flow.
+#: Rules in the order of data flow.
 ORDER = (
     *("fetch", "split", "configurations", "search", "shard", "table", "replay", "last_replay"),
     "surrogate",
@@ -31,7 +31,7 @@ ORDER = (
 )
 FOLLOWS = "its input is recomputed"
 NEW = "not computed yet"
-#: Snakemake's words for a reason -> ours; the first that fits counts, as it causes the others.
+#: Snakemake's words for a reason -> ours; the first match counts because it causes the others.
 REASONS = (
     ("Missing output files", NEW),
     ("Params have changed", "{changes}"),
@@ -40,7 +40,7 @@ REASONS = (
     ("Set of input files has changed", "it has other input files than before"),
     ("Software environment", "its conda environment changed, or conda was switched on or off"),
     ("Code has changed", "the rule's command changed"),
-    # With rerun-incomplete, Snakemake forces what it finds half-written, and says no more of it.
+    # With rerun-incomplete, Snakemake forces half-written outputs and gives no further reason.
     ("Forced execution", "interrupted before it finished, or forced by an option"),
     ("Incomplete output files", "interrupted before it finished"),
 )
@@ -52,13 +52,13 @@ def main() -> None:
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
     arguments = parser.parse_args()
-    yaml_file.read_yaml(Path(arguments.study))  # what is not a study at all, in our words
+    yaml_file.read_yaml(Path(arguments.study))  # for a clear error if it is no study at all
     for line in report(jobs(dry_run(arguments.study, arguments.options))):
         print(line)
 
 
 def dry_run(study: str, options: list[str]) -> str:
-    """What Snakemake says of a dry run.
+    """Return Snakemake's output for a dry run.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def dry_run(study: str, options: list[str]) -> str:
 
 
 def jobs(text: str) -> list[tuple[str, str, str]]:
-    """Take the jobs of a dry run apart: rule, wildcards, reason in Snakemake's words."""
+    """Parse the jobs of a dry run: rule, wildcards, reason in Snakemake's words."""
     found = []
     for rule, block in re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n?)*)", text, re.M):
         reason = re.search(r"^ {4}reason: (.*)$", block, re.M)
@@ -87,7 +87,7 @@ def jobs(text: str) -> list[tuple[str, str, str]]:
 
 
 def report(found: list[tuple[str, str, str]]) -> list[str]:
-    """Sum up jobs in lines for a reader: rule by rule, reason by reason, with examples."""
+    """Summarise jobs in lines for a reader: rule by rule, reason by reason, with examples."""
     if not found:
         return ["Nothing would be made: all results are there and up to date."]
     rules: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -106,7 +106,7 @@ def report(found: list[tuple[str, str, str]]) -> list[str]:
 
 
 def words(reason: str) -> str:
-    """Translate a reason of Snakemake."""
+    """Translate one of Snakemake's reasons."""
     for theirs, ours in REASONS:
         if theirs in reason:
             rest = reason.split(theirs, 1)[1].partition(": ")[2]
@@ -116,7 +116,7 @@ def words(reason: str) -> str:
 
 
 def _changes(text: str) -> str:
-    """Compare the parameters of a job before and now, setting by setting."""
+    """Compare the previous and current parameters of a job, setting by setting."""
     before, _, now = text.partition(" now: ")
     old, new = _settings(before), _settings(now)
     changes = differences(old, new)
@@ -127,7 +127,7 @@ def _changes(text: str) -> str:
 
 
 def _settings(text: str) -> dict:
-    """The JSON object among the parameters of a job; the others name its code."""
+    """Return the JSON object among a job's parameters; the others name its code."""
     for literal in re.findall(r"'(?:[^'\\]|\\.)*'", text):
         try:
             content = json.loads(ast.literal_eval(literal))

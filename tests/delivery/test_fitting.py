@@ -138,3 +138,9 @@ def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
     assert model.score(None, [1, 0, 0]) == pytest.approx(2 / 3)
     assert model.score(None, [1.0, 0.0, 1.0]) == 1
     assert model.score(None, ["1", "0", "1"]) == 1
+
+
+def test_it_needs_snakemake(monkeypatch):
+    monkeypatch.setitem(sys.modules, "snakemake", None)
+    with pytest.raises(ValueError, match=r"^snakemake is missing: .*'workflow'.*"):
+        fit(FRAME, "y")

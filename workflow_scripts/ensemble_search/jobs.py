@@ -1,4 +1,4 @@
-"""What each job of a study gets: its own slice of the study and nothing else.
+"""The parameters of each job of a study: its own slice of the study and nothing else.
 
 The slices are JSON text. Snakemake compares them between runs, so a change in the study starts
 exactly the jobs whose slice it changes.
@@ -25,9 +25,9 @@ from ensemble_search.study import model as studies
 from ensemble_search.study.model import Study
 from ensemble_search.study.sections import ensembles, searches
 
-#: Random configurations of a table that one job evaluates.
+#: Number of random configurations of a table that one job evaluates.
 SHARD = 100
-#: Keys of a study that change no result.
+#: Keys of a study that do not affect results.
 NEUTRAL: dict[str, Any] = {
     "openml": True,
     "plugins": True,
@@ -44,11 +44,11 @@ class Jobs:
     study
         The checked study.
     file
-        The file it was read from, for messages. It is no part of a slice: a renamed file reruns
+        The file it was read from, for messages. Not part of a slice: renaming a file reruns
         nothing.
     extended
-        The study that it extends, if any. A search that both do alike is shared: it is the other
-        study's, whichever of the two runs first.
+        The study that it extends, if any. A search that is identical in both is shared: it belongs
+        to the extended study, whichever of the two runs first.
     """
 
     def __init__(self, study: Study, file: str = "config.yaml", extended: Study | None = None):
@@ -72,7 +72,7 @@ class Jobs:
         return cls(study, file, extended)
 
     def _alike(self, other: "Jobs", dataset: str, search: str) -> bool:
-        """Return whether the extended study does the same search, under the same names."""
+        """Whether the extended study has the same search, under the same names."""
         if dataset not in other.study.datasets or search not in other.study.used("search"):
             return False
         return (
@@ -82,21 +82,21 @@ class Jobs:
         )
 
     def home(self, dataset: str, search: str, repeat: int) -> "Jobs":
-        """Return the jobs of the study that a search belongs to: this one, or the extended one."""
+        """Return the jobs of the study that owns a search: this one, or the extended one."""
         other = self.extended
         shared = other and (dataset, search) in self.shared and int(repeat) < other.study.repeats
         return other if other and shared else self
 
     def source_key(self, dataset: str) -> str:
-        """Folder below ``results/data`` of a data set."""
+        """Folder of a data set below ``results/data``."""
         return source_key(self.study.datasets[dataset].source)
 
     def source(self, key: str) -> str:
-        """Return where the data of a folder come from."""
+        """Return the source of the data in a folder."""
         return _json(self.sources[key].source)
 
     def source_content(self, key: str) -> str:
-        """Return which content the local files of a source have; empty for other sources."""
+        """Identify the content of a source's local files; empty for other sources."""
         paths = local_files(self.sources[key].source)
         return _json({"content": content(paths, Path("results/data", key))}) if paths else ""
 
@@ -121,7 +121,7 @@ class Jobs:
         return _json({**self._search(dataset, search), "repeats": list(repeats)})
 
     def _search(self, dataset: str, search: str) -> dict[str, Any]:
-        """Describe what a search does, whichever its repeat."""
+        """Describe what a search does, independent of its repeat."""
         return {
             "dataset": dataset,
             "search": search,
@@ -140,26 +140,26 @@ class Jobs:
         return self.study.evaluation.warm_start
 
     def warm_start(self, dataset: str, search: str, repeat: str) -> str | list[str]:
-        """Return the manifest of the table that a search begins with; an empty list without one."""
+        """Return the manifest of the table that a search starts from; an empty list if none."""
         if search not in self._given:
             return []
         split = self.study.split_name(int(repeat))
         return f"{self._given[search]}/{dataset}/{split}/{tables.MANIFEST}"
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def search_code(self, search: str) -> str:
         """Version of the code of a search: its script, optimizer, space, metric and worker."""
         return fingerprint.version(self.study.searches[search], self.study.space, self.study.metric)
 
     def of(self, dataset: str, search: str) -> str:
-        """Return which search an ensemble must be made of."""
+        """Return the search that an ensemble must be built from."""
         return _json({"dataset": dataset, "search": search})
 
     def ensemble(self, ensemble: str) -> str:
-        """Describe what an ensemble is."""
+        """Describe an ensemble."""
         return _json(self.study.ensembles[ensemble])
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def ensemble_code(self, ensemble: str) -> str:
         """Version of the code of an ensemble."""
         made = ensembles.make(self.study, ensemble)
@@ -172,7 +172,7 @@ class Jobs:
             ]
         return code_version("ensemble", *modules)
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def refits(self, ensemble: str) -> str:
         """Describe how an ensemble refits pipelines; empty if it does not."""
         if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
@@ -186,12 +186,12 @@ class Jobs:
         return {name: self.study.ensembles[name] for name in used if self.refits(name)}
 
     def divisions(self, search: str) -> str:
-        """Return which ensembles of a search are scored on how many divisions."""
+        """Return which ensembles of a search are scored, and on how many divisions."""
         made = {m.ensemble for m in self.study.methods.values() if m.search == search}
         used = {name: self.study.ensembles[name] for name in sorted(made)}
         return _json({"divisions": self.study.divisions, "ensembles": used})
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def divisions_code(self) -> str:
         """Version of the code of the divisions, and of all ensembles."""
         modules = [plugins.module_name("metrics", self.study.metric)]
@@ -233,19 +233,19 @@ class Jobs:
         return code_version("deliver", "predict", type(made).__module__, *made.modules, *modules)
 
     def configurations(self, dataset: str) -> str:
-        """Return which random configurations the surrogates are evaluated on: a search's job."""
+        """Return the random configurations that surrogates are evaluated on, as a search's job."""
         assert self.study.surrogates is not None
         wanted = self.study.surrogates.configurations
         budget = {"evaluations": 4 * wanted, "successes": wanted}
         return self._random(dataset, "configurations", 0, budget)
 
     def shard(self, dataset: str, shard: int) -> str:
-        """Return which random configurations are part of a table: a search's job."""
+        """Return the random configurations in one part of a table, as a search's job."""
         section = self.study.tables
         assert section is not None
         size = min(SHARD, section.random - SHARD * int(shard))
         budget = {"evaluations": size * len(section.fidelities)}
-        # Left out where it is the default, so that the job stays the same.
+        # Left out if it is the default, so that the job stays the same.
         more = {} if section.fidelities == [1.0] else {"fidelities": section.fidelities}
         return self._random(dataset, "table", int(shard), budget, **more)
 
@@ -272,7 +272,7 @@ class Jobs:
             }
         )
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def configurations_code(self) -> str:
         """Version of the code that evaluates the random configurations."""
         return fingerprint.version({"optimizer": "random"}, self.study.space, self.study.metric)
@@ -286,7 +286,7 @@ class Jobs:
         common = {"seed": study.seed, "space": study.space, "task": study.task}
         return _json({**own, **common, **section})
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def surrogate_code(self, surrogate: str) -> str:
         """Version of the code of a surrogate's evaluation."""
         parts = ("surrogates", surrogate), ("spaces", self.study.space)
@@ -299,7 +299,7 @@ class Jobs:
         return _json({"sampler": sampler, **section, "seed": self.study.seed})
 
     def report(self) -> str:
-        """Describe what the report shows: the study, without what changes no result."""
+        """Describe what the report shows: the study, without keys that do not affect results."""
         content = self.study.model_dump(mode="json", exclude=NEUTRAL | {"extends": True})
         every = {"searches": self.study.used("search"), "ensembles": self.study.used("ensemble")}
         for section, used in every.items():
@@ -314,9 +314,9 @@ class Jobs:
         return _json(content)
 
     def record(self) -> str:
-        """Describe the manifest: the whole study, where its parts lie, and code from outside.
+        """Describe the manifest: the study, locations of its parts, and code from outside.
 
-        Without :data:`NEUTRAL`.
+        Leaves out :data:`NEUTRAL`.
         """
         content = {
             "study": self.study.model_dump(mode="json", exclude=NEUTRAL),
@@ -340,7 +340,7 @@ class Jobs:
         return files_outside(*modules)
 
     def _homes(self) -> dict[str, Any]:
-        """Return where shared searches lie: search -> data set -> study and its repeats."""
+        """Return where shared searches are: search -> data set -> study and its repeats."""
         assert self.extended is not None
         other = self.extended.study
         home = {"study": other.study, "repeats": other.repeats}
@@ -349,7 +349,7 @@ class Jobs:
             homes.setdefault(search, {})[dataset] = home
         return homes
 
-    @functools.cache  # noqa: B019 (a process has two of these at most)
+    @functools.cache  # noqa: B019 (a process has at most two instances)
     def report_code(self) -> str:
         """Version of the code of the report and of all its pages, which it finds by file name."""
         return code_version("report", *pages.modules())
@@ -365,7 +365,7 @@ def check_plugins(where: str) -> None:
     Raises
     ------
     UserError
-        Naming ``where`` and the first that cannot be used.
+        Naming ``where`` and the first part that cannot be used.
     """
     try:
         for kind in {*outside.KINDS} - {"pages"}:
@@ -377,15 +377,15 @@ def check_plugins(where: str) -> None:
 
 
 def check_tables(jobs: Jobs) -> None:
-    """Check that the tables that a study looks up in are there, whole, and of this study.
+    """Check that the tables that a study looks up exist, are complete, and belong to this study.
 
-    Sizes are compared, no checksums. What is missing of a table that the study makes itself is left
-    to its jobs.
+    Compares sizes, no checksums. Missing parts of a table that the study makes itself are left to
+    its jobs.
 
     Raises
     ------
     UserError
-        Naming the first that is missing or damaged, or does not fit.
+        Naming the first table that is missing or damaged, or does not fit.
     """
     study = jobs.study
     needed = max(study.surrogates.sizes) + study.surrogates.held_out if study.surrogates else 0
@@ -402,7 +402,7 @@ def check_tables(jobs: Jobs) -> None:
 
 
 def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> None:
-    """Check the tables below ``root``, which ``evaluation.<key>`` names."""
+    """Check the tables below ``root``, the value of ``evaluation.<key>``."""
     study = jobs.study
     makes = study.tables and root == f"results/{study.study}/tables"
     where = f"{jobs.file}: evaluation.{key}"
@@ -433,20 +433,20 @@ def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> 
 
 
 def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
-    """Check splits that are there before a run, and are used as they are.
+    """Check splits that exist before a run and are used unchanged.
 
     Parameters
     ----------
     jobs
-        Of the study that runs.
+        Jobs of the study that runs.
     splits
-        For each the jobs of the study that it belongs to, its data set and its name.
+        For each split: the jobs of the study that it belongs to, its data set and its name.
 
     Raises
     ------
     UserError
-        Naming the first that is damaged, or is not what its place says, or has too few rows for an
-        ensemble of the study.
+        Naming the first split that is damaged, does not match its location, or has too few rows for
+        an ensemble of the study.
     """
     for home, dataset, name in splits:
         folder = layout.path(
@@ -459,12 +459,12 @@ def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
 
 
 def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
-    """Describe what a table lacks that the searches of a study may ask for.
+    """Describe what the searches of a study may request but a table lacks.
 
     Parameters
     ----------
     fidelities
-        Number of its configurations at each fidelity.
+        Number of the table's configurations per fidelity.
     """
     whole, needed = fidelities.get(1.0, 0), study.budget.whole or 0
     if needed > whole and any(
@@ -476,6 +476,6 @@ def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
 
 
 def notes(jobs: Jobs) -> list[str]:
-    """Describe what people should know before a study runs: data that have changed."""
+    """Describe what users should know before a study runs: data that have changed."""
     sources = {key: d.source for key, d in jobs.sources.items()}
     return [f"DATA CHANGED: {line}" for line in changed_files(sources, Path("results/data"))]

@@ -1,1 +1,1 @@
-"""Fetching, normalizing and splitting data sets."""
+"""Fetching, normalising and splitting data sets."""

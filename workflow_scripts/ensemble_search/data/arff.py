@@ -1,9 +1,9 @@
 """A reader of ARFF files with precise errors, in one pass and linear time.
 
 Attributes are numeric (``numeric``, ``real``, ``integer``), nominal (``{a, b}``), ``string`` or
-``date``, with a format such as ``"yyyy-MM-dd"`` (Java's ``SimpleDateFormat``, as in Weka); rows are
+``date``, with a format such as ``"yyyy-MM-dd"`` (Java's ``SimpleDateFormat``, as in Weka). Rows are
 dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spaces, commas, quotes or braces
-are quoted by ``'`` or ``"``, with ``\\`` before a quote inside.
+are quoted by ``'`` or ``"``; a quote inside is escaped by ``\\``.
 """
 
 import datetime
@@ -27,24 +27,24 @@ ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECAS
 ENTRY = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,\s"'{{}}]+)\s*(,|$)""")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
-SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # what needs more than a split at commas
+SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # needs more than splitting at commas
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
-#: It may be too near to 0 for a float.
+#: A number that may be too close to 0 for a float.
 TINY = re.compile(r"[+-]?(?:\d*\.0{200}\d*|(?:\d+\.?\d*|\.\d+)[eE]-\d+)", re.ASCII)
-#: Letters of Java's formats of dates, once or repeated, as ``strptime`` has them.
+#: Letters of Java's date formats, single or repeated, and their equivalents for ``strptime``.
 DATE_PARTS = {"d": "%d", "H": "%H", "h": "%I", "m": "%M", "s": "%S", "S": "%f", "a": "%p"}
 DATE_PARTS |= {"Z": "%z", "X": "%z", "yy": "%y", "y": "%Y", "MMMM": "%B", "MMM": "%b", "M": "%m"}
 DATE_PIECE = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
-ISO = "yyyy-MM-dd'T'HH:mm:ss"  # of dates without a format
-DATE = "date "  # before the format of strptime
-DIGITS = 17  # so many distinguish floats
-EXACT = 2**53  # integers up to this one are floats
-NAMED = 60  # characters of a value that a message shows
+ISO = "yyyy-MM-dd'T'HH:mm:ss"  # for dates without a format
+DATE = "date "  # prefix of the strptime format
+DIGITS = 17  # enough to distinguish floats
+EXACT = 2**53  # floats hold integers exactly up to this one
+NAMED = 60  # maximum characters of a value in a message
 
 
 def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
-    """Read the header, down to and including ``@data``.
+    """Read the header, up to and including ``@data``.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
     Returns
     -------
     attributes
-        Name -> ``numeric``, ``string``, ``date`` with a format of ``strptime`` after a space, or
+        Name -> ``numeric``, ``string``, ``date`` followed by a space and a ``strptime`` format, or
         the list of its values (nominal), in order.
 
     Raises
@@ -130,7 +130,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
 
 
 def _content(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Skip comments and empty lines."""
+    """Yield lines without comments and empty lines."""
     for number, line in lines:
         text = line.strip()
         if text and text[0] != "%":
@@ -163,7 +163,7 @@ def _attribute(number: int, line: str) -> tuple[str, list[str] | str]:
 
 
 def _strptime(what: str, written: str) -> str:
-    """Translate a format of dates of Java's ``SimpleDateFormat``."""
+    """Translate a date format of Java's ``SimpleDateFormat``."""
     found, place = "", 0
     while place < len(written):
         match = DATE_PIECE.match(written, place)
@@ -181,13 +181,13 @@ def _strptime(what: str, written: str) -> str:
 
 
 def _date(text: str, written: str) -> datetime.datetime:
-    """Parse a date; one with an offset is converted to UTC."""
+    """Parse a date; convert one with an offset to UTC."""
     found = datetime.datetime.strptime(text.strip(), written)
     return found.astimezone(datetime.UTC).replace(tzinfo=None) if found.tzinfo else found
 
 
 def _converter(kind: list[str] | str) -> Any:
-    """Return the parser of a value's text: KeyError or ValueError if it does not fit."""
+    """Return a value's parser, which raises KeyError or ValueError if the text does not fit."""
     if isinstance(kind, list):
         return {value: value for value in kind}.__getitem__
     if kind.startswith(DATE):
@@ -196,14 +196,14 @@ def _converter(kind: list[str] | str) -> Any:
 
 
 def number(text: str) -> float | int:
-    """Parse a number; an integer that no float holds exactly stays one.
+    """Parse a number as a float, or as an integer if no float holds it exactly.
 
     Raises
     ------
     ValueError
-        If it is not one.
+        If it is not a number.
     """
-    if "_" in text:  # Python's own
+    if "_" in text:  # valid in Python only
         raise ValueError(text)
     found = float(text)
     if abs(found) >= EXACT and found != float("inf") != -found and INTEGER.fullmatch(text):
@@ -212,9 +212,10 @@ def number(text: str) -> float | int:
 
 
 def rounds(text: str) -> bool:
-    """Whether a fraction of more than 17 digits, with a decimal point, is none that floats print.
+    """Whether a fraction with over 17 digits and a decimal point loses digits as a float.
 
-    ``%.18e`` of a float has 19 digits and loses none. So is one that :func:`vanishes`.
+    Digits that a float itself has, such as the 19 of ``%.18e``, do not count as lost. Also true if
+    the number :func:`vanishes`.
     """
     if vanishes(text):
         return True
@@ -229,7 +230,7 @@ def rounds(text: str) -> bool:
 
 
 def vanishes(text: str) -> bool:
-    """Whether a number is so near to 0, but not 0, that it is 0 as a float."""
+    """Whether a number other than 0 is so close to 0 that it becomes 0 as a float."""
     if not TINY.fullmatch(text) or float(text):
         return False
     return re.search("[1-9]", re.split("[eE]", text)[0]) is not None
@@ -251,7 +252,7 @@ def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> s
 
 
 def _values(number: int, line: str) -> list[str | None]:
-    """Split at commas; ``?`` and empty ones are None."""
+    """Split at commas; ``?`` and empty values are None."""
     if not SPECIAL.search(line):
         return [None if v in ("?", "") else v for v in map(str.strip, line.split(","))]
     found, place = [], 0
@@ -269,9 +270,9 @@ def _values(number: int, line: str) -> list[str | None]:
 
 
 def _sparse(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> list[str | None]:
-    """Complete a sparse row: zero for numbers, the first value for nominal attributes.
+    """Complete a sparse row: 0 for numbers, the first value for nominal attributes.
 
-    Zero is the beginning of 1970 for dates.
+    Dates become the beginning of 1970.
     """
     values: list[str | None] = [
         kind[0]

@@ -10,7 +10,7 @@ from ensemble_search.data.sources import local_files
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import one_line
 
-#: Beside ``dataset.json``, but not a declared output: Snakemake would delete it before a job.
+#: Beside ``dataset.json``, but not declared as output: Snakemake would delete it before a job.
 MEMORY = "fetched.json"
 
 
@@ -27,7 +27,7 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     Returns
     -------
     lines
-        One line per changed file, for people.
+        One line per changed file, for the user.
     """
     lines = []
     for key, source in sources.items():
@@ -46,7 +46,7 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
 
 
 def content(paths: Sequence[Path], folder: Path) -> str:
-    """Return the MD5 of local files; that of the fetched copy, if the files are older.
+    """Return the MD5 of local files, or that of the fetched copy if the files are older.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def content(paths: Sequence[Path], folder: Path) -> str:
     Returns
     -------
     md5
-        32 hexadecimal digits; empty if a file cannot be read, which the fetch reports.
+        32 hexadecimal digits; empty if a file cannot be read, which the fetch will report.
     """
     try:
         with suppress(OSError, files.Unusable):
@@ -71,12 +71,12 @@ def content(paths: Sequence[Path], folder: Path) -> str:
 
 
 def _fetched(folder: Path) -> str | None:
-    """MD5 of what a copy was fetched from."""
+    """MD5 of the original of a fetched copy."""
     return fetched.description(folder)["md5"]
 
 
 def remember(output: Path, description: Mapping[str, Any]) -> str | None:
-    """Record what was fetched, and describe the difference to the previous fetch.
+    """Record what was fetched, and describe differences from the previous fetch.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def remember(output: Path, description: Mapping[str, Any]) -> str | None:
     keys = ("checksum", "version", "rows", "features")
     now = {key: description.get(key) for key in keys}
     before = None
-    with suppress(files.Unusable):  # only a note: it is written again
+    with suppress(files.Unusable):  # only a note, which is rewritten
         before = files.read_json(output / MEMORY)
     if before == now:
         return None

@@ -1,4 +1,4 @@
-"""What of a data set makes the errors of a study too low, or hides them: one line each."""
+"""Properties of a data set that make a study's errors too low or uncertain: one line each."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
     from ensemble_search.data.normalise import Stored
 
-#: Training rows that are looked at, at least, and values (rows times columns), at most beyond them.
+#: Minimum number of training rows to check, and maximum values (rows times columns) beyond them.
 ROWS, CELLS = 5_000, 5_000_000
-#: A column that explains by itself so much of the loss of a constant prediction is a leak, or, if
-#: its values repeat, perhaps the names of groups.
+#: A column that alone explains this share of a constant prediction's loss is a leak, or, if its
+#: values repeat, may name groups.
 LEAK, GROUP = 0.98, 0.75
-#: Groups that a column has at least, and their mean number of rows.
+#: Minimum number of groups in a column, and their minimum mean size.
 GROUPS, MEMBERS = 10, 2
-#: Fewer rows, of all classes but the most frequent, or duplicated ones, say nothing.
+#: Fewer rows than this, outside the most frequent class or duplicated, are no evidence.
 EVIDENCE = 5
 #: A class with a smaller share of the rows is rare.
 RARE = 0.01
-#: Share of the held-out rows that are training rows, too, from which they are named.
+#: Report held-out rows that are also training rows from this share on.
 DUPLICATED = 0.01
 
 
@@ -40,11 +40,10 @@ def notes(
     Returns
     -------
     notes
-        One line for each class with less than 1 % of the rows; for each column whose values repeat
-        and, of the training rows, predict the target by themselves, but not that of neighbouring
-        values; for each column that predicts it nearly perfectly; and on test or validation rows
-        that are training rows, too, if they are five or more, 1 %, and twice as many as by
-        chance.
+        One line per class with less than 1 % of the rows; per column whose values repeat and, on
+        training rows, predict the target alone, although neighbouring values do not; per column
+        that predicts it nearly perfectly; and on test or validation rows that are also training
+        rows, if they are at least five, 1 % of the rows, and twice as many as by chance.
     """
     import pandas as pd
 
@@ -101,7 +100,7 @@ def _rare(classes: Mapping[str, int]) -> Iterator[str]:
 
 
 def _column(name: str, labels: _Labels, codes: np.ndarray, words: Any) -> str:
-    """Describe a column that predicts the target by itself; empty if it does not."""
+    """Describe a column that alone predicts the target; empty if it does not."""
     n, k = len(codes), len(words)
     if n < 4 * EVIDENCE or k < 2:
         return ""
@@ -134,8 +133,8 @@ def _column(name: str, labels: _Labels, codes: np.ndarray, words: Any) -> str:
 
 
 def _mistakes(codes: np.ndarray, k: int, labels: np.ndarray) -> tuple[float, float]:
-    """Count the rows that are wrong by the most frequent class of the others with their value, and
-    by the classes of the next smaller and larger value, of which one is drawn.
+    """Count errors of two predictions of each row's class: the most frequent class of the other
+    rows with its value, and the class of a row with the next smaller or larger value, at random.
     """
     C = int(labels.max()) + 1
     counts = np.bincount(codes * C + labels, minlength=k * C).reshape(k, C)
@@ -143,8 +142,8 @@ def _mistakes(codes: np.ndarray, k: int, labels: np.ndarray) -> tuple[float, flo
     others = counts.copy()
     others[np.arange(k), first] = 0
     overall = int(np.bincount(labels).argmax())
-    # Without itself, a row of the first class is right if that stays the first; single rows are
-    # right if they are of the most frequent class.
+    # Left out itself, a row of its value's top class is right if that class stays on top. The only
+    # row with its value is right if it belongs to the overall most frequent class.
     right = np.where(top - 1 > others.max(axis=1), top, 0)
     right = np.where(counts.sum(axis=1) == 1, counts[:, overall], right).sum()
     shares = counts / counts.sum(axis=1, keepdims=True)
@@ -153,7 +152,7 @@ def _mistakes(codes: np.ndarray, k: int, labels: np.ndarray) -> tuple[float, flo
 
 
 def _squares(codes: np.ndarray, k: int, y: np.ndarray) -> tuple[float, float]:
-    """Sum the squared distances of numbers of mean 0 from the means as in :func:`_mistakes`."""
+    """Sum squared errors of numbers with mean 0, predicted by means as in :func:`_mistakes`."""
     counts, sums = np.bincount(codes, minlength=k), np.bincount(codes, y, k)
     m = counts[codes]
     without = np.where(m > 1, (sums[codes] - y) / np.maximum(m - 1, 1), 0.0)
@@ -175,7 +174,7 @@ def _hashes(values: "pd.Series") -> np.ndarray:
 
 
 def _duplicated(hashes: np.ndarray, rows: Mapping[str, np.ndarray], alike: float) -> Iterator[str]:
-    """Describe held-out rows that are training rows, too; ``alike`` is the probability that two
+    """Describe held-out rows that are also training rows; ``alike`` is the probability that two
     rows are equal if columns are independent.
     """
     known = np.unique(hashes[rows["train"]])

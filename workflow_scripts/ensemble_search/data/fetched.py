@@ -25,7 +25,7 @@ class Description(Stored):
     target: str
     columns: dict[str, str]
     classes: dict[str, Count]
-    # Not written by older versions of the project.
+    # Older versions of the project did not store these.
     asked: dict[str, str] = Field(default_factory=dict)
     of_rows: dict[str, dict[str, str]] = Field(default_factory=dict)
     read: dict[str, str] = Field(default_factory=dict)

@@ -1,14 +1,14 @@
-"""How large a table may be, checked before it is read into memory."""
+"""Limits of the size of a table, checked before it is read into memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-#: Of a file as it lies on the disk, and of Parquet's values unpacked (10^6 bytes).
+#: Maximum size of a file on disk, and of unpacked Parquet values (in 10^6 bytes).
 LARGEST_MB = 2000
-#: Rows times columns: 1.6 GB of numbers.
+#: Maximum rows times columns: 1.6 GB of numbers.
 MOST_CELLS = 200_000_000
-#: Characters of a line of text.
+#: Maximum number of characters in a line of text.
 LONGEST_LINE = 2**24
 
 
@@ -22,7 +22,7 @@ def check_file(path: Path) -> None:
 
 
 def check_bytes(size: int, what: str = "") -> None:
-    """Raise Unreadable if there are more bytes than :data:`LARGEST_MB`; ``what`` follows them."""
+    """Raise Unreadable if a size exceeds :data:`LARGEST_MB`; ``what`` follows it in the message."""
     if size > LARGEST_MB * 10**6:
         raise Unreadable(
             f"it has {size / 1e6:,.0f} MB{what}; at most {LARGEST_MB:,} MB can be read: take a "
@@ -45,8 +45,8 @@ def lines(stream: IO[str]) -> Iterator[str]:
     Raises
     ------
     Unreadable
-        If one holds a null character or is longer than :data:`LONGEST_LINE`, before all of it is
-        read, or if all have more than :data:`LARGEST_MB`.
+        If a line holds a null character or is longer than :data:`LONGEST_LINE` (before it is read
+        completely), or if the text has more than :data:`LARGEST_MB`.
     """
     number = size = 0
     while line := stream.readline(LONGEST_LINE + 1):

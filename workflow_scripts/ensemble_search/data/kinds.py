@@ -1,4 +1,4 @@
-"""Kinds of columns: number, boolean, date or category; with notes on surprising ones."""
+"""Kinds of columns: number, boolean, date or category; with notes on surprising columns."""
 
 import decimal
 import numbers
@@ -18,14 +18,14 @@ from ensemble_search.runtime.names import MISSING, NONE
 if TYPE_CHECKING:
     import pandas as pd
 
-# A column of text with this share of numbers, dates or booleans is read as such, the rest missing;
-# one that the study calls so must have the other.
+# A text column is read as numbers, dates or booleans if at least this share of its values fits; the
+# rest are missing. If the study assigns the kind, the second share suffices.
 NEARLY, LEAST = prepare.NEARLY, 0.5
-# With at most so many distinct numbers, dates or booleans, other words may be categories beside
-# them (0, 1, 2, 3+), which are kept.
+# With at most this many distinct numbers, dates or booleans, other words may be categories like
+# them (0, 1, 2, 3+), so all are kept.
 FEW = 10
-# Words that stand for a missing value among numbers, dates or booleans, in any case of letters; so
-# does what has neither letters nor digits. Among categories they are categories.
+# Words for a missing value among numbers, dates or booleans, ignoring case; so are words without
+# letters and digits. Among categories, they are categories.
 PLACEHOLDERS = frozenset(
     [
         *("unknown", "unk", "missing", "none", "na", "n.a.", "n.a", "n/a", "nil", "null", "nan"),
@@ -33,14 +33,14 @@ PLACEHOLDERS = frozenset(
         *("empty", "tbd", "tba"),
     ]
 )
-# An error of a spreadsheet, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
+# A spreadsheet error, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
 SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])", re.IGNORECASE)
-# Where two categories have this share of the values, others of at most FEW values are probably
+# If two categories have this share of the values, others with at most FEW values are probably
 # mistakes.
 BINARY = 0.95
-# With more categories, those that are alike are not looked for.
+# With more categories than this, similar ones are not searched for.
 MOST_ALIKE = 1000
-# All integers up to this one are numbers in double precision.
+# Double precision holds all integers up to this one.
 EXACT = 2**53
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
@@ -66,17 +66,17 @@ class Column:
     what
         Data set and column, for errors.
     notes
-        Notes for people are appended here.
+        Notes for the user are appended here.
     missing
         Words that the source's reader treated as missing, with counts.
     rounded
-        Of fractions that lost digits when the source was read, the number and the first.
+        Number of fractions that lost digits when the source was read, and the first of them.
 
     Attributes
     ----------
     read
-        How its values are read (``preparation.Numbers.read``), if its kind does not say it; set by
-        :meth:`typed`.
+        How its values are read (``preparation.Numbers.read``), if the kind does not determine it;
+        set by :meth:`typed`.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Column:
         rounded: tuple[int, str] | None = None,
     ):
         self.name, self.values, self.what, self.notes = name, values, what, notes
-        # Of texts, the split makes features from the categories.
+        # A text column stays categorical here; the split turns it into features.
         self.asked, self.role = role, "categorical" if role == "text" else role
         self.missing, self.rounded = Counter(missing), rounded
         self.read: str | None = None
@@ -121,7 +121,7 @@ class Column:
             case "categorical":
                 read = {"numeric": preparation.FROM_NUMBERS, "boolean": preparation.FROM_BOOLEANS}
                 self.read = read.get(kind)
-                # As they are: there are integers beyond 2^53 that no float has.
+                # Unchanged: integers beyond 2^53 may not be floats.
                 if kind == "numeric" and _has_integers(self.values):
                     return "categorical", text(self.values.where(values.notna()))
                 return "categorical", text(values)
@@ -210,7 +210,7 @@ class Column:
             self._note(f"has {among}: each makes a column{unread}")
 
     def _unread(self, present: "pd.Series") -> str:
-        """Explain how to write numbers or dates, if nearly all texts look like them."""
+        """Explain how to write numbers or dates, if nearly all texts look like these."""
         said = any(note.startswith(f"column '{self.name}' stays") for note in self.notes)
         if self.role is not None or said:
             return ""
@@ -223,7 +223,7 @@ class Column:
         if present.nunique() <= FEW:
             return ""
         digits, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
-        # Names are such as A12 or Room 12, but not Dec-13. Texts of few shapes are such as 5 km/h.
+        # Names are like A12 or Room 12, but not Dec-13. Texts of few shapes are like 5 km/h.
         name = present.str.fullmatch(r"[^\W\d_]+[ _-]?\d+")
         name &= ~present.str.lower().str.match(f"(?:{_MONTHS})[a-z]*[ -]")
         shapes = present.str.replace(r"\d+(?:[.,]\d+)?", "0", regex=True)
@@ -239,7 +239,7 @@ class Column:
         return f"'columns: {{{role}: [{self.name}]}}'"
 
     def _by_type(self) -> "tuple[str | None, Any]":
-        """Return kind and values by the type of the column, without parsing text."""
+        """Return kind and values if the column's type determines them, without parsing text."""
         import pandas as pd
 
         column, dtype = self.values, self.values.dtype
@@ -283,7 +283,7 @@ class Column:
         return "categorical", text(column)
 
     def _read(self, values: "pd.Series") -> "tuple[str, pd.Series]":
-        """Parse text as dates, numbers or booleans, if nearly all of it is."""
+        """Parse text as dates, numbers or booleans, if nearly all values fit."""
         counts = values.value_counts()
         words, weights = counts.index.tolist(), counts.to_numpy()
         absent = np.array(
@@ -297,7 +297,7 @@ class Column:
             reading = self._decided(kind, found, dict(zip(words, weights.tolist(), strict=True)))
             if reading is None:
                 break
-            # Missing values have the code -1, hence the last value.
+            # Missing values have the code -1, which selects the last value.
             missing = np.array("NaT" if kind == "date" else "nan", reading.values.dtype)
             places = counts.index.get_indexer(values)
             read = values.__class__(np.append(reading.values, missing)[places], values.index)
@@ -315,7 +315,7 @@ class Column:
     def _decided(
         self, kind: str, found: list[readings.Reading], words: dict[str, int]
     ) -> "readings.Reading | None":
-        """Choose the reading of words with counts, if any, and add a note."""
+        """Choose how to read words (with counts), if in any way, and add a note."""
         import pandas as pd
 
         reading = found[0]
@@ -392,7 +392,7 @@ def _listed(words: list[str]) -> str:
 
 
 def counted(words: Mapping[str, int]) -> str:
-    """List words by falling counts, which follow in brackets."""
+    """List words by decreasing count, with the counts in brackets."""
     order = sorted(words, key=lambda word: (-words[word], word))
     more = f" and {len(order) - 3} others" if len(order) > 3 else ""
     return ", ".join(f"{short(word)} ({words[word]})" for word in order[:3]) + more
@@ -405,7 +405,7 @@ def _as_numbers(kind: str, present: "pd.Series") -> np.ndarray:
 
 
 def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
-    """Find the first two of some labels that are probably the same, and say how they differ."""
+    """Find the first two labels that probably mean the same, and say how they differ."""
     distinct = sorted(labels.unique())
     answers = [readings.ANSWERS.get(label.casefold()) for label in distinct]
     alike: dict[Any, str] = {}
@@ -442,11 +442,11 @@ def _as_missing(words: Mapping[str, int]) -> str:
 
 
 def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int]) -> str:
-    """Explain why words with counts are not nearly all of one kind; empty if they are."""
+    """Explain why words (with counts) are not nearly all of one kind; empty if they are."""
     odd = {w: n for w, n in others.items() if not preparation.is_missing(w.strip())}
     unlike = {w: n for w, n in odd.items() if not _placeholder(w)}
     few = len(fitting) <= FEW
-    # Among many numbers, there may be as many placeholders as there are.
+    # Numbers may have any number of placeholders among them, unless few are distinct.
     fits, besides = sum(fitting.values()), sum((odd if few else unlike).values())
     if fits >= NEARLY * (fits + besides) and not (few and unlike):
         return ""
@@ -456,7 +456,7 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
 
 
 def _invisible(word: str) -> bool:
-    """Whether a word is blank, but not of spaces: of these, the source's reader decides."""
+    """Whether a word is blank but not only spaces: the source's reader decides about spaces."""
     return bool(word.strip(" ")) and preparation.is_blank(word)
 
 
@@ -465,13 +465,13 @@ def _placeholder(word: str) -> bool:
 
 
 def stands_for_missing(word: str) -> bool:
-    """Whether a word is a placeholder or an error of a spreadsheet, in any case of letters."""
+    """Whether a word is a placeholder or a spreadsheet error, ignoring case."""
     word = word.strip().casefold()
     return word in PLACEHOLDERS or SHEET_ERROR.fullmatch(word) is not None
 
 
 def _order(found: list[readings.Reading], words: Mapping[str, int]) -> readings.Reading:
-    """Choose the order of dates, where both fit: with slashes the month first, as pandas does."""
+    """Choose between date orders that both fit: with slashes, month first, as in pandas."""
     by_style = {reading.style.partition(",")[0]: reading for reading in found}
     fits = found[0].fits
     slash = any("/" in word for word, fit in zip(words, fits, strict=True) if fit)
@@ -480,9 +480,9 @@ def _order(found: list[readings.Reading], words: Mapping[str, int]) -> readings.
 
 
 def _may_have_years_first(words: Sequence[str]) -> bool:
-    """Whether dates such as 24-06-08, read with the day first, may have the year there.
+    """Whether dates such as 24-06-08, read with the day first, may have the year first.
 
-    All fit, and the last two digits vary more, as days do.
+    They may if all are valid so and the last two digits vary more, as days do.
     """
     first, last = ({word.strip()[part] for word in words} for part in (slice(2), slice(-2, None)))
     dates = (readings.date(f"20{word.strip()}", readings.ISO) for word in words)
@@ -490,7 +490,7 @@ def _may_have_years_first(words: Sequence[str]) -> bool:
 
 
 def _has_integers(values: "pd.Series") -> bool:
-    """Whether there are integers among the values, by their type."""
+    """Whether any value has an integer type."""
     import pandas as pd
 
     if pd.api.types.is_object_dtype(values.dtype):
@@ -499,7 +499,7 @@ def _has_integers(values: "pd.Series") -> bool:
 
 
 def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = "") -> list[str]:
-    """Return which numbers lose digits in double precision.
+    """Describe numbers that lose digits in double precision.
 
     Parameters
     ----------
@@ -508,7 +508,7 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = ""
     rounded
         As in :class:`Column`.
     apart
-        To be added for integers.
+        Text to add for integers.
     """
     said = []
     if lost := inexact(values):
@@ -527,7 +527,7 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = ""
 
 
 def _rounded(values: "pd.Series") -> list[str]:
-    """List the fractions that lose digits, of text and of decimals."""
+    """List the fractions, as text or decimals, that lose digits."""
     import pandas as pd
 
     if not (pd.api.types.is_string_dtype(values.dtype) or values.dtype == object):
@@ -537,7 +537,7 @@ def _rounded(values: "pd.Series") -> list[str]:
 
 
 def inexact(values: "pd.Series") -> list[int]:
-    """List the integers that double precision does not hold exactly, those of text too."""
+    """List the integers, including text, that double precision does not hold exactly."""
     import pandas as pd
 
     if pd.api.types.is_integer_dtype(values.dtype):
@@ -574,7 +574,7 @@ def _counts_rows(values: np.ndarray) -> str:
 
 
 def _eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":
-    """Parse numbers such as 20201231 as dates, if such a share of them is valid."""
+    """Parse numbers such as 20201231 as dates, if this share of them is valid."""
     import pandas as pd
 
     possible = values.between(1800_01_01, 2199_12_31) & (values % 1 == 0)

@@ -1,4 +1,4 @@
-"""Normalization of data sets: typed columns, the target last, and notes."""
+"""Normalisation of data sets: typed columns, the target last, and notes."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALLEST_CLASS = 3  # one row each for training, validation and test
-# With more distinct numbers than these, a target is a regression target.
+# A target with more distinct numbers than these is a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
 
 
@@ -43,12 +43,12 @@ def normalise(
 ) -> tuple["pd.DataFrame", dict[str, Any]]:
     """Convert a data set to ``dataset.parquet`` and ``dataset.json``.
 
-    Numbers become float64 (those that are infinite or beyond single precision missing), booleans
-    nullable booleans, dates datetime64, everything else text; labels are text, or float64 in
-    regression. Text in which nearly every value is a number, perhaps with separators and a unit, a
-    date or a boolean is parsed, the other values becoming missing. Rows without a label, times of
-    day and columns that the source marks as no features are dropped. All of this is noted, and so
-    are ambiguous columns.
+    Numbers become float64 (missing if infinite or beyond single precision), booleans nullable
+    booleans, dates datetime64, everything else text; labels are text, or float64 in regression.
+    Text is parsed if nearly every value is a number (perhaps with separators and a unit), a date or
+    a boolean; the other values become missing. Rows without a label, times of day and columns that
+    the source does not mark as features are dropped. Notes describe all of this, and ambiguous
+    columns.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def normalise(
     task
         ``classification`` or ``regression``.
     classes
-        Which classes there are: labels, or lists of labels that are one class; rows of others are
-        left out. Default: all.
+        The classes to use: labels, or lists of labels that form one class; rows of other classes
+        are left out. Default: all.
 
     Returns
     -------
@@ -72,10 +72,10 @@ def normalise(
     Raises
     ------
     UserError
-        If there are no rows or features, values are neither numbers, booleans, dates nor text, the
-        target does not suit the task (one value only; a class with fewer than three rows, or many
-        distinct numbers; in regression, what is not a finite number), or a column cannot have its
-        role, or ``classes`` names a label that is not there.
+        If there are no rows or features; values are not numbers, booleans, dates or text; the
+        target does not suit the task (a single value; a class with fewer than three rows, or many
+        distinct numbers; in regression, values that are not finite numbers); a column cannot have
+        its role; or ``classes`` names an unknown label.
     """
     import pandas as pd
 
@@ -179,7 +179,7 @@ def normalise(
 def _of_rows(
     name: str, role: str, values: "pd.Series", what: str, notes: list[str]
 ) -> tuple[str, "pd.Series"]:
-    """Return the kind and the values of a column by which rows are divided or weighted."""
+    """Return the kind and values of a column that divides or weights rows."""
     numbers = ("weight", "fold")
     wanted = "numeric" if role in numbers else "categorical" if role in ("group", "part") else None
     made = Column(name, values, wanted, what, notes).typed()
@@ -209,7 +209,7 @@ def checksum(
     kinds: Mapping[str, str],
     of_rows: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
-    """Return the SHA-256 of names, kinds and values, independent of the Parquet writer."""
+    """Return the SHA-256 of names, kinds and values; it does not depend on the Parquet writer."""
     digest = hashlib.sha256()
     kinds = {**kinds, **{c["column"]: c["kind"] for c in (of_rows or {}).values()}}
     for name in frame.columns:
@@ -262,7 +262,7 @@ class Stored:
 
 
 def _labels(target, what: str) -> "pd.Series":
-    """Check a target without missing values, and return its labels as text."""
+    """Check that a target has no missing values, and return its labels as text."""
     import pandas as pd
 
     if not len(target):
@@ -287,7 +287,7 @@ def _labels(target, what: str) -> "pd.Series":
 
 
 def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
-    """Replace labels by those of the classes of a study, such as ``1+2``; others are missing."""
+    """Replace labels by the study's classes, such as ``1+2``; labels of no class are missing."""
     groups = [[str(label) for label in (c if isinstance(c, list) else [c])] for c in classes]
     new = {label: "+".join(group) for group in groups for label in group}
     known = sorted(labels.unique())
@@ -298,7 +298,7 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
 
 
 def _words(labels, target: str) -> list[str]:
-    """Note the classes that are called as missing values are."""
+    """Note classes whose names are words for missing values."""
     words = {w for w in labels.unique() if w in MISSING or stands_for_missing(w)}
     words |= {word for word in labels.unique() if is_blank(word)}
     counts = labels[labels.isin(words)].value_counts().sort_index()
@@ -310,7 +310,7 @@ def _words(labels, target: str) -> list[str]:
 
 
 def _twins(labels) -> list[str]:
-    """Return the first two classes that are probably the same."""
+    """Return a note on the first two classes that are probably the same."""
     if alike := twins(labels):
         one, other, how = alike
         both = f"classes '{one}' and '{other}' of the target"
@@ -319,19 +319,20 @@ def _twins(labels) -> list[str]:
 
 
 def _empty(values, words: Mapping[str, int]) -> int:
-    """Count the values that are missing in the source, and no words for missing ones there."""
+    """Count values that are empty in the source, not words for missing values."""
     kept = NONE in words and values.isin([NONE]).any()
     read = sum(count for word, count in words.items() if not (kept and word == NONE))
     return max(0, int(values.isna().sum()) - read)
 
 
 def _absence_tells(values, labels) -> bool:
-    """Whether guesses of the labels are half as wrong by where there are no values, which is lost.
+    """Whether knowing where values are missing halves the error of predicting labels.
 
-    By the most frequent class, or by squared errors of the mean.
+    Predictions are the most frequent class, or the mean, with squared errors. The split loses this
+    information.
     """
     absent = values.isna()
-    # A category for missing values has them.
+    # If there is a category for missing values, nothing is lost.
     if len(labels) < ROW_IDS or not 0 < absent.sum() < len(absent) or values.isin(MISSING).any():
         return False
     groups = labels.groupby(absent)
@@ -355,19 +356,19 @@ def _refuse_regression(target, what: str) -> None:
 
 
 def many_numbers(target: "pd.Series") -> int:
-    """Count the distinct values of a target of numbers, if they are too many for classes.
+    """Count the distinct values of a numeric target, if they are too many to be classes.
 
     Parameters
     ----------
     target
-        Without missing values and dates.
+        Values without missing ones and dates.
 
     Returns
     -------
     count
-        0 if the values can be classes: booleans, text other than numbers and words for missing
-        values (numbers may have separators or units), at most
-        :data:`MAX_INTEGERS` distinct integers or :data:`MAX_FRACTIONS` distinct numbers.
+        0 if the values can be classes: booleans; text other than numbers (perhaps with separators
+        or units) and words for missing values; at most :data:`MAX_INTEGERS` distinct integers or
+        :data:`MAX_FRACTIONS` distinct numbers.
     """
     import pandas as pd
 
@@ -387,7 +388,7 @@ def many_numbers(target: "pd.Series") -> int:
 
 
 def _numbers(target, what: str) -> "pd.Series":
-    """Check the target of a regression without missing values, and return it as float64."""
+    """Check a regression target without missing values, and return it as float64."""
     import pandas as pd
 
     if not len(target):

@@ -1,9 +1,9 @@
 """OpenML: private copies per job, pins, and downloads limited in size and time.
 
-The openml client downloads into memory, without limits of size or time, deletes a data set's cache
-folder if a download fails, leaves pickles in it, and checks MD5 only on download. Therefore it
+The openml client downloads into memory, without limits of size or time. It deletes a data set's
+cache folder if a download fails, leaves pickles in it, and only checks MD5 when downloading. So it
 never gets the user's cache and never downloads: both files of a data set are copied or downloaded
-to a temporary folder and checked; the client reads them there.
+to a temporary folder and checked there, and the client reads them from that folder.
 """
 
 import contextlib
@@ -30,17 +30,17 @@ from ensemble_search.runtime.plugins import nearest
 
 log = logging.getLogger(__name__)
 
-#: Address of an OpenML server. The client turns the host name into a folder, part by part.
+#: Address of an OpenML server. The client maps each part of the host name to a folder.
 ADDRESS = re.compile(
     r"https?://([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?"
 )
-# Error codes of the server after which a retry is useless: unknown id, no access, unknown name.
+# Server error codes after which retrying is useless: unknown id, no access, unknown name.
 PERMANENT = dict.fromkeys(("110", "111", "112"), "check the id") | {
     "372": "check the name, its case and 'version:', or give the id"
 }
 CACHED = ("description.xml", "dataset.arff")
 MB = 1_000_000
-#: A description has a few kilobytes; all of it is read into memory.
+#: Maximum size of a description, which is read into memory; usual ones have a few kilobytes.
 DESCRIPTION_MB = 10
 MAX_REDIRECTS = 5
 
@@ -54,20 +54,20 @@ class Access:
     server
         Address of the XML interface (default: the client's, https://www.openml.org/api/v1/xml).
     cache
-        A filled cache folder of the client, only read (default: the client's own).
+        A filled cache folder of the client, read-only (default: the client's own).
     tries
         Attempts before the fetch fails.
     max_mb
-        Largest size of a data set's file, unpacked, in megabytes (10^6 bytes).
+        Maximum size of a data set's file, unpacked, in megabytes (10^6 bytes).
     max_seconds
-        Seconds that all tries and the pauses between them may take.
+        Maximum time for all attempts and the pauses between them.
     min_kb_per_second
         Minimum average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) per second;
-        slower tries fail.
+        slower attempts fail.
     pause
-        Seconds of pause after the first failed try; doubled after every further one, up to 60.
+        Seconds to pause after the first failed attempt; doubled after every further one, up to 60.
     timeout
-        Seconds without a byte from the server after which a try fails.
+        An attempt fails after this many seconds without a byte from the server.
     """
 
     server: str | None = None
@@ -124,13 +124,13 @@ def fetch(
         Server, cache, retries and limits.
     beside
         Path beside which the temporary folder is created (default: in the system's temporary
-        folder). The next fetch with the same path removes what a killed one left there.
+        folder). The next fetch with the same path removes folders left by a killed one.
 
     Raises
     ------
     UserError
-        If it cannot be reached, does not exist, exceeds the limits, does not match the pins, is
-        damaged, or cannot be read as a classification data set.
+        If the data set cannot be reached, does not exist, exceeds the limits, does not match the
+        pins, is damaged, or cannot be read as a classification data set.
     """
     beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
     with files.temporary_folder(beside) as root, client(how, root) as own:
@@ -154,7 +154,7 @@ def fetch(
         from_cache = file.is_file()
         if not from_cache:
             _download(number, description, file, how, own)
-        # Both files exist and are checked: the client contacts no server.
+        # Both files exist and are checked, so the client contacts no server.
         dataset = openml.datasets.get_dataset(
             number,
             download_data=True,
@@ -196,21 +196,21 @@ def fetch(
 
 
 def find(name: str, version: int | None, how: Access, beside: Path | None = None) -> int:
-    """Find the id of a data set by its name, in the cache, else among the server's active ones.
+    """Find the id of a data set by name, in the cache, else among the server's active ones.
 
     Parameters
     ----------
     name
         Exact name at OpenML.
     version
-        Its version; None: the only one.
+        Its version; None: there must be only one.
     how, beside
         See :func:`fetch`.
 
     Raises
     ------
     UserError
-        If there is none, or more than one, or the server cannot be reached.
+        If there is no match, or more than one, or the server cannot be reached.
     """
     what = f"OpenML data set '{name}'"
     beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
@@ -241,11 +241,11 @@ def find(name: str, version: int | None, how: Access, beside: Path | None = None
 
 
 def _in_cache(cache: Path, name: str) -> dict[int, int]:
-    """Versions by id of the whole data sets of a name in a cache."""
+    """Versions by id of the complete data sets with a name in a cache."""
     found = {}
     for path in cache.glob(f"datasets/*/{CACHED[0]}"):
         if path.parent.name.isdecimal() and (path.parent / CACHED[1]).is_file():
-            with contextlib.suppress(Failed):  # damaged: of no name
+            with contextlib.suppress(Failed):  # damaged: has no name
                 described = _described(path, int(path.parent.name))
                 if described["name"] == name:
                     found[int(described["id"])] = int(described["version"])
@@ -253,7 +253,7 @@ def _in_cache(cache: Path, name: str) -> dict[int, int]:
 
 
 def _listed(path: Path, name: str) -> dict[int, int]:
-    """Versions by id of the data sets of a name in a server's list."""
+    """Versions by id of the data sets with a name in a server's list."""
     import xmltodict
 
     try:
@@ -302,7 +302,7 @@ def client(how: Access, folder: Path) -> Iterator[Settings]:
 
 
 class Failed(Exception):
-    """A failed try: the reason, and the remedy if a retry is useless."""
+    """A failed attempt: the reason, and a remedy if retrying is useless."""
 
     def __init__(self, reason: str, remedy: str = ""):
         super().__init__(reason)
@@ -329,12 +329,12 @@ def _download(number: int, description: Path, file: Path, how: Access, own: Sett
 def retry(
     what: str, number: int, once: Callable[[float], None], how: Access, own: Settings
 ) -> None:
-    """Try until nothing has failed, with growing pauses; ``once`` gets the time of the end.
+    """Call ``once`` until it succeeds, with growing pauses; its argument is the deadline.
 
     Raises
     ------
     UserError
-        If a further try is useless, or there was no success in all of them.
+        If retrying is useless, or all attempts failed.
     """
     ends = time.monotonic() + how.max_seconds
     for attempt in range(1, how.tries + 1):
@@ -429,10 +429,10 @@ class _Transfer(threading.Thread):
 
         url = _web_address(self._url)
         with requests.Session() as session:
-            # It would read the whole body of a redirect.
+            # Following a redirect, requests would read its whole body.
             session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
             for _ in range(MAX_REDIRECTS + 1):
-                # No other server named by a study, description or redirect gets the key.
+                # Other servers named by a study, description or redirect do not get the key.
                 own = self._own.key and _origin(url) == _origin(self._own.key_for)
                 key = {"api_key": self._own.key} if own else {}
                 with session.get(url, params=key, stream=True, timeout=self._timeout) as response:
@@ -456,7 +456,7 @@ class _Transfer(threading.Thread):
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and float(announced) > self._most_mb * MB:
             raise too_large
-        for chunk in response.iter_content(8192):  # unpacked in chunks
+        for chunk in response.iter_content(8192):  # unpacked
             self.received += len(chunk)
             if self.received > self._most_mb * MB:
                 raise too_large
@@ -468,7 +468,7 @@ def _web_address(url: str, before: str = "") -> str:
     try:
         parts = urlsplit(url)
         right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # of a port or a bracket
+    except ValueError:  # invalid port or bracket
         right = False
     if not right:
         raise Failed(f"the server names {short(url)}, which is not an http(s) address")
@@ -505,7 +505,7 @@ def _rejected(status: int, body: bytes, url: str) -> Failed:
 
 
 def _described(path: Path, number: int) -> dict[str, Any]:
-    """Check the elements of a description that are used; returns them without their prefix."""
+    """Check the used elements of a description; return them without their prefix."""
     import xmltodict
 
     try:
@@ -538,7 +538,7 @@ def _are_names(value: Any) -> bool:
     return all(isinstance(v, str) for v in (value if isinstance(value, list) else [value or ""]))
 
 
-#: Elements of a description that are used, and their required format (all text).
+#: The elements of a description that are used, and their required format (all text).
 ELEMENTS = {
     "id": _is_number,
     "name": _is_line,
@@ -553,7 +553,7 @@ ELEMENTS = {
 
 
 def _failure(error: Exception, how: Access, own: Settings) -> Exception:
-    """Turn the error of a transfer into one short line; disk errors are unchanged."""
+    """Turn a transfer error into one short line; return disk errors unchanged."""
     import requests
     from urllib3.exceptions import HTTPError, ProtocolError
 
@@ -590,7 +590,7 @@ def _target(dataset, frame, what: str) -> str:
 
 
 def _ignored(dataset, frame) -> dict[str, str]:
-    """Columns that OpenML marks as row ids or as to be ignored; names may be joined by commas."""
+    """Columns that OpenML marks as row ids or to be ignored; names may be joined by commas."""
     found: dict[str, str] = {}
     for names, reason in (
         (dataset.row_id_attribute, "OpenML marks it as a row id"),

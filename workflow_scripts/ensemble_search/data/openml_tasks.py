@@ -21,15 +21,15 @@ from ensemble_search.runtime.names import CLASSIFICATION, TASKS
 
 log = logging.getLogger(__name__)
 
-#: Types of tasks at OpenML.
+#: Codes of task types at OpenML.
 TYPES = dict(zip(("1", "2"), TASKS, strict=True))
-#: Files of a task in the cache of the client.
+#: Files of a task in the client's cache.
 CACHED = ("task.xml", "datasplits.arff")
 
 
 @dataclass(frozen=True)
 class Task:
-    """What ``task.xml`` says.
+    """Content of ``task.xml``.
 
     Attributes
     ----------
@@ -50,12 +50,13 @@ class Task:
 
 
 def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) -> Raw:
-    """Fetch the data set of a task, with a column of the folds of its first repeat.
+    """Fetch the data set of a task, with a column for the folds of its first repeat.
 
     Parameters
     ----------
     source
-        ``openml_task``, its id, and perhaps ``version`` and ``md5`` of the data set, and ``task``.
+        ``openml_task``, its id, and optionally ``version`` and ``md5`` of the data set, and
+        ``task``.
     how, beside
         See ``openml_client.fetch``.
 
@@ -63,7 +64,7 @@ def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) ->
     ------
     UserError
         As ``openml_client.fetch``; or if the task is neither a classification nor a regression, or
-        its folds are not those of the data set's rows.
+        its folds do not match the data set's rows.
     """
     number = source["openml_task"]
     what = f"OpenML task {number}"
@@ -117,9 +118,9 @@ def read(path: Path, number: int) -> Task:
     Raises
     ------
     Failed
-        If it is not the description of such a task.
+        If it does not describe such a task.
     UserError
-        If the task is of another type.
+        If the task has another type.
     """
     import xmltodict
 
@@ -143,7 +144,7 @@ def read(path: Path, number: int) -> Task:
 
 
 def folds(splits: Any, rows: int, what: str) -> np.ndarray:
-    """Return the fold in whose test part each row is, in the first repeat; -1 if in none.
+    """Return the fold whose test part contains each row, in the first repeat; -1 if none does.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def folds(splits: Any, rows: int, what: str) -> np.ndarray:
     Raises
     ------
     UserError
-        If they are not folds of so many rows, or a row is in the test parts of two folds.
+        If they are not folds of this number of rows, or a row is in the test parts of two folds.
     """
     wrong = f"{what}: its splits are not folds of the {rows} rows of its data set"
     if not {"type", "rowid", "repeat", "fold"} <= {*map(str, splits)}:

@@ -17,10 +17,9 @@ class PaperSet:
     ----------
     name
         Name in the paper's tables of results.
-    rows, features, classes
-        As printed; features without the target.
+        Sizes as printed; features without the target.
     slack
-        Allowed difference of OpenML's number of rows. Default 0.
+        Allowed difference from OpenML's number of rows. Default 0.
     """
 
     name: str
@@ -30,7 +29,7 @@ class PaperSet:
     slack: int = 0
 
 
-#: By id at OpenML.
+#: Data sets by OpenML id.
 TABLE_5 = {
     43900: PaperSet("amazon_employee", 32769, 9, 2),  # printed "amazone_employee"
     833: PaperSet("bank32nh", 8192, 32, 2),
@@ -52,15 +51,15 @@ IDS = {known.name: number for number, known in TABLE_5.items()}
 
 
 def check(number: int, raw: "Raw") -> None:
-    """Check that a data set has the size that the paper prints, if it is one of the paper's.
+    """Check that a data set has the size printed in the paper, if it is one of the paper's.
 
     Parameters
     ----------
     number
         Id at OpenML.
     raw
-        The data set as fetched, before a study's ``columns`` apply. Columns that OpenML marks as no
-        features do not count.
+        The data set as fetched, before a study's ``columns`` apply. Columns that OpenML does not
+        mark as features do not count.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The fitted base preparation of a split: applied to its rows, and again to new ones.
+"""The fitted base preparation of a split: applied to its rows, and later to new ones.
 
-New rows are columns as in the user's file: text of a CSV file, or numbers, booleans, dates and text
-of a frame. This module needs numpy only: it is copied into delivered ensembles.
+New rows are columns in the user's format: text of a CSV file, or numbers, booleans, dates and text
+of a frame. This module needs only NumPy: it is copied into delivered ensembles.
 """
 
 import datetime
@@ -19,7 +19,7 @@ from ensemble_search.data import readings
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING
 
-#: How the values of a column become numbers, dates or categories, where their kind does not say it:
+#: How values of a column become numbers, dates or categories, if their kind does not determine it:
 #: a style of ``readings``, or one of these. Styles of numbers may have a unit.
 EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
@@ -33,14 +33,14 @@ READ = {
 WORD = re.compile(r"\b\w\w+\b")
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
-#: Examples of a kind in a note.
+#: Number of examples per kind in a note.
 EXAMPLES = 3
-#: Larger numbers are treated as missing: scikit-learn's trees, which work in single precision,
-#: reject them.
+#: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
+#: them.
 LARGEST = float(np.finfo(np.float32).max)
-#: Of ln((1 + n) / (1 + rows with a word)) + 1 for n rows; the smallest one is 1.
+#: Maximum of ln((1 + n) / (1 + rows with a word)) + 1 for n rows; the minimum is 1.
 LARGEST_IDF = 100.0
-#: Columns and categories of all columns together that are restored: a row of features of 1 MiB.
+#: Maximum number of restored columns, and of all their categories: a feature row takes 1 MiB.
 MOST = 2**17
 
 
@@ -50,14 +50,14 @@ def days(dates: np.ndarray) -> np.ndarray:
 
 
 def microseconds(dates: np.ndarray) -> np.ndarray:
-    """Convert datetime64 to datetime64[us]; NaT where 64 bits do not hold it, and NumPy wraps."""
+    """Convert datetime64 to datetime64[us]; NaT if it exceeds 64 bits, where NumPy would wrap."""
     made = dates.astype("M8[us]")
     same = made.astype("M8[D]") == dates.astype("M8[D]")
     return np.where(same, made, np.datetime64("NaT", "us"))
 
 
 def _since(dates: np.ndarray, unit: str, larger: str) -> np.ndarray:
-    """Count whole units since the beginning of the larger unit, from 0."""
+    """Count full units since the beginning of the larger unit, from 0."""
     begun = dates.astype(f"M8[{unit}]")
     counts = (begun - dates.astype(f"M8[{larger}]").astype(begun.dtype)).astype(float)
     return np.where(np.isnat(dates), np.nan, counts)
@@ -72,8 +72,8 @@ def _weekday(dates: np.ndarray) -> np.ndarray:
     return np.where(np.isnat(dates), np.nan, number.astype(float))
 
 
-#: Numeric parts of a date, of datetime64[us]. The hour has the minutes as a fraction; weekdays
-#: count from Monday, 0.
+#: Numeric parts of a date (datetime64[us]). The hour includes minutes as a fraction; weekdays start
+#: with Monday, 0.
 DATE_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "year": _year,
     "month": lambda dates: _since(dates, "M", "Y") + 1,
@@ -91,13 +91,13 @@ class Numbers:
     Attributes
     ----------
     name
-        Of the column.
+        Name of the column.
     kind
         ``numeric``, ``date`` or ``boolean``.
     fills
         Imputed values by feature: the column itself, or ``<column>.<part>`` of a date.
     read
-        How its values are read, if its kind does not say it.
+        How its values are read, if the kind does not determine it.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Numbers:
             out[:, place] = np.where(np.isnan(own), fill, own)
 
     def typed(self, value: Any) -> Any:
-        """Turn a value, which is not missing, into a float or datetime64; None if it cannot be."""
+        """Convert a value, which is not missing, to a float or datetime64; None if impossible."""
         if self.kind == "boolean" or self.read == FROM_BOOLEANS:
             return _truth(value)
         if self.kind == "date":
@@ -144,11 +144,11 @@ class Numbers:
 
     @property
     def missing(self) -> Any:
-        """The typed value of a missing one."""
+        """The typed representation of a missing value."""
         return np.datetime64("NaT", "us") if self.kind == "date" else math.nan
 
     def to_json(self) -> dict[str, Any]:
-        """Describe it for :meth:`Preparation.to_json`."""
+        """Return a description for :meth:`Preparation.to_json`."""
         described = {"name": self.name, "kind": self.kind, "fills": dict(self.fills)}
         return {**described, "read": self.read}
 
@@ -160,13 +160,13 @@ class Categories:
     Attributes
     ----------
     name
-        Of the column.
+        Name of the column.
     words
-        Categories that have a feature, in their order.
+        Categories with a feature, in the order of the features.
     rare
-        Known categories that have none.
+        Known categories without a feature.
     fill
-        The category of missing values, and of words for them (``names.MISSING``).
+        The category for missing values, and for words for these (``names.MISSING``).
     read
         How its values are read, if they are not text.
     """
@@ -187,7 +187,7 @@ class Categories:
         return [f"{self.name}={word}" for word in self.words]
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Write the features of words, objects of shape (n,) with None for missing ones."""
+        """Write the features of words, objects of shape (n,), with None for missing ones."""
         known = {word: place for place, word in enumerate(self.words)}
         missing = known.get(self.fill, -1)
         places = np.array(
@@ -199,27 +199,27 @@ class Categories:
         out[rows, places[rows]] = 1
 
     def typed(self, value: Any) -> str | None:
-        """Turn a value, which is not missing, into a word; None if it is too large a number."""
+        """Convert a value, which is not missing, to a word; None for numbers that are too large."""
         return _written(value, self.read)
 
     def to_json(self) -> dict[str, Any]:
-        """Describe it for :meth:`Preparation.to_json`."""
+        """Return a description for :meth:`Preparation.to_json`."""
         own = {"words": list(self.words), "rare": list(self.rare), "fill": self.fill}
         return {"name": self.name, "kind": self.kind, **own, "read": self.read}
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The words of a column of texts: TF-IDF, as scikit-learn's ``TfidfVectorizer`` computes it.
+    """The words of a text column: TF-IDF, as computed by scikit-learn's ``TfidfVectorizer``.
 
     Attributes
     ----------
     name
-        Of the column.
+        Name of the column.
     words
-        Those that have a feature, in lower case.
+        Words with a feature, in lower case.
     idf
-        Inverse document frequency of each.
+        Inverse document frequency of each word.
     read
         How its values are read, if they are not text.
     """
@@ -239,9 +239,9 @@ class Texts:
         return [f"{self.name}:{word}" for word in self.words]
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Write the features of texts, objects of shape (n,) with None for missing ones: all 0.
+        """Write the features of texts, objects of shape (n,); None (missing) becomes all 0.
 
-        Rows have the Euclidean norm 1, of exact sums, which are the same on all processors.
+        Rows have the Euclidean norm 1, from exact sums, which are equal on all processors.
         """
         known = {word: place for place, word in enumerate(self.words)}
         out[:] = 0
@@ -253,11 +253,11 @@ class Texts:
                 out[row, place] = value / norm
 
     def typed(self, value: Any) -> str | None:
-        """Turn a value, which is not missing, into text; None if it is too large a number."""
+        """Convert a value, which is not missing, to text; None for numbers that are too large."""
         return _written(value, self.read)
 
     def to_json(self) -> dict[str, Any]:
-        """Describe it for :meth:`Preparation.to_json`."""
+        """Return a description for :meth:`Preparation.to_json`."""
         own = {"words": list(self.words), "idf": list(self.idf)}
         return {"name": self.name, "kind": self.kind, **own, "read": self.read}
 
@@ -277,7 +277,7 @@ class Preparation:
     Attributes
     ----------
     columns
-        In the order of their features.
+        Columns in the order of their features.
     names
         Names of the columns, in the order of the user's data.
     """
@@ -296,7 +296,7 @@ class Preparation:
         return np.array([c.categorical for c in self.columns for _ in c.features], dtype=bool)
 
     def places(self) -> dict[str, list[int]]:
-        """Return the features of every column, as their places."""
+        """Return the indices of every column's features."""
         found, place = {}, 0
         for column in self.columns:
             found[column.name] = list(range(place, place := place + len(column.features)))
@@ -337,8 +337,8 @@ class Preparation:
         features
             float64, of shape (n, p).
         notes
-            One line for each column with categories that are not known (none of their features is
-            set) or values that cannot be read (treated as missing, so imputed).
+            One line per column with unknown categories (all of its features are 0) or with values
+            that cannot be read (treated as missing, so imputed).
 
         Raises
         ------
@@ -353,13 +353,13 @@ class Preparation:
         return self.write(typed.__getitem__, max(lengths, default=0)), notes
 
     def to_json(self) -> dict[str, Any]:
-        """Describe it as JSON, from which :meth:`from_json` restores it exactly."""
+        """Describe the preparation as JSON, from which :meth:`from_json` restores it exactly."""
         return {"names": list(self.names), "columns": [c.to_json() for c in self.columns]}
 
     def outline(self) -> list[list[Any]]:
         """List name, kind, reading and number of features of each column, as JSON.
 
-        Manifests have it too, so that a changed preparation does not pass for that of the members.
+        Manifests also store this, to detect a preparation that is not the members'.
         """
         return [[c.name, c.kind, c.read, len(c.features)] for c in self.columns]
 
@@ -370,7 +370,7 @@ class Preparation:
         Raises
         ------
         UserError
-            If it is not what :meth:`to_json` returns.
+            If it is not a result of :meth:`to_json`.
         """
         try:
             parts = described["columns"]
@@ -396,7 +396,7 @@ def word(value: Any) -> str:
 
 
 def _written(value: Any, read: str | None) -> str | None:
-    """Write a value, which is not missing, as text; None if it is too large a number."""
+    """Write a value, which is not missing, as text; None for numbers that are too large."""
     number = _number(value, None) if read == FROM_NUMBERS else None
     if number is not None:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
@@ -409,7 +409,7 @@ def _written(value: Any, read: str | None) -> str | None:
         return str(value) if date is None else str(date.astype("M8[s]"))
     try:
         return word(value)
-    except ValueError:  # an integer of so many digits that Python does not write it
+    except ValueError:  # an integer with more digits than Python converts
         return None
 
 
@@ -455,7 +455,7 @@ def _text(value: Any) -> str:
 
 
 def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
-    """Turn the values of a column into typed ones; append notes on odd ones."""
+    """Convert the values of a column to typed ones; append notes on unusual ones."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(object), None)
     array = values if isinstance(values, np.ndarray) else None
@@ -489,8 +489,8 @@ def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
 
 
 def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
-    """Turn values into typed ones, each for itself; append notes on odd ones."""
-    # Each distinct value once; by type, too, as 1 == True.
+    """Convert values to typed ones, one by one; append notes on unusual ones."""
+    # Each distinct value once; by type, too, because 1 == True.
     places: dict[Any, int] = {}
     try:
         rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
@@ -503,11 +503,11 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
     by_number = _by_number(known) if known else {}
     for place, (_, given) in enumerate(places):
-        cell = getattr(given, "start_time", given)  # of a period
-        # A known word is itself: NA, in data that are no CSV file, or an integer beyond 2^53.
+        cell = getattr(given, "start_time", given)  # for a period
+        # Known words stay unchanged: NA, in data not from a CSV file, or an integer beyond 2^53.
         itself = known is not None and isinstance(cell, str) and cell in known
         if isinstance(cell, str) and not itself:
-            cell = cell.lstrip(" ")  # as in a CSV file; pandas keeps the spaces
+            cell = cell.lstrip(" ")  # as in a CSV file, where pandas keeps the spaces
             itself = known is not None and cell in known
         missing = not itself and is_missing(cell)
         value: Any = cell if itself else None if missing else column.typed(cell)
@@ -517,7 +517,7 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
         if known is not None and value not in known and number:
             value = by_number.get(cell, value)
         if value is None and not missing:
-            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may not write it
+            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may not convert it
             unreadable[place] = "a huge number" if huge else str(cell)
         elif value is not None and known is not None and value not in known:
             unknown[place] = str(cell)
@@ -539,9 +539,9 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
 
 
 def _by_number(words: set[str]) -> dict[float, str]:
-    """Return the words that are numbers, by the number, if it is that of one word only.
+    """Return the words that are numbers, by number, unless several words have the same number.
 
-    pandas reads a part of such a column as numbers: 01234, a code, as 1234.
+    pandas may read parts of such a column as numbers: the code 01234 as 1234.
     """
     found: dict[float, list[str]] = {}
     for own in words:
@@ -568,7 +568,7 @@ def _some(values: Sequence[str]) -> str:
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a value, or a word, is a missing one."""
+    """Whether a value, or a word, means that a value is missing."""
     if cell is None or type(cell).__name__ == "NAType":
         return True
     if not isinstance(cell, str):
@@ -577,7 +577,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has nothing but white space and characters without width."""
+    """Whether a text has only white space and characters without width."""
     return not text.translate(INVISIBLE).strip()
 
 
@@ -587,20 +587,20 @@ def short(text: str) -> str:
 
 
 def _truth(value: Any) -> float | None:
-    """Read a boolean as 1 or 0; None if it is none."""
+    """Convert a boolean to 1 or 0; None if it is not a boolean."""
     if isinstance(value, str):
         return readings.truth(value)
     return float(value) if value in (0, 1) else None
 
 
 def _number(value: Any, style: str | None) -> float | None:
-    """Read a number; NaN if it is infinite, None if it is not a number."""
+    """Convert to a number; NaN if infinite, None if it is not a number."""
     if isinstance(value, str):
         number = readings.number(value, style or readings.PLAIN)
         if number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
             return math.nan
     else:
-        if isinstance(value, np.complexfloating):  # float() would drop a part
+        if isinstance(value, np.complexfloating):  # float() would drop the imaginary part
             return None
         try:
             if isinstance(value, (datetime.timedelta, np.timedelta64)):
@@ -614,7 +614,7 @@ def _number(value: Any, style: str | None) -> float | None:
 
 
 def _date(value: Any, style: str | None) -> np.datetime64 | None:
-    """Read a date; None if it is none."""
+    """Convert to a date; None if it is not a date."""
     if style == EIGHT_DIGITS and not isinstance(value, (np.datetime64, datetime.date)):
         number = _number(value, None)
         value, style = ("" if number is None else f"{number:.0f}"), readings.ISO

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 # The DivBO paper does not specify the base preparation.
 MAX_UNIQUE_SHARE = 0.8
-# So many values of a column are as its kind says.
+# A column is of a kind if at least this share of its values is.
 NEARLY = 0.9
 MIN_VARIANCE = 1e-7
-# A nominal column of more integers than this is a code and stays one number: one-hot encoding would
-# turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
+# A nominal column with more integers than this is a code and stays one number: one-hot encoding
+# would turn the nine of amazon_employee (67 to 7518 values) into more than 15 000 columns.
 MAX_CODES = 50
-#: Standard deviations from the mean that a target may have: losses are stored as float32.
+#: Maximum distance of a target from the mean, in standard deviations: losses are stored as float32.
 FARTHEST = 1e15
-#: How rows are divided by a column, by its role.
+#: How a column divides the rows, by its role.
 DIVIDED = {
     "group": "rows of one '{column}' are never divided: test rows are of others than training rows",
     "time": "test rows are the latest by '{column}', and validation rows those before them",
@@ -50,12 +50,12 @@ DIVIDED = {
 }
 #: Kinds of columns in the order of their features.
 KINDS = "numeric", "date", "boolean", "categorical", "text"
-#: Features of a column of texts, at most.
+#: Maximum number of features of a text column.
 MOST_WORDS = 200
-#: Many values of so many words on the average are texts; if all are distinct and of fewer than
-#: these, they are names.
+#: Mean number of words: many distinct values with at least the first are texts; all distinct ones
+#: with fewer than the second are names.
 WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
-#: Why a column of texts is dropped.
+#: Why a text column is dropped.
 WORDLESS = "text, of which no word is in two training rows, but not in all"
 #: An identifier: one word with a digit.
 IDENTIFIER = r"(?=\S*\d)\S+"
@@ -64,16 +64,16 @@ IDENTIFIER = r"(?=\S*\d)\S+"
 def make_split(
     frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[Inputs, np.ndarray, dict[str, Any]]:
-    """Split a normalised data set and prepare it.
+    """Split and prepare a normalised data set.
 
     Parameters
     ----------
     frame, description
         Content of ``dataset.parquet`` and ``dataset.json``.
     settings
-        See ``rows.check_settings``. With folds, every training row is a validation row too, and
-        the preparation is fitted on all of them, without their labels. It is fitted on all training
-        rows also if only a part of them is used.
+        See ``rows.check_settings``. With folds, every training row is also a validation row, and
+        the preparation is fitted on all of them, without their labels. It is also fitted on all
+        training rows if only a part of them is used.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def make_split(
     test_labels
         int64 codes, or float64 standardised numbers, of the test rows, of shape (n_test,).
     description
-        Content of ``split.json``, without the checksum of the inputs, and under ``preparation``
-        that of ``preparation.json``.
+        Content of ``split.json``, without the checksum of the inputs; its key ``preparation`` has
+        the content of ``preparation.json``.
 
     Raises
     ------
@@ -155,20 +155,20 @@ def divide(
     Parameters
     ----------
     frame, description, settings
-        As :func:`make_split` takes them.
+        As for :func:`make_split`.
 
     Returns
     -------
     rows
-        As ``rows.split_rows`` returns them.
+        As for ``rows.split_rows``.
     labels
         Class codes, or standardised numbers, of all rows.
     classes
-        Labels by code; none in regression.
+        Labels by code; empty in regression.
     of_rows
-        Columns of ``roles.OF_ROWS`` by role: groups from 0, places of parts, numbers.
+        Columns of ``roles.OF_ROWS`` by role: groups from 0, indices of parts, numbers.
     scale
-        See :func:`standardised`; empty with classes.
+        See :func:`standardised`; empty in classification.
 
     Raises
     ------
@@ -191,11 +191,11 @@ def divide(
     return rows, labels, np.empty(0, dtype=str), of_rows, scale
 
 
-#: What :func:`reading` tells of a column.
+#: What :func:`reading` describes of a column.
 READING = ("column", "read as", "values missing", "becomes")
-#: So many columns are shown on a page or card.
+#: Maximum number of columns shown on a page or card.
 SHOWN = 200
-#: Kinds of columns as people call them.
+#: Names of column kinds for people.
 CALLED = {
     "numeric": "number",
     "date": "date",
@@ -208,19 +208,19 @@ CALLED = {
 def reading(
     description: Mapping[str, Any], preparation: Preparation, dropped: Mapping[str, str]
 ) -> list[list[str]]:
-    """Describe how each column is read, and what becomes of it.
+    """Describe how each column is read, and what it becomes.
 
     Parameters
     ----------
     description
         Content of ``dataset.json``.
     preparation, dropped
-        As :func:`prepare` returns them.
+        Results of :func:`prepare`.
 
     Returns
     -------
     rows
-        Of :data:`READING`, one for each column, in the order of the data.
+        One per column, in the order of the data, with the entries :data:`READING`.
     """
     made = {column.name: column for column in preparation.columns}
     rows = []
@@ -245,7 +245,7 @@ def reading(
 
 
 def _why(name: str, dropped: Mapping[str, str]) -> str:
-    """Return why nothing of a column is left: it, or all that is made of it, was dropped."""
+    """Return why nothing of a column is left: it, or everything made from it, was dropped."""
     made = (why for part, why in dropped.items() if part.startswith((f"{name}=", f"{name}.")))
     return dropped.get(name) or next(made)
 
@@ -259,7 +259,7 @@ def divided(by: Mapping[str, str]) -> str:
 
 
 def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
-    """Return the column of a role of ``roles.OF_ROWS``: groups from 0, places of parts, numbers."""
+    """Return the column of a role in ``roles.OF_ROWS``: groups from 0, part indices, or numbers."""
     if role == "part":
         return np.array([PARTS.index(part) for part in values])
     if role == "group":
@@ -277,15 +277,15 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
     values
         float64, of shape (n,).
     scale
-        ``mean`` and ``std``, with which predictions are turned back.
+        ``mean`` and ``std``, which convert predictions back.
 
     Raises
     ------
     UserError
-        If the training rows have one value only, or values too large or too small to square, or any
-        row one that is more than :data:`FARTHEST` standard deviations from the mean.
+        If the training rows have a single value, or values too large or too small to square, or any
+        row's value is more than :data:`FARTHEST` standard deviations from the mean.
     """
-    try:  # exact sums: those of NumPy depend on the processor
+    try:  # exact sums: NumPy's depend on the processor
         own = values[train].tolist()
         mean = math.fsum(own) / len(own)
         std = math.sqrt(math.fsum((value - mean) ** 2 for value in own) / len(own))
@@ -308,7 +308,7 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
 
 @dataclass(frozen=True)
 class _Rows:
-    """Some rows of a data set, with lazily loaded columns."""
+    """Some rows of a data set, whose columns are loaded lazily."""
 
     frame: "pd.DataFrame | Stored"
     rows: np.ndarray
@@ -328,18 +328,18 @@ def prepare(
 ) -> tuple[dict[str, np.ndarray], Preparation, dict[str, str]]:
     """Fit the base preparation on ``parts["train"]`` and apply it to all parts.
 
-    Columns without a value are dropped, and identifiers; the words of texts become numbers (see
-    :func:`use_of` and :func:`texts`), and so do dates (``DATE_PARTS``); numbers are imputed by the
-    median, the others by the most frequent value (see :func:`categories`); categories are one-hot
-    encoded (all 0 for a category not in the training part), except codes (see ``MAX_CODES``), which
-    become numbers; columns with a variance of 1e-7 or less are dropped.
+    Columns without values and identifiers are dropped. Words of texts become numbers (see
+    :func:`use_of` and :func:`texts`), as do dates (``DATE_PARTS``). Numbers are imputed by the
+    median, other columns by the most frequent value (see :func:`categories`). Categories are
+    one-hot encoded (all 0 for categories not in the training part), except codes (see
+    ``MAX_CODES``), which become numbers. Columns with a variance of 1e-7 or less are dropped.
 
     Parameters
     ----------
     parts
-        Frames by part, among them ``train``.
+        Frames by part, including ``train``.
     kinds
-        ``numeric``, ``date``, ``boolean`` or ``categorical`` by column; others are not used.
+        ``numeric``, ``date``, ``boolean`` or ``categorical`` by column; other columns are ignored.
     asked
         Roles that the study assigns, by column: a column declared categorical is not a code.
     read
@@ -351,9 +351,9 @@ def prepare(
         By part: float64, of shape (n, p): numbers first, then dates, booleans, one-hot columns,
         words.
     preparation
-        What was fitted.
+        The fitted preparation.
     dropped
-        Columns that were dropped, one-hot ones too, with the reason.
+        Dropped columns, including one-hot ones, with the reason.
 
     Raises
     ------
@@ -402,7 +402,7 @@ def fit(
 
 
 def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, str]) -> int:
-    """Count the columns of the base preparation on all rows, including constant ones."""
+    """Count the columns of the base preparation on all rows, including constant columns."""
     use, _ = _columns(frame, kinds, asked)
     one_hot = sum(frame[name].nunique() for name in use["categorical"])
     words = MOST_WORDS * len(use["text"])
@@ -411,12 +411,12 @@ def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, s
 
 
 def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
-    """Decide what a categorical column is used as.
+    """Decide how to use a categorical column.
 
     Parameters
     ----------
     present
-        Its values, without missing ones, of which there is one at least.
+        Its values without missing ones; at least one.
     asked
         The role that the study assigns.
 
@@ -424,10 +424,10 @@ def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
     -------
     kind
         ``text`` if the study says so, if 80 % or more of the values are distinct, or if there are
-        more than ``MAX_CODES`` of ``WORDS_OF_TEXT`` words on the average; but None if 80 % are
-        distinct and nearly all are identifiers, or all are distinct and names (of fewer than
-        ``WORDS_OF_NAME`` words on the average). ``numeric`` for more than ``MAX_CODES`` codes, and
-        else ``categorical``.
+        more than ``MAX_CODES`` distinct ones with a mean of at least ``WORDS_OF_TEXT`` words; but
+        None if 80 % are distinct and nearly all are identifiers, or all are distinct and names (a
+        mean of fewer than ``WORDS_OF_NAME`` words). ``numeric`` for more than ``MAX_CODES`` codes,
+        otherwise ``categorical``.
     """
     if asked == "text":
         return "text"
@@ -455,7 +455,7 @@ def varies(values: np.ndarray) -> bool:
 
 
 def is_code(present: "pd.Series") -> bool:
-    """Whether the values of a categorical column (text, none missing) are all integers."""
+    """Whether all values of a categorical column (text, none missing) are integers."""
     return bool(present.str.fullmatch(r"[+-]?[0-9]{1,15}").all())
 
 
@@ -470,9 +470,9 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
     Returns
     -------
     column
-        With the imputed values: medians, or of booleans the most frequent value.
+        With the imputed values: medians, or the most frequent value for booleans.
     constant
-        Features left out, because they hardly vary.
+        Features left out because they hardly vary.
     """
     parts = {name: train}
     if kind == "date":
@@ -494,8 +494,9 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
 def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categories, list[str]]:
     """Fit the one-hot features of a column; see :func:`numbers`.
 
-    If words for missing values are among its categories, they and missing values are one category:
-    frames of pandas do not distinguish them. Otherwise missing ones count as the most frequent.
+    If words for missing values are among the categories, these words and missing values form one
+    category, because pandas frames do not distinguish them. Otherwise, missing values count as the
+    most frequent category.
     """
     counts = Counter(word for word in train.tolist() if word is not None)
     absent = {word: count for word, count in counts.items() if is_missing(word)}
@@ -512,11 +513,11 @@ def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categori
 
 
 def texts(name: str, train: np.ndarray, read: str | None) -> Texts:
-    """Fit the words of a column of texts; see :func:`numbers`.
+    """Fit the words of a text column; see :func:`numbers`.
 
-    These are the ``MOST_WORDS`` words in nearest to half of the rows, in two at least. The inverse
-    document frequency is that of ``TfidfVectorizer``: ln((1 + n) / (1 + rows with the word)) + 1,
-    to six digits, because logarithms differ in their last ones.
+    Uses up to ``MOST_WORDS`` words, those in a number of rows closest to half, at least two. The
+    inverse document frequency is that of ``TfidfVectorizer``: ln((1 + n) / (1 + rows with the
+    word)) + 1, rounded to six digits because the last digits of logarithms differ.
     """
     rows = Counter(word for text in train.tolist() for word in set(split_words(text)))
     n = len(train)
@@ -528,7 +529,7 @@ def texts(name: str, train: np.ndarray, read: str | None) -> Texts:
 
 
 def typed(column: "pd.Series", kind: str) -> np.ndarray:
-    """Convert a column to what ``Preparation.write`` takes; codes, which are text, to numbers."""
+    """Convert a column for ``Preparation.write``; codes, which are text, become numbers."""
     import pandas as pd
 
     match kind:
@@ -541,13 +542,13 @@ def typed(column: "pd.Series", kind: str) -> np.ndarray:
         case _:
             column = pd.to_numeric(column, errors="coerce")
     values = column.to_numpy("float64", na_value=np.nan)
-    return np.where(np.isfinite(values), values, np.nan)  # the word inf may be among codes
+    return np.where(np.isfinite(values), values, np.nan)  # the word inf may occur among codes
 
 
 def _columns(
     train, kinds: Mapping[str, str], asked: Mapping[str, str]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Decide from the training part how each column is used, and which are dropped."""
+    """Decide from the training part how to use each column, and which ones to drop."""
     use: dict[str, list[str]] = {kind: [] for kind in KINDS}
     dropped = {}
     for name, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""What every source of a data set gives."""
+"""The common form of all sources' data sets."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,17 +24,17 @@ class Raw:
     version, md5
         OpenML's version; MD5 of the ARFF or of the user's file. None if not applicable.
     ignored
-        Columns that the source marks as no features (row ids), with the reason.
+        Columns that the source does not mark as features (row ids), with the reason.
     missing
-        Words that the reader of the source treated as missing, with counts, by column.
+        Words that the source's reader treated as missing, with counts, by column.
     rounded
-        Of fractions that lost digits when they were read, the number and the first, by column.
+        Number of fractions that lost digits when read, and the first of them, by column.
     worded
-        Columns of a CSV file that are text because of a value that is no number.
+        Columns of a CSV file that are text because of a value that is not a number.
     notes
-        For people, on how it was read.
+        Notes for the user on how it was read.
     roles
-        Roles of columns (``data.roles``) that the source gives, such as the folds of a task.
+        Roles of columns (``data.roles``) that the source assigns, such as the folds of a task.
     """
 
     frame: "pd.DataFrame"

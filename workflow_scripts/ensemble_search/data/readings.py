@@ -1,4 +1,4 @@
-"""Readings of text: as numbers with separators or units, as dates, or as booleans."""
+"""Interpret text as numbers with separators or units, as dates, or as booleans."""
 
 import math
 import re
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 _SPACES = " \u00a0\u2009\u202f"  # plain, no-break, thin, narrow no-break
-#: A minus may also be one, or an en dash.
+#: A minus sign or an en dash may replace the hyphen-minus.
 _SIGNS = "+-\N{MINUS SIGN}\N{EN DASH}"
 _SIGN = rf"[{re.escape(_SIGNS)}]?"
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
@@ -26,8 +26,8 @@ def _number(thousands: str, decimal: str) -> re.Pattern:
     return re.compile(rf"{_SIGN}(?:(?:{grouped}|\d+)(?:{fraction})?|[{decimal}]\d+){_EXPONENT}")
 
 
-#: Thousands separator and decimal separator by the name of the style. If a text fits several, they
-#: agree except for commas.
+#: Thousands separator and decimal separator by name of the style. If a text fits several styles,
+#: they agree except for commas.
 STYLES = {
     "numbers": ("", "."),
     "numbers with commas between thousands": (",", "."),
@@ -39,17 +39,17 @@ STYLES = {
     "numbers with apostrophes between thousands and decimal commas": ("'’", ","),
 }
 PLAIN = "numbers"
-#: A plain number in the characters that float() reads, or nothing.
+#: A plain number in characters that float() reads, or an empty text.
 _ASCII = re.compile(rf"(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+){_EXPONENT})?", re.ASCII)
 #: Between a style of numbers and their unit: ``numbers in %``.
 UNIT = " in "
-#: Ends the style of numbers that bookkeepers write, with or without a unit.
+#: Suffix of the style of bookkeepers' numbers, with or without a unit.
 BOOKKEEPING = ", negative as 5.00- or (5.00)"
-#: Characters of such a number, at most.
+#: Maximum characters of such a number.
 LONGEST = 40
 #: Such a number. Without a separator, it may be a grade, 2-, or a note, (2).
 _BOOKED = re.compile(r"(?:\((?=.*\d[^\d()]+\d).*\)|[^-+]*\d[^-+\d]+\d.*[-−]\D{0,5})", re.ASCII)
-#: A currency may stand on either side of a number, or be left out; any other unit follows each.
+#: A currency may be on either side of a number, or missing; any other unit follows every number.
 CURRENCIES = (
     *("$", "€", "£", "¥", "₹", "R$", "US$", "A$", "C$", "kr", "kr.", "zł", "Kč", "Ft", "Rs", "Rs."),
     *("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF"),
@@ -77,18 +77,18 @@ MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
-#: Years of two digits from this one on are of the 20th century, as for ``strptime``.
+#: Two-digit years from this one on are in the 20th century, as for ``strptime``.
 CENTURY = 69
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
 NAMED = "dates with names of months"
 DATES = (ISO, DAY_FIRST, MONTH_FIRST, NAMED)
 #: Pattern, and the groups of year, month and day, by style.
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
-#: Ends the style of texts that differ in having an offset.
+#: Suffix of the style of texts of which only some have an offset.
 OFFSETS_AS_UTC = ", those without an offset as UTC"
 _ZONE = re.compile(r"(.*?)(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
 _NAT = np.datetime64("NaT", "us")
-#: Durations as ISO 8601 has them, such as P3D or PT1H30M.
+#: ISO 8601 durations, such as P3D or PT1H30M.
 DURATION = r"P(?=[\dT])(?:\d+(?:[.,]\d+)?[YMWD])*(?:T(?:\d+(?:[.,]\d+)?[HMS])+)?"
 #: Words for a boolean that stay categories, in lower case.
 ANSWERS = {
@@ -143,7 +143,7 @@ def number(text: str, style: str) -> float | None:
 
 
 def _signed_first(text: str) -> str:
-    """Write 5- and (5) as -5."""
+    """Rewrite 5- and (5) as -5."""
     if text[:1] == "(" and text[-1:] == ")" and text[1:2] not in _SIGNS:
         return f"-{text[1:-1].strip()}"
     if text[-1:] in ("-", "−") and text[:1] not in _SIGNS:
@@ -161,17 +161,16 @@ def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    values
-        float64, of shape (n,); NaN where a cell is empty or not read.
+        float64, of shape (n,); NaN where a cell is empty or was not parsed.
     read
-        bool, of shape (n,): which cells were read, text of ASCII numbers and empty text.
+        bool, of shape (n,): which cells were parsed, those with ASCII numbers or empty text.
     """
     try:
-        # Of texts of these characters, float() reads what the pattern of plain numbers matches.
+        # For texts of these characters, float() accepts the same as the pattern of plain numbers.
         if not "".join(cells).encode("ascii").translate(None, b"0123456789.+-eE"):
             values = np.array([float(cell) if cell else math.nan for cell in cells], dtype=float)
             return values, np.ones(len(cells), dtype=bool)
-    except (TypeError, ValueError):  # some cells are no text, or no number
+    except (TypeError, ValueError):  # some cells are not text, or not numbers
         pass
     match = _ASCII.fullmatch
     read = [type(cell) is str and match(cell) is not None for cell in cells]
@@ -189,13 +188,13 @@ def _without_currency(text: str, unit: str) -> str:
 
 
 def is_style(style: str) -> bool:
-    """Whether it is a style of numbers, with or without a unit."""
+    """Whether this is a style of numbers, with or without a unit."""
     style, between, unit = style.removesuffix(BOOKKEEPING).partition(UNIT)
     return style in STYLES and (not between or re.fullmatch(_UNIT, unit) is not None)
 
 
 def unit(words: Sequence[str], weights: np.ndarray) -> str | None:
-    """Return the most frequent unit of numbers in words; None if there is none."""
+    """Return the most frequent unit of the numbers in words; None if there is none."""
     counts: Counter[str] = Counter()
     for word, weight in zip(words, weights.tolist(), strict=True):
         if match := _WITH_UNIT.fullmatch(word.strip()):
@@ -216,10 +215,10 @@ def date(text: str, style: str) -> np.datetime64:
     if len(year) == 2:
         year = f"{19 if int(year) >= CENTURY else 20}{year}"
     after = _ZONE.fullmatch(match[5])
-    assert after is not None  # the pattern of the date has checked it
+    assert after is not None  # the pattern of the date guarantees it
     time, zone = after.groups()
     time = time.replace(",", ".")
-    # Further digits of a fraction are cut.
+    # Further digits of the fraction are truncated.
     time = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"^[T ](\d:)", r"T0\1", time).replace(" ", "T"))
     try:
         made = np.datetime64(f"{year}-{month}-{day}{time}", "us")
@@ -235,7 +234,7 @@ def date(text: str, style: str) -> np.datetime64:
 
 
 def _of_24_hours(text: str) -> str:
-    """Write the time of a date with AM or PM as others are."""
+    """Convert the time of a date from AM or PM to 24 hours."""
     match = _TWELVE.fullmatch(text)
     if not match or not 1 <= int(match[2]) <= 12:
         return text
@@ -244,7 +243,7 @@ def _of_24_hours(text: str) -> str:
 
 
 def _with_numbered_month(text: str) -> str:
-    """Write a date with the English name of its month, whole or cut, as an ISO date; else ''."""
+    """Convert a date with an English month, full or abbreviated, to an ISO date; else return ''."""
     match = _NAMED.fullmatch(text)
     name = (match["month"] or match["name"]).lower() if match else ""
     months = [i + 1 for i, month in enumerate(MONTHS) if name in (month, month[:3], month[:4])]
@@ -257,26 +256,25 @@ def _with_numbered_month(text: str) -> str:
 def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as numbers, in every style that fits the largest share.
 
-    Besides bare numbers, those with the most frequent unit are tried: a currency, which single
-    words may leave out, or else ``%`` or up to four letters behind each number.
-
+    Besides plain numbers, numbers with the most frequent unit are tried: a currency, which some
+    words may omit, or ``%`` or up to four letters after each number.
     Parameters
     ----------
     words
-        Different texts.
+        Distinct texts.
     weights
         How often each occurs.
 
     Returns
     -------
     readings
-        Those with the largest share, each with different values; empty if nothing fits. Plain
-        numbers with decimal points are never ambiguous.
+        Those with the largest share, with different values; empty if nothing fits. Plain numbers
+        with decimal points are never ambiguous.
     """
     found = []
     own = unit(words, weights)
     styles = [*STYLES, *(f"{style}{UNIT}{own}" for style in STYLES if own)]
-    # Of long texts, the pattern would take long.
+    # The pattern would be slow on long texts.
     booked = [
         len(word) <= LONGEST and _BOOKED.fullmatch(word.strip()) is not None for word in words
     ]
@@ -295,19 +293,19 @@ def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as dates or dates with times, in every order that fits the largest share.
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
-    years of two digits (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or
-    T, such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. Times with an offset
-    become UTC.
+    two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or T,
+    such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. Times with an offset are
+    converted to UTC.
 
-    Parameters and result are as those of :func:`numbers`.
+    Parameters and result are as in :func:`numbers`.
     """
     return _best([_dates(style, words, weights) for style in DATES])
 
 
 def booleans(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
-    """Parse words as booleans (:data:`TRUTH`); values are 1 and 0.
+    """Parse words as booleans (:data:`TRUTH`), with the values 1 and 0.
 
-    Parameters and result are as those of :func:`numbers`.
+    Parameters and result are as in :func:`numbers`.
     """
     values = np.array([truth(word) for word in words], dtype="float64")
     return _best([_reading("booleans", values, ~np.isnan(values), weights)])
@@ -332,7 +330,7 @@ def _reading(style: str, values: np.ndarray, fits: np.ndarray, weights: np.ndarr
 
 
 def _best(found: list[Reading]) -> list[Reading]:
-    """Keep the readings with the largest share; of those with the same values, the first."""
+    """Keep the readings with the largest share; among those with equal values, the first."""
     most = max(reading.share for reading in found)
     best: list[Reading] = []
     for reading in found:

@@ -11,16 +11,16 @@ from typing import Any
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.plugins import nearest
 
-#: Of a column that is no feature, one each: rows of one group are never divided between parts or
-#: folds; of rows in the order of a time, later ones are held out; rows count by their weights; and
-#: their part says whether they are for training, validation or testing, their fold in which split
-#: they are for testing.
+#: Roles of columns that are not features, at most one column each: rows of one group are never
+#: divided between parts or folds; by time, later rows are held out; weights are how much rows
+#: count; the part says whether a row is for training, validation or testing, and the fold in which
+#: split it is a test row.
 OF_ROWS = ("group", "time", "weight", "part", "fold")
 ROLES = ("drop", "numeric", "categorical", "date", "text", *OF_ROWS)
 
 
 def check(columns: Any, where: str) -> None:
-    """Check that roles are lists of names, each name in one of them; ``where`` is their place.
+    """Check that roles are lists of names, with each name in one role; ``where`` is their key.
 
     Raises
     ------
@@ -48,12 +48,12 @@ def check(columns: Any, where: str) -> None:
 
 
 def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], target: str) -> None:
-    """Check that each column with a role is one of ``names``, and not the target.
+    """Check that columns with a role are among ``names``, and do not include the target.
 
     Raises
     ------
     UserError
-        With one line, starting with the key, for each that is not; or if no feature is left.
+        With one line, starting with the key, per invalid column; or if no feature is left.
     """
     known, problems = set(names), []
     for role, listed in columns.items():
@@ -78,6 +78,6 @@ def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def suffix(columns: Mapping[str, Sequence[str]]) -> str:
-    """Return a name suffix for the roles applied to a source; empty without roles."""
+    """Return a name suffix for the roles that apply to a source; empty without roles."""
     roles = sorted(by_name(columns).items())
     return f"-{hashlib.sha256(json.dumps(roles).encode()).hexdigest()[:8]}" if roles else ""

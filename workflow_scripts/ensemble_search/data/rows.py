@@ -1,4 +1,4 @@
-"""Which rows of a data set are for what: parts of a split, folds, and shares of training rows."""
+"""Assign the rows of a data set to parts and folds, and choose shares of training rows."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,18 +8,18 @@ import numpy as np
 from ensemble_search.runtime.errors import UserError
 
 PARTS = ("train", "validation", "test")
-#: Settings of a split with a validation part, and of one whose validation is by folds.
+#: Settings of a split with a validation part, and of one with validation by folds.
 BY_PART, BY_FOLDS = (*PARTS, "seed"), ("folds", "test", "seed")
-#: And of one with numbers of rows; all others are test rows.
+#: Settings of a split with numbers of rows; all others are test rows.
 BY_NUMBERS = ("train", "validation", "seed")
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Raise UserError unless the settings are those of a split.
 
-    These are shares that sum to 1 and a seed; or numbers of training and validation rows and a
-    seed (all others are test rows); or the number of folds, the share of the test rows and a seed.
-    All may have ``train_rows``, the part of the training rows that is used, which is not checked.
+    They are shares that sum to 1 and a seed; or numbers of training and validation rows and a seed
+    (all others are test rows); or the number of folds, the share of test rows and a seed. All may
+    have ``train_rows``, the part of the training rows to use, which is not checked.
     """
     if not isinstance(settings, Mapping):
         raise UserError(f"split: {settings!r} is not a mapping of train, validation, test and seed")
@@ -51,7 +51,7 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def strata(labels: np.ndarray) -> np.ndarray:
-    """Return the labels by which rows are stratified: class codes, and the same for all numbers."""
+    """Return the labels by which rows are stratified: class codes, or one label for all numbers."""
     return labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=np.int64)
 
 
@@ -66,17 +66,17 @@ def split_rows(
 ) -> dict[str, np.ndarray]:
     """Draw the rows of the parts, class by class.
 
-    Each class gives validation and test their share of its rows, rounded, and at least one
-    row; the rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave
-    a class of three or four rows out of a part.) With numbers of rows instead of shares, training
-    and validation get theirs, and the rest is for testing. With folds, there is no validation part,
-    and at least two rows of each class remain for training.
+    Each class gives validation and test their share of its rows, rounded, and at least one row; the
+    rest is for training. (Two passes of scikit-learn's ``train_test_split`` can leave a class of
+    three or four rows out of a part.) With numbers of rows instead of shares, training and
+    validation get these numbers, and the rest is for testing. With folds, there is no validation
+    part, and at least two rows of each class remain for training.
 
-    With groups, whole groups are drawn, so that the parts have their share of each class as nearly
-    as the groups allow. With times, the latest rows are for testing, those before them for
-    validation; rows of the same time are in the same part. With parts, nothing is drawn but the
-    order of the training rows. With folds, the test rows are those of one of them, which the seed
-    names: the first one for 1. The others are divided in the ratio of their shares.
+    With groups, whole groups are drawn, so that the class shares of the parts are as close as the
+    groups allow. With times, the latest rows are for testing, those before them for validation;
+    rows with the same time are in the same part. With parts, only the order of the training rows is
+    random. With a column of folds, the seed selects the fold of the test rows: the first one for
+    1. The other rows are divided in the ratio of their shares.
 
     Parameters
     ----------
@@ -91,21 +91,21 @@ def split_rows(
     times
         Numbers, of shape (n,).
     parts
-        int, of shape (n,): part of every row, a place in :data:`PARTS`.
+        int, of shape (n,): part of every row, an index in :data:`PARTS`.
     folds
-        Integers, of shape (n,): fold of every row; those below 0 are never test rows.
+        Integers, of shape (n,): fold of every row; rows with negative ones are never test rows.
 
     Returns
     -------
     rows
-        By part: int, in random order (with ``parts``, validation and test rows in the data's);
-        disjoint, and together all n rows.
+        By part: int, in random order (with ``parts``, validation and test rows in the data's
+        order); disjoint, and together all n rows.
 
     Raises
     ------
     UserError
-        If the settings are wrong, or a class has too few rows for its shares; with groups, times
-        or parts, if a part would have no row, or the training part none of some class.
+        If the settings are wrong, or a class has too few rows for its shares; with groups, times or
+        parts, if a part would have no row, or the training part no row of some class.
     """
     check_settings(settings)
     rng = np.random.default_rng(settings["seed"])
@@ -143,14 +143,14 @@ def split_rows(
         *held, others = np.split(members, np.cumsum(own))
         for part, chosen in zip((*held_out, rest), (*held, others), strict=True):
             rows[part].append(chosen)
-    # Not class by class: some learners and folds use the rows in this order.
+    # Not ordered by class: some learners and folds depend on the order of rows.
     return {part: rng.permutation(np.concatenate(rows[part])) for part in rows}
 
 
 def _by_fold(
     codes: np.ndarray, classes, settings: Mapping[str, Any], folds: np.ndarray, rng
 ) -> dict[str, np.ndarray]:
-    """Divide rows by the folds of their data: one has the test rows; see :func:`split_rows`."""
+    """Divide rows by the data's folds, one of which has the test rows; see :func:`split_rows`."""
     names = np.unique(folds[folds >= 0])
     if not len(names):
         raise UserError("split: columns.fold has no fold from 0 on, so there are no test rows")
@@ -185,8 +185,8 @@ def _shares(settings: Mapping[str, Any], n: int, parts: list[str]) -> np.ndarray
 def deal(
     codes: np.ndarray, groups: np.ndarray, shares: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Deal groups out to parts, the largest first, each to the part that it brings nearest to its
-    share of the classes. Groups of a size come in random order.
+    """Assign groups to parts, the largest group first, each to the part that it brings closest to
+    its share of the classes. Groups of equal size come in random order.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def deal(
     shares
         Of shape (n_parts,), sum 1.
     rng
-        Of the order.
+        For the order.
 
     Returns
     -------
@@ -207,12 +207,12 @@ def deal(
     counts = np.zeros((groups.max() + 1, codes.max() + 1))
     np.add.at(counts, (groups, codes), 1)
     scale = counts.sum(axis=0).clip(min=1)
-    lacking = np.outer(shares, scale)  # rows that a part should still get, by class
+    lacking = np.outer(shares, scale)  # rows that a part still needs, by class
     order = rng.permutation(len(counts))
     part_of = np.empty(len(counts), dtype=np.int64)
     for group in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
         own = counts[group]
-        # What the group adds to the squared distances from the shares.
+        # How the group changes the squared distances from the shares.
         change = ((own**2 - 2 * own * lacking) / scale**2).sum(axis=1)
         part_of[group] = chosen = int(np.argmin(np.round(change, 12)))
         lacking[chosen] -= own
@@ -220,7 +220,7 @@ def deal(
 
 
 def _in_order(times: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Part of every row, in the order of times; rows of one time are in the later part."""
+    """Part of every row, by time; if rows with equal times would be divided, all are later."""
     ends = np.round(np.cumsum(shares)[:-1] * len(times)).astype(int)
     starts = np.sort(times)[np.minimum(ends, len(times) - 1)]  # first time of the later parts
     return np.searchsorted(starts, times, side="right")
@@ -248,7 +248,7 @@ def _check_parts(rows: Mapping[str, np.ndarray], codes: np.ndarray, classes, rol
 
 
 def _sizes(counts: np.ndarray, wanted: float) -> list[int]:
-    """Rows of each class in a part, at least one: a share of each, or a number of rows in all."""
+    """Rows per class in a part, at least one: a share of each class, or a total number of rows."""
     if wanted < 1:
         return [max(1, round(wanted * count)) for count in counts.tolist()]
     quotas = wanted * counts / counts.sum()
@@ -270,7 +270,7 @@ def _wanted(settings: Mapping[str, Any]) -> str:
 
 
 def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = None) -> np.ndarray:
-    """Deal rows in random order out to stratified folds whose sizes differ by at most one.
+    """Assign rows in random order to stratified folds whose sizes differ by at most one.
 
     Parameters
     ----------
@@ -279,18 +279,18 @@ def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = Non
     folds
         Number of folds.
     groups
-        int, of shape (n,): groups, from 0, that are each in one fold; the sizes differ then.
+        int, of shape (n,): groups, from 0; each stays in one fold, and the sizes may differ more.
 
     Returns
     -------
     numbers
-        int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more
-        than one fold, but perhaps not with groups.
+        int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more than
+        one fold, but perhaps not with groups.
 
     Raises
     ------
     UserError
-        If there are fewer groups than folds, or all rows of a class are in one of them.
+        If there are fewer groups than folds, or all rows of a class are in one fold.
     """
     if groups is not None:
         codes, own = strata(labels), np.unique(groups, return_inverse=True)[1]
@@ -314,9 +314,9 @@ def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = Non
 
 
 def share_of_rows(labels: np.ndarray, share: float) -> np.ndarray:
-    """Choose a stratified share of training rows, nested: smaller shares are parts of larger ones.
+    """Choose a stratified share of training rows, nested: larger shares contain smaller ones.
 
-    It depends on the rows' order alone, which a split has drawn at random.
+    It depends only on the order of the rows, which the split has randomised.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def share_of_rows(labels: np.ndarray, share: float) -> np.ndarray:
         int, ascending: round(share * n) rows, or as many as there are classes.
     """
     present, inverse = np.unique(strata(labels), return_inverse=True)
-    place = np.empty(len(labels))  # of a row among those of its class, from 0 up to 1
+    place = np.empty(len(labels))  # relative rank of a row within its class, from 0 to 1
     for code in range(len(present)):
         members = np.flatnonzero(inverse == code)
         place[members] = (np.arange(len(members)) + 0.5) / len(members)

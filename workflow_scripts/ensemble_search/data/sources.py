@@ -2,8 +2,8 @@
 
 A source is written as in a study: ``{"openml": 772, "version": 1, "md5": "..."}``,
 ``{"openml": "kc1"}``, ``{"openml_task": 59}``, ``{"file": "mine.csv", "target": "label"}`` or
-``{"sklearn": "digits"}``, and with ``task: regression`` if it is not for classification. This
-module imports nothing heavy, because the workflow uses it for folder names.
+``{"sklearn": "digits"}``, with ``task: regression`` if it is not for classification. This module
+imports nothing heavy, because the workflow uses it for folder names.
 """
 
 import hashlib
@@ -39,8 +39,8 @@ KEYS = {
     "sklearn": {"sklearn", "columns", "classes", "task"},
 }
 LARGEST_ID = 10**9
-MOST_NAME = 80  # characters of the name of a data set at OpenML
-#: The data sets that scikit-learn ships, and the tasks that their targets suit.
+MOST_NAME = 80  # maximum characters of a data set's name at OpenML
+#: The data sets that scikit-learn ships, and the tasks for which their targets are suitable.
 BUNDLED: dict[str, tuple[str, ...]] = {
     "breast_cancer": (CLASSIFICATION,),
     "diabetes": (REGRESSION,),
@@ -53,12 +53,12 @@ BUNDLED: dict[str, tuple[str, ...]] = {
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     """Return the kind of a source, one of :data:`KEYS`, and check its keys and values.
 
-    ``where`` is the place of the source, for the messages.
+    ``where`` is the source's place in the study, for messages.
 
     Raises
     ------
     UserError
-        If it is not exactly one of these, or has an unknown key or a value of the wrong type.
+        If there is not exactly one of these, a key is unknown, or a value has the wrong type.
     """
     if not isinstance(source, Mapping):
         raise UserError(f"{where}: {source!r} is not a mapping, such as {{openml: 772}}")
@@ -93,7 +93,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
 
 
 def not_openml(value: Any) -> str:
-    """Return why a value is neither the id nor the name of a data set at OpenML; empty if it is."""
+    """Return why a value cannot be an id or name of a data set at OpenML; empty if it can."""
     if isinstance(value, str) and value.isdecimal():
         return "an id has no quotes"
     if isinstance(value, str):
@@ -136,10 +136,10 @@ def _unencodable(text: str) -> bool:
 def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
-    ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of paths and target>``, or
-    ``openml-<name>-<8 hex digits of name and version>`` of a name at OpenML; with
-    ``columns``, ``classes`` or another ``target`` at OpenML 8 more hex digits each, and with
-    ``task: regression`` that word; at most 255 characters.
+    ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of paths and target>``, or, for
+    a name at OpenML, ``openml-<name>-<8 hex digits of name and version>``. ``columns``, ``classes``
+    and another ``target`` at OpenML append 8 hex digits each; ``task: regression`` appends that
+    word. At most 255 characters.
 
     Raises
     ------
@@ -179,13 +179,13 @@ def read(
     openml
         How OpenML is reached: fields of ``Access``.
     beside
-        Path beside which downloads are stored until read (default: in the temporary folder).
+        Path beside which downloads are stored temporarily (default: in the temporary folder).
 
     Raises
     ------
     UserError
         If the source is wrong, cannot be reached or cannot be read, or if it is one of the DivBO
-        paper's data sets with another size than the paper prints, and no ``md5`` pins it.
+        paper's data sets, its size differs from the printed one, and no ``md5`` pins it.
     """
     kind = source_kind(source)
     if kind == "openml":
@@ -212,7 +212,7 @@ def read(
 
 
 def _with_target(raw: Raw, target: str) -> Raw:
-    """Let another column be the target; that of the source becomes a feature."""
+    """Use another column as the target; the source's target becomes a feature."""
     names = [str(name) for name in raw.frame]
     if target not in names:
         raise UserError(f"target: there is no column '{target}'; {nearest(target, names)}")
@@ -221,17 +221,17 @@ def _with_target(raw: Raw, target: str) -> Raw:
 
 
 def local_files(source: Mapping[str, Any]) -> list[Path]:
-    """Paths of a source on this machine: its file, and perhaps one with test rows."""
+    """Paths of a source's local files: its file, and perhaps one with test rows."""
     return [Path(source[key]) for key in ("file", "test") if source.get(key)]
 
 
 def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
 
-    CSV is UTF-8, else Latin-1, perhaps packed by gzip; its header shows what separates fields
-    (``text_files.SEPARATORS``). Empty fields and the words in ``names.MISSING`` are missing values,
-    but for None in columns of text. The target of a CSV is read as text, in which only empty fields
-    are missing, and so are columns with values such as ``01``, which would lose their zeros, and
+    CSV is UTF-8, else Latin-1, possibly compressed by gzip; the separator is detected from its
+    header (``text_files.SEPARATORS``). Empty fields and the words in ``names.MISSING`` are missing
+    values, except None in columns of text. Read as text are: the target of a CSV, in which only
+    empty fields are missing; columns with values such as ``01``, which would lose their zeros; and
     ``as_text``.
 
     Raises
@@ -262,7 +262,7 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
 
 
 def _with_test_file(source: Mapping[str, Any]) -> Raw:
-    """Read two files: the rows of ``test`` are the test rows, by a column of folds."""
+    """Read two files; a column of folds marks the rows of ``test`` as test rows."""
     from ensemble_search.data import test_rows
 
     file, test, target = source["file"], source["test"], source["target"]
@@ -275,14 +275,14 @@ def _with_test_file(source: Mapping[str, Any]) -> Raw:
                 f"test: column '{name}' of '{test}' holds {second}, that of '{file}' {first}; "
                 "write them alike"
             )
-        # Text in one of the files is text in both, as if they were one.
+        # A column that is text in one file becomes text in both, as if they were one.
         parts = from_file(file, target, differing), from_file(test, target, differing)
     classes = source.get("task") != REGRESSION and not source.get("classes")
     return test_rows.join(*parts, classes)
 
 
 def _of_test(reader: Callable[[str, str], Any], name: str, target: str) -> Any:
-    """Read the file of test rows: its errors name this key."""
+    """Read the file of test rows; errors name its key."""
     try:
         return reader(name, target)
     except UserError as error:
@@ -291,7 +291,7 @@ def _of_test(reader: Callable[[str, str], Any], name: str, target: str) -> Any:
 
 
 def check_test_file(file: str, test: str, target: str) -> None:
-    """Check from the headers that a file of test rows has the columns of the other one.
+    """Check by headers that a file of test rows has the columns of the other file.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def _state(path: Path) -> tuple:
 
 
 def check_file(name: str, target: str) -> list[str]:
-    """Check that a file can be read and has the target, from its header alone.
+    """Check, by its header only, that a file can be read and has the target.
 
     Returns
     -------
@@ -352,7 +352,7 @@ def _existing(name: str) -> Path:
 
 
 def from_sklearn(name: str) -> Raw:
-    """Load one of the data sets that scikit-learn ships (:data:`BUNDLED`), classes by their names.
+    """Load a data set that scikit-learn ships (:data:`BUNDLED`), with names of classes as labels.
 
     The target of ``diabetes`` is a number.
 

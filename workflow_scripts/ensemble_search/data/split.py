@@ -1,4 +1,4 @@
-"""A split on disk: the inputs of the searches and, in another file, the test labels."""
+"""A split on disk: the inputs of searches and, in a separate file, the test labels."""
 
 import hashlib
 import json
@@ -20,13 +20,13 @@ from ensemble_search.runtime.files import (
 )
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
-#: Names of the weights of each part.
+#: Names of the arrays with each part's weights.
 WEIGHTS = {"train": "weights", "validation": "validation_weights", "test": "test_weights"}
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All data that a search may use, hence without test labels.
+    """All data that a search may use, so without test labels.
 
     Attributes
     ----------
@@ -37,16 +37,16 @@ class Inputs:
     categorical
         bool, of shape (p,): one-hot columns and booleans.
     classes
-        Labels in the order of their codes, str, of shape (C,); none in regression.
+        Labels in the order of their codes, str, of shape (C,); empty in regression.
     features
         Names of the columns, str, of shape (p,); a one-hot column is ``<column>=<value>``.
     folds
-        int64, of shape (n_train,): fold of every training row, from 0, where validation is by
-        folds. The validation rows are then the training rows, in the same order. Empty if they
-        are a part of their own.
+        int64, of shape (n_train,): fold of every training row, from 0, if validation is by folds.
+        The validation rows are then the training rows, in the same order. Empty if validation rows
+        are a separate part.
     weights, validation_weights, test_weights
-        float64, above 0, of shapes (n_train,), (n_validation,) and (n_test,): how much each row
-        counts. Empty if all count alike, the default.
+        float64, above 0, of shapes (n_train,), (n_validation,) and (n_test,): weights of the rows.
+        Empty if equal, the default.
     """
 
     X_train: np.ndarray
@@ -69,18 +69,18 @@ class Inputs:
 
     @property
     def n_outputs(self) -> int:
-        """Number of columns of a model's predictions: of classes, or 1 in regression."""
+        """Number of columns of a model's predictions: one per class, or 1 in regression."""
         return len(self.classes) or 1
 
     def checksum(self) -> str:
-        """Return the SHA-256 of names, types, shapes and values of all arrays but empty weights."""
+        """Return the SHA-256 of names, dtypes, shapes and values of arrays; skip empty weights."""
         digest = hashlib.sha256()
         for name in (own.name for own in fields(self)):
             if name in WEIGHTS.values() and not getattr(self, name).size:
                 continue
             array = np.ascontiguousarray(getattr(self, name))
             digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-            digest.update(array.reshape(-1).view(np.uint8).data)  # without a copy
+            digest.update(array.reshape(-1).view(np.uint8).data)  # does not copy
         return digest.hexdigest()
 
 
@@ -90,7 +90,7 @@ def load_inputs(path: str | Path) -> Inputs:
     Raises
     ------
     Unusable
-        If it is missing or damaged.
+        If the file is missing or damaged.
     """
     path = Path(path)
     path = path / "inputs.npz" if path.is_dir() else path
@@ -104,7 +104,7 @@ def checked_inputs(folder: Path) -> Inputs:
     Raises
     ------
     Unusable
-        If either is missing or damaged, or they do not belong together.
+        If a file is missing or damaged, or they do not belong together.
     """
     path = Path(folder) / "inputs.npz"
     inputs = load_inputs(path)
@@ -116,7 +116,7 @@ def checked_inputs(folder: Path) -> Inputs:
 
 
 def _check(inputs: Inputs) -> None:
-    """Raise ValueError unless types and shapes are those that :class:`Inputs` describes."""
+    """Raise ValueError unless types and shapes are as documented in :class:`Inputs`."""
     columns = len(inputs.features)
     for part in ("train", "validation", "test"):
         X = getattr(inputs, f"X_{part}")
@@ -149,7 +149,7 @@ def _check(inputs: Inputs) -> None:
 def write(
     inputs: Inputs, test_labels: np.ndarray, description: dict[str, Any], folder: Path
 ) -> None:
-    """Write a split, as ``prepare.make_split`` makes it: last ``split.json``, with checksums."""
+    """Write a split made by ``prepare.make_split``; ``split.json``, with checksums, comes last."""
     description = dict(description)
     arrays = {own.name: getattr(inputs, own.name) for own in fields(Inputs)}
     if not inputs.weights.size:

@@ -1,4 +1,4 @@
-"""A part of the training rows: drawn uniformly, by class, or by a k-DPP."""
+"""Choose a part of the training rows: uniformly, by class, or by a k-DPP."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +12,9 @@ from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
-#: Random Fourier features of the RBF kernel between rows.
+#: Number of random Fourier features of the RBF kernel between rows.
 FOURIER = 200
-#: Rows whose median distance is the kernel's length scale.
+#: Number of rows whose median distance is the kernel's length scale.
 SAMPLE = 600
 
 
@@ -40,22 +40,22 @@ def choose(
         ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel``, ``alpha``, ``balanced`` (see
         docs/studies.md).
     seed
-        Of the draw.
+        Seed of the draw.
     folds
-        Folds that the rows are divided into; default 0, none.
+        Number of folds that the rows are divided into; default 0, none.
 
     Returns
     -------
     rows
-        round(share * n) positions, at least 1, in random order; as many as classes if they are more
+        round(share * n) indices, at least 1, in random order; as many as classes if that is more
         and ``by`` is ``stratified``, which in regression is ``uniform``.
 
     Raises
     ------
     UserError
-        If a class is left without rows, or with a single one for folds, there are fewer rows than
-        folds, a class has fewer than its cells, the kernel's rank is below the
-        number of rows, or a regression is asked for what needs classes.
+        If a class is left without rows, or with only one although there are folds; there are fewer
+        rows than folds; a class has fewer rows than cells; the kernel's rank is below the number of
+        rows; or a setting for classes is used in a regression.
     """
     k = max(1, round(settings["share"] * len(labels)))
     rng = np.random.default_rng([*np.atleast_1d(seed).tolist(), k])
@@ -96,25 +96,25 @@ def diverse_bags(
     X, labels
         As in :func:`choose`.
     bags
-        Their number.
+        Number of bags.
     share
-        Rows of a bag, as a share of all n.
+        Number of rows of a bag, as a share of all n.
     by
         ``k-dpp``, ``separate``, ``markov`` or ``uniform``.
     alpha
-        Of the k-DPPs, in [0, 1 - 1e-5].
+        Parameter of the k-DPPs, in [0, 1 - 1e-5].
     seed
-        Of the draws.
+        Seed of the draws.
 
     Returns
     -------
     rows
-        One array per bag, of max(1, floor(share * n)) different rows; 0.29 * 100 is 29 here.
+        One array per bag, of max(1, floor(share * n)) distinct rows; 0.29 * 100 gives 29 here.
 
     Raises
     ------
     UserError
-        If disjoint bags, or two Markov bags in a row, need more rows than there are.
+        If disjoint bags, or two consecutive Markov bags, need more rows than there are.
     """
     if lack := lacking_for_bags(len(labels), bags, share, by):
         raise UserError(f"ensemble.{lack}")
@@ -141,7 +141,7 @@ def diverse_bags(
 
 
 def lacking_for_bags(rows: int, bags: int, share: float, by: str) -> str:
-    """Return which setting of :func:`diverse_bags` asks for more rows; empty if none does."""
+    """Describe the setting of :func:`diverse_bags` that needs more rows; empty if none does."""
     if by in ("k-dpp", "separate") and bags > rows:
         return (
             f"bags: {bags} disjoint bags need as many training rows, and there are {rows}; "
@@ -186,7 +186,7 @@ def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np
     features = fourier_features(X, rng)
     if alpha < 1:
         return swap_features(features, k, alpha, rng, quality, groups).items
-    if groups is not None:  # blocks of columns, one a class
+    if groups is not None:  # one block of columns per class
         own = np.eye(len(classes))[labels]
         features = (own[:, :, None] * features[:, None]).reshape(len(X), -1)
     ensemble = LEnsemble.from_features(features, quality)
@@ -203,7 +203,7 @@ def _check_rank(k: int, rank: int, kernel: str) -> None:
 
 
 def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) -> np.ndarray:
-    """Divide the rows of every class into cells of nearly equal sizes at random; k in all."""
+    """Divide each class's rows at random into cells of nearly equal size; k cells in total."""
     sizes = np.bincount(labels)
     wanted = np.full(len(sizes), k / len(sizes)) if balanced else k * sizes / len(labels)
     counts = np.floor(wanted).astype(int)
@@ -227,8 +227,8 @@ def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) ->
 def fourier_features(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Random Fourier features of rows (Rahimi and Recht, 2007), of shape (n, FOURIER).
 
-    Their inner products approximate an RBF kernel of the columns, scaled to variance 1; each row
-    has norm 1. The length scale is the median distance of rows.
+    Their inner products approximate an RBF kernel on the columns, which are scaled to variance 1.
+    Each row has norm 1. The length scale is the median distance between rows.
     """
     from scipy.spatial.distance import pdist
 

@@ -1,4 +1,4 @@
-"""Readers of CSV, Parquet and ARFF files, with errors that name the file and what is wrong."""
+"""Readers of CSV, Parquet and ARFF files; errors name the file and what is wrong with it."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-#: Follows messages of other packages about a file.
+#: Suffix of other packages' messages about a file.
 HINTS = {
     "CSV": "it must be text, separated by commas, semicolons, tabs or |",
     "Parquet": "it must be a whole Parquet file",
@@ -43,15 +43,15 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
-#: Attributes of a frame: the columns that pandas stored as its index; the words that were treated
-#: as missing, with counts, by column; and the fractions that lost digits, the columns with words
-#: and the notes for people, as in ``raw.Raw``.
+#: Attributes of a frame: the columns that pandas stored as its index; the words treated as missing,
+#: with counts, by column; and the fractions that lost digits, the columns with words and the notes
+#: for the user, as in ``raw.Raw``.
 INDEX, WORDS, ROUNDED, WORDED, NOTES = "index", "words", "rounded", "worded", "notes"
-#: Integers of at least so many characters may lose digits in double precision.
+#: Integers with at least this many characters may lose digits in double precision.
 LONG = 16
-#: Fractions of at most so many characters may be names, such as versions.
+#: Fractions with at most this many characters may be names, such as versions.
 SHORT = 6
-#: Such a name.
+#: A version.
 VERSION = re.compile(r"\d+\.\d+", re.ASCII)
 #: A code that looks like an integer, perhaps with an exponent.
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
@@ -82,14 +82,14 @@ def csv_header(path: Path, target: str) -> list[str]:
 
 
 def _separated(stream: IO[str], target: str) -> tuple[Iterator[str], str]:
-    """Return the lines of a file, and what separates their fields."""
+    """Return the lines of a file, and the separator of their fields."""
     lines = file_limits.lines(stream)
     first = next(lines, "")
     return chain([first] if first else [], lines), text_files.separator(first, [target])
 
 
 def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Split a CSV file into fields, as pandas does; yield them and their last line."""
+    """Split a CSV file into fields, as pandas does; yield each row's last line and its fields."""
     rows = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     while True:
         first = rows.line_num + 1
@@ -130,7 +130,7 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
             listed = {name: sorted(missing) for name in header}
-            # Not by its name, which may look like a URL.
+            # Pass a stream, not the name, which may look like a URL.
             with text_files.opened(path) as stream:
                 return pd.read_csv(
                     stream,
@@ -177,7 +177,7 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
 
 
 class _Words:
-    """What pandas would not say about the fields of a CSV file.
+    """Properties of a CSV file's fields that pandas does not report.
 
     Attributes
     ----------
@@ -186,13 +186,13 @@ class _Words:
     large
         Columns with an integer that pandas may round.
     missing
-        Words that stand for missing values, with counts, by column.
+        Words for missing values, with counts, by column.
     rounded
-        Of fractions that lose digits, the number and the first, by column.
+        Number of fractions that lose digits, and the first of them, by column.
     short
         Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, by column.
     long
-        Columns with longer ones, which are no versions.
+        Columns with longer fractions, which are not versions.
     """
 
     def __init__(self, header: Sequence[str]):
@@ -224,7 +224,7 @@ class _Words:
                 self.large.add(i)
 
     def versions(self, i: int) -> str | None:
-        """Describe fractions of a column that may be versions."""
+        """Describe a column's fractions if they may be versions."""
         return like_versions(self.short.get(i, set()), i not in self.long)
 
 
@@ -236,7 +236,7 @@ def like_versions(words: set[str], lone: bool = True) -> str | None:
             return f"'{word[:-1]}' and '{word}', which are the same number"
     if not (lone and all(map(VERSION.fullmatch, words))):
         return None
-    # Numbers that are written with zeros at their ends have the same number of digits.
+    # Numbers with trailing zeros have the same number of digits.
     fewest = min((len(word) - word.index(".") for word in words), default=0)
     for word in ending:
         if len(word) - word.index(".") > fewest:
@@ -245,7 +245,7 @@ def like_versions(words: set[str], lone: bool = True) -> str | None:
 
 
 def exact(column: "pd.Series") -> "pd.Series":
-    """Turn text into numbers, integers exactly; return it as it is if any is not a number."""
+    """Convert text to numbers, with exact integers; return it unchanged if any is not a number."""
     import pandas as pd
 
     words = column.where(column != NONE)
@@ -290,7 +290,7 @@ def parquet_header(path: Path, target: str) -> list[str]:
 
 
 def _pandas_index(metadata: bytes) -> dict[str, bool]:
-    """Return the columns that pandas stored its index in, and whether it had a name."""
+    """Return the columns in which pandas stored its index, and whether it had a name."""
     try:
         index = json.loads(metadata).get("index_columns", [])
         # A range of row numbers is stored as a mapping and is not a column.
@@ -305,20 +305,20 @@ def _pandas_index(metadata: bytes) -> dict[str, bool]:
 
 
 def _no_label(column: "pa.Field") -> str | None:
-    """Describe what a column of a Parquet file holds if its values cannot be labels."""
+    """Describe the content of a Parquet column if its values cannot be labels."""
     import pyarrow as pa
 
     types, values = pa.types, _values(column)
     if _extension(column) in ("pandas.period", "pandas.interval"):
         return _extension(column)
-    # A date of any type is a point in time: as a class it is treated as a mistake.
+    # A date of any type is a point in time; as a class, it is treated as a mistake.
     if types.is_temporal(values):
         return str(values)
     return "no values" if types.is_null(values) else _no_feature(column)
 
 
 def _no_feature(column: "pa.Field") -> str | None:
-    """Describe what a column of a Parquet file holds if it is nothing that can be used."""
+    """Describe the content of a Parquet column if it cannot be used."""
     import pyarrow as pa
 
     if extension := _extension(column):
@@ -338,7 +338,7 @@ def _values(column: "pa.Field") -> "pa.DataType":
 
 
 def _extension(column: "pa.Field") -> str:
-    """Name of an extension type of another package, whether Arrow knows it or not."""
+    """Name of another package's extension type, whether or not Arrow knows it."""
     name = (column.metadata or {}).get(b"ARROW:extension:name", b"").decode(errors="replace")
     return getattr(column.type, "extension_name", name)
 
@@ -359,8 +359,8 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 table[column].validate(full=True)
             except ValueError as error:
                 raise Unreadable(f"column '{column}' is damaged: {error}") from None
-        # Their names are text, whatever their type in pandas. Missing values would turn integers
-        # into floats, which do not hold all of them.
+        # Names become text, whatever their type in pandas. Missing values would turn integers into
+        # floats, which cannot represent all of them.
         whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
         frame = table.to_pandas(ignore_metadata=True, types_mapper=whole.get)
         if pa.types.is_decimal(_values(table.schema.field(target))):
@@ -370,12 +370,12 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
 
 
 def _plain(number: Decimal) -> int | float:
-    """Turn a decimal number into an integer, if it is one, or a float."""
+    """Convert a decimal number to an integer, if it is one, or to a float."""
     return int(number) if number.is_finite() and number % 1 == 0 else float(number)
 
 
 def arff_header(path: Path, target: str) -> list[str]:
-    """Read and check the names of the attributes of an ARFF file, down to ``@data``."""
+    """Read and check the names of an ARFF file's attributes, up to ``@data``."""
     with readable(path, "ARFF"), _text(path) as stream:
         names = list(arff.attributes(enumerate(file_limits.lines(stream), 1)))
     _check_names(path, names)
@@ -405,7 +405,7 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
 
 @contextmanager
 def _text(path: Path, encoding: str = text_files.UTF_8) -> Iterator[Any]:
-    """Open a text file, with a plain error if it is too large or not text."""
+    """Open a text file; raise a clear error if it is too large or not text."""
     _check_start(path)
     with text_files.text(path, encoding) as stream:
         try:
@@ -416,7 +416,7 @@ def _text(path: Path, encoding: str = text_files.UTF_8) -> Iterator[Any]:
 
 
 def _check_start(path: Path) -> None:
-    """Raise Unreadable if a file is too large, or begins as one of another format."""
+    """Raise Unreadable if a file is too large, or starts like another format."""
     file_limits.check_file(path)
     with path.open("rb") as stream:
         start = stream.read(8)

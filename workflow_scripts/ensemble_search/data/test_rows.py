@@ -1,4 +1,4 @@
-"""A data set in two files, the second of which has the test rows."""
+"""A data set in two files, the second of which contains the test rows."""
 
 from dataclasses import replace
 from pathlib import PurePath
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def differing(train: Raw, test: Raw) -> dict[str, tuple[str, str]]:
-    """Return what the columns hold that do not hold the same in both files, by name."""
+    """Return, by column, the content of both files where it differs."""
     found = {name: (_kind(train.frame[name]), _kind(test.frame[name])) for name in train.frame}
     return {name: kinds for name, kinds in found.items() if len({*kinds} - {""}) > 1}
 
 
 def _kind(column: "pd.Series") -> str:
-    """Return what a column holds; empty if nothing."""
+    """Describe the content of a column; empty if it has no values."""
     import pandas as pd
 
     present = column.dropna()
@@ -44,7 +44,7 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
     Raises
     ------
     UserError
-        If a label or the name of the column of folds does not fit.
+        If a label, or the name of the column of folds, is not valid.
     """
     import pandas as pd
 

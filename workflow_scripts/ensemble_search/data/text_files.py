@@ -1,4 +1,4 @@
-"""Text of tables on the disk: packed or not, in which encoding, and what separates its fields."""
+"""Text of tables on disk: compression, encoding, and separators of fields."""
 
 import codecs
 import csv
@@ -8,18 +8,18 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any
 
-#: Separators of fields, the first of those that fit.
+#: Separators of fields; the first one is used if several fit equally.
 SEPARATORS = ",;\t|"
-#: Tried one after the other; the second is Windows' form of Latin-1.
+#: Encodings to try in order; the second is Windows' form of Latin-1.
 ENCODINGS = UTF_8, LATIN_1 = "utf-8-sig", "cp1252"
-#: The first bytes of a file that gzip has written.
+#: The first bytes of a gzip file.
 GZIP = b"\x1f\x8b"
 #: The column, without a name in the file, in which pandas stores an index.
 INDEX = "Unnamed: 0"
 
 
 def kind(path: Path | str) -> str:
-    """Return the extension of a file, in lower case, before ``.gz``."""
+    """Return the extension of a file, in lower case, without ``.gz``."""
     name = Path(path).name.lower()
     return Path(name.removesuffix(".gz")).suffix
 
@@ -31,7 +31,7 @@ def stem(path: Path | str) -> str:
 
 
 def opened(path: Path) -> Any:
-    """Open a file to be read; one that gzip has packed is unpacked on the way."""
+    """Open a file for reading; decompress gzip on the fly."""
     stream = path.open("rb")
     if path.is_file() and stream.peek(2)[:2] == GZIP:
         stream.close()
@@ -40,12 +40,12 @@ def opened(path: Path) -> Any:
 
 
 def text(path: Path, encoding: str) -> IO[str]:
-    """Open a file as text, with the ends of its lines."""
+    """Open a file as text, keeping line ends."""
     return io.TextIOWrapper(opened(path), encoding=encoding, newline="")
 
 
 def encoding(path: Path) -> str:
-    """Return UTF-8 if all of a file is that, else Latin-1; of a pipe, UTF-8."""
+    """Return UTF-8 if the whole file is UTF-8, else Latin-1; for a pipe, UTF-8."""
     if not path.is_file():
         return UTF_8
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -60,13 +60,13 @@ def encoding(path: Path) -> str:
 
 
 def separator(header: str, names: Collection[str]) -> str:
-    """Return what separates the fields of a header: with it, it has some names, or most fields."""
+    """Return the separator that finds certain names in a header, or else the most fields."""
     fields = {own: _fields(header, own) for own in SEPARATORS}
     return max(SEPARATORS, key=lambda own: (set(names) <= {*fields[own]}, len(fields[own])))
 
 
 def _fields(header: str, separator: str) -> list[str]:
-    """Return the fields of a header; none if one is longer than the csv module allows."""
+    """Return the fields of a header; empty if one is longer than the csv module allows."""
     try:
         return next(csv.reader([header], delimiter=separator, skipinitialspace=True), [])
     except csv.Error:

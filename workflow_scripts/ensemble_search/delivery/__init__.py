@@ -1,1 +1,1 @@
-"""Delivering an ensemble: a folder that predicts new rows, checked, with a card."""
+"""Delivering an ensemble: a checked folder that predicts new rows, with a card."""

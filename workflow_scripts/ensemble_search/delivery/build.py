@@ -46,17 +46,17 @@ from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
 from ensemble_search.scoring import ensemble_scores
 from ensemble_search.search.progress import most_failed
 
-#: A refit may take this many times the study's limit of seconds, for each row that the search had:
+#: The time limit of a refit per row is this many times that of an evaluation in the search, because
 #: it also writes the pipeline.
 PATIENCE = 2
-#: Libraries that every ensemble needs, and those with a member of nearest neighbours.
+#: Libraries that every ensemble needs, and further ones that nearest neighbours need.
 LIBRARIES, MORE_LIBRARIES = ("numpy", "scipy"), ("scikit-learn",)
-#: A stored member may differ so much from the fitted one: sums of single precision, as XGBoost's,
-#: have these last digits.
+#: Largest accepted difference between a stored member and the fitted one: sums in single precision,
+#: such as XGBoost's, differ in these last digits.
 TOLERANCE = 1e-6
-#: Test rows that the whole folder predicts again.
+#: Number of test rows that the complete folder predicts again.
 FEW_ROWS = 1000
-#: A member, and the whole ensemble, in the format ONNX.
+#: ONNX files of a member, and of the whole ensemble.
 PIPELINE, WHOLE = "pipeline.onnx", "ensemble.onnx"
 ROOT = Path(__file__).parents[2]
 
@@ -70,19 +70,19 @@ class Source:
     search, split
         Folders of the finished search and of its split.
     of
-        What the search must be of: ``dataset``, ``search``, ``repeat``.
+        What the search must match: ``dataset``, ``search``, ``repeat``.
     ensemble
         Type and settings of the ensemble.
     seed
-        Of the ensemble's random ties: the repeat.
+        Seed of the ensemble's random tie-breaking: the repeat.
     space
         Name of the space.
     limits
         ``seconds`` and ``memory_mb`` of an evaluation in the search.
     threads
-        Threads of the learners.
+        Number of threads of the learners.
     dataset
-        Folder of the data set; None: rows of groups count as independent.
+        Folder of the data set; if None, rows of groups count as independent.
     """
 
     search: Path
@@ -108,13 +108,13 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
     about
         For the card: ``study``, ``dataset``, ``method``, ``metric``, ``command``.
     output
-        The folder; what it holds is replaced.
+        The folder; its content is replaced.
 
     Raises
     ------
     UserError
         If the search has no successful evaluation, no member can be refitted or is within the
-        limits, or a stored member predicts otherwise than the refitted one.
+        limits, or a stored member predicts differently than the refitted one.
     """
     pool, test_predictions, test_labels = ensemble_scores.load(
         source.search, source.split, source.seed, source.of
@@ -148,7 +148,7 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
 
 
 class Delivery:
-    """The delivery of one ensemble: its steps in order."""
+    """The delivery of one ensemble, with its steps in order."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ class Delivery:
     # The ensemble -----------------------------------------------------------------------------
 
     def affordable(self, made: Members) -> None:
-        """Keep what the limits of members and of time allow."""
+        """Keep only members within the limits of members and of time."""
         self.found = self.members = made
         rows = len(self.pool.labels) + len(self.test_labels)
         assert self.pool.predict_seconds is not None
@@ -204,7 +204,7 @@ class Delivery:
         self._keep_within(costs)
 
     def small_enough(self) -> None:
-        """Keep what the limit of size allows."""
+        """Keep only members within the size limit."""
         sizes = [_megabytes(self._place(i)) for i in self.members.indices]
         self._keep_within({"size_mb": sizes})
         for index in set(self.refitted) - set(self.members.indices.tolist()):
@@ -272,7 +272,7 @@ class Delivery:
             self._reselect(candidates, f"could not be refitted: {'; '.join(failed)}")
 
     def _differs(self, index: int, expected: np.ndarray) -> str:
-        """Load a stored member, and compare it with the fitted one; say what is wrong."""
+        """Load a stored member, compare it with the fitted one, and describe any difference."""
         problem, X = self.pool.problem, self.inputs.X_test
         classes = len(self.inputs.classes) if problem.task == CLASSIFICATION else None
         try:
@@ -287,7 +287,7 @@ class Delivery:
         return ""
 
     def convertible(self) -> None:
-        """Write the members in the format ONNX; leave out those that cannot be, or that differ."""
+        """Write the members as ONNX; leave out those that cannot be converted or that differ."""
         n_classes = len(self.inputs.classes) if self.pool.problem.task == CLASSIFICATION else None
         X, failed = self.inputs.X_test, []
         for index in self.members.indices.tolist():
@@ -324,7 +324,7 @@ class Delivery:
     # The folder -------------------------------------------------------------------------------
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """Write preparation, code, manifest and card, and check what a user will load."""
+        """Write preparation, code, manifest and card, and check what users will load."""
         problem, folder = self.pool.problem, self.folder
         described = self.described
         shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
@@ -373,7 +373,7 @@ class Delivery:
             return {"classes": self.inputs.classes.tolist()}
         found = {key: described["target"][key] for key in ("mean", "std")}
         gaps = self.pool.labels - self.members.predict(self.pool.predictions)[:, 0]
-        # A random part of the rows is as good for an interval, and does not fill the file.
+        # A random sample of the rows gives as good an interval and keeps the file small.
         some = np.random.default_rng(0).permutation(len(gaps))[:MOST_RESIDUALS]
         return {**found, "residuals": np.sort(np.abs(gaps[some])).tolist()}
 
@@ -397,7 +397,7 @@ class Delivery:
 
     def _parity(self, ensemble: Any) -> dict[str, Any]:
         """Compare the stored members with the refitted ones, and these with the search."""
-        # Each member was compared on all of them: here only the way into the folder is left.
+        # Each member was compared on all test rows: only its copy in the folder remains to check.
         again = ensemble.member_predictions(self.inputs.X_test[:FEW_ROWS])
         for index, found in zip(self.members.indices.tolist(), again, strict=True):
             gap = largest_difference(found, self.refitted[index][:FEW_ROWS])
@@ -423,7 +423,7 @@ class Delivery:
 
 
 def largest_difference(found: np.ndarray, expected: np.ndarray) -> float:
-    """Return the largest difference; of numbers beyond 1, relative to them."""
+    """Return the largest absolute difference; relative for numbers beyond 1."""
     return float((np.abs(found - expected) / np.maximum(1, np.abs(expected))).max())
 
 
@@ -435,8 +435,8 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
     inputs, test_labels
         The split.
     on
-        ``train``, ``train+validation`` or ``all``. With validation by folds, the validation rows
-        are training rows anyway.
+        ``train``, ``train+validation`` or ``all``. With folds, the validation rows already are
+        training rows.
     """
     X, y, weights = [inputs.X_train], [inputs.y_train], [inputs.weights]
     if on != "train" and not inputs.folds.size:
@@ -461,7 +461,7 @@ def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
 
 
 def copy_code(folder: Path) -> None:
-    """Copy what the folder needs to predict: ``predict.py`` and the modules that it imports."""
+    """Copy the code that the folder needs to predict: ``predict.py`` and the modules it imports."""
     for name in code_files("predict", neutral=True):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -469,7 +469,7 @@ def copy_code(folder: Path) -> None:
 
 
 def _rows_of_a_fit(inputs: Inputs) -> float:
-    """Count the rows that the search fitted a pipeline on, on the average of its folds."""
+    """Return how many rows the search fitted a pipeline on, averaged over folds."""
     if not inputs.folds.size:
         return len(inputs.y_train)
     folds = int(inputs.folds.max()) + 1

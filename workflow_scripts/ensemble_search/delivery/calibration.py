@@ -6,7 +6,7 @@ from ensemble_search.metrics.base import UNWEIGHTED
 from ensemble_search.metrics.log_loss import LOWEST
 from ensemble_search.predictor.ensemble import TEMPERATURES, calibrated
 
-#: Bins of a calibration curve.
+#: Number of bins of a calibration curve.
 BINS = 10
 
 
@@ -18,11 +18,11 @@ def temperature(
     Parameters
     ----------
     probabilities
-        Of rows that no member was fitted on, of shape (n_samples, n_classes).
+        For rows that no member was fitted on, of shape (n_samples, n_classes).
     labels
-        Their codes, of shape (n_samples,).
+        Codes of their classes, of shape (n_samples,).
     weights
-        How much each row counts, of shape (n_samples,). Default: all alike.
+        Weights of the rows, of shape (n_samples,). Default: equal.
     """
     from scipy.optimize import minimize_scalar
 
@@ -46,13 +46,13 @@ def log_loss(
 def curve(
     probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray = UNWEIGHTED
 ) -> dict[str, np.ndarray]:
-    """Return how often the most probable class, or the second of two, is right, by its probability.
+    """Return how often the most probable class, or the second of two, is right, by probability.
 
     Returns
     -------
     curve
-        ``probability`` (mean), ``right`` (share) and ``rows`` (their number, or the sum of
-        their weights) of each bin of equal width that has rows.
+        For each non-empty bin of equal width: ``probability`` (mean), ``right`` (share) and
+        ``rows`` (number of rows, or sum of their weights).
     """
     top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
     if probabilities.shape[1] == 2:

@@ -1,4 +1,4 @@
-"""The page of a delivered ensemble: how good, how to use, what it costs; HTML and Markdown."""
+"""The page of a delivered ensemble: how good it is, how to use it, its costs; HTML and Markdown."""
 
 import math
 import re
@@ -19,32 +19,32 @@ from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 
 HERE = Path(__file__).parent
-#: The page's first lines, which `make ensemble` prints, and the folder of the figures' numbers.
+#: The page's first lines, which `make ensemble` prints, and the folder of the figures' data.
 SUMMARY, FIGURES = "card.json", "figures"
-#: A confusion matrix of more classes is left out, and so are further columns.
+#: Confusion matrices with more classes, and further columns, are left out.
 MOST_CLASSES, MOST_COLUMNS = 20, 30
-#: Columns with a figure of the mean prediction by their value, and classes in it.
+#: Maximum number of figures of mean prediction by a column's value, and of classes in one.
 SHOWN, LINES = 6, 4
-#: Points of the figure of residuals.
+#: Number of points in the figure of residuals.
 POINTS = 1000
-#: Fewer test rows, in all or of a class, get a caution.
+#: With fewer test rows, overall or in a class, the card adds a caution.
 FEW_ROWS, FEW_OF_CLASS = 50, 10
-#: And fewer groups of them.
+#: The same for groups of test rows.
 FEW_GROUPS = 10
-#: Share of test rows that are in the table, too, from which they are named.
+#: Report copies if at least this share of the test rows also occurs in the table.
 COPIED = 0.01
 #: A loss below this share of the baseline's is suspicious.
 TOO_GOOD = 0.02
-#: What a missed positive may cost, in false alarms, and more of it where negatives are so many
-#: times as many as positives.
+#: Costs of a missed positive, in false alarms. A higher cost is added if negatives are at least as
+#: many times more frequent than positives.
 COSTS, HIGHER_COSTS = (0.2, 0.5, 1, 2, 5, 10, 20), (50, 100, 200, 500, 1000)
-#: Of the figure of costs, as a share of those without the ensemble.
+#: Upper end of the figure of costs, relative to the cost without the ensemble.
 MOST_COST = 1.5
-#: Shares of the true values that intervals are to hold.
+#: Shares of the true values that intervals should contain.
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
-#: In a note on a column which says that it is dropped.
+#: Part of a note that says that a column is dropped.
 BY_PREPARATION = "the base preparation"
-#: What the weights of rows are used for, and what not.
+#: Where the weights of rows are used, and where not.
 WEIGHTED = (
     "Rows count by their weights, the column {}: in the fits of learners that take weights, in the "
     "losses and scores of search, selection and test, with their intervals, in the calibration, at "
@@ -67,13 +67,13 @@ class Table:
     head, rows
         Its cells, as text.
     bars
-        Shares of the width of a bar at the end of each row, if any.
+        Width of the bar at the end of each row, as a share; empty: no bars.
     shades
-        How dark each cell of a row but the first is, from 0 to 1, if any is.
+        Darkness, from 0 to 1, of each cell of a row except the first; empty: no shades.
     wide
         Whether the last column has long text.
     csv
-        Text of a file with its numbers, beside those of the figures; empty: there is none.
+        Text of a data file, beside those of the figures; empty: none.
     name
         Stem of that file.
     """
@@ -107,11 +107,11 @@ class Card:
     title
         What is predicted.
     headline
-        How good it is, in a sentence or two.
+        How good the predictions are, in a sentence or two.
     cautions
-        Reasons not to trust it, a sentence each.
+        Reasons not to trust them, a sentence each.
     parts
-        In order.
+        Parts of the page, in order.
     """
 
     title: str
@@ -126,17 +126,18 @@ class _Tested:
     Attributes
     ----------
     labels, weights, groups
-        Of the test rows; weights are empty if all count alike, groups None if they are independent.
+        Labels, weights and groups of the test rows; weights are empty if all are equal, groups None
+        if rows are independent.
     name, metric
-        Of the loss that is shown: the study's, or the RMSE for its square.
+        The loss shown: the study's, or the RMSE instead of its square.
     as_found
-        Predictions of the test rows by the members of the search; None if the rows are of a file of
-        their own, which the search has not predicted.
+        Test predictions by the members of the search; None if the test rows are in a file of their
+        own, which the search has not predicted.
     found, given
-        Predictions of the test rows as stored: of the members as tested, and what a user would
-        get of them, which differs by the calibration.
+        Test predictions as stored: from the tested members, and as a user would get them, which
+        differs by the calibration.
     baseline
-        Predictions, as stored, of the shares of the classes in the training rows, or their mean.
+        Constant predictions as stored: the shares of classes in the training rows, or their mean.
     """
 
     def __init__(self, delivery: Any, ensemble: Any, manifest: Mapping[str, Any]):
@@ -175,7 +176,7 @@ class _Tested:
             self.baseline, self.given = np.full((n, 1), mean), self.found
 
     def loss(self, losses: Any) -> Any:
-        """Return losses of the study's metric as shown: in the unit of the target, not squared."""
+        """Convert losses of the study's metric for display: in the target's unit, not squared."""
         return self.scale * (np.sqrt(losses) if self.squared else losses)
 
     def outputs(self, combined: np.ndarray) -> np.ndarray:
@@ -185,7 +186,7 @@ class _Tested:
         return self.manifest["mean"] + self.std * combined
 
     def measured(self) -> dict[str, Measure]:
-        """Measure by the study's metric, and by those that most readers know."""
+        """Measure the study's metric, and those that most readers know."""
         names = ["error", "log-loss", "auc", "average-precision", "f1"]
         if len(self.classes) > MOST_CLASSES:
             names = ["error", "log-loss", "f1"]
@@ -200,7 +201,7 @@ class _Tested:
         }  # fmt: skip
 
 
-#: Metrics that the calibration changes.
+#: Metrics that calibration changes.
 OF_PROBABILITIES = ("log-loss", "brier", "auc", "average-precision")
 
 
@@ -212,7 +213,7 @@ def make(
     parity: Mapping[str, Any],
     about: Mapping[str, Any],
 ) -> Card:
-    """Measure, and describe an ensemble.
+    """Measure and describe an ensemble.
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
 
 
 def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
-    """List what speaks against relying on it, a sentence each."""
+    """List reasons against relying on the ensemble, a sentence each."""
     labels, own = tested.labels, found[tested.name]
     if tested.delivery.warning:
         yield f"{tested.delivery.warning}."
@@ -318,10 +319,10 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
 
 
 def _copies(tested: _Tested) -> int:
-    """Count the rows of a file of test rows that the table has, too.
+    """Count the rows in a file of test rows that the table has, too.
 
-    0 if they are fewer than 1 % or, as in tables of few different rows, not twice as many as of the
-    table's own test rows.
+    Return 0 if they are less than 1 % or, as in tables with few distinct rows, less than twice the
+    share for the table's own test rows.
     """
 
     def rows(X: np.ndarray, labels: np.ndarray) -> list[bytes]:
@@ -484,7 +485,7 @@ def _threshold(tested: _Tested) -> Part:
 
 
 def _cost_of(row: Mapping[str, float], k: float, share: float) -> float:
-    """Return the cost as a share of that without the ensemble; NaN if the figure leaves it out."""
+    """Return the cost relative to that without the ensemble; NaN if the figure leaves it out."""
     cost, least = row["false"] + k * row["missed"], min(k * share, 1 - share)
     return cost / least if cost <= MOST_COST * least else np.nan
 
@@ -613,7 +614,7 @@ def _columns(tested: _Tested) -> Part:
         made = measures.dependence(ensemble, tested.outputs, tested.X, row["column"], seed)
         if made is not None:
             charts.append(_dependence(tested, row["column"], len(charts) + 1, *made))
-    if charts:  # the same axis for all, so that they can be compared
+    if charts:  # the same axis for all, to make them comparable
         ends = [y for chart in charts for one in chart.series for y in one.y]
         room = 0.05 * (max(ends) - min(ends)) or 1.0
         limits = (min(ends) - room, max(ends) + room)
@@ -747,7 +748,7 @@ def _data(tested: _Tested, described: Mapping[str, Any], about: Mapping[str, Any
 
 
 def amount(number: float) -> str:
-    """Write a number with four significant digits, large ones with all before the point."""
+    """Write a number rounded to four significant digits; large ones have no exponent."""
     if not 1e4 <= abs(number) < 1e12:
         return f"{number:.4g}"
     return f"{round(number, 3 - math.floor(math.log10(abs(number)))):,.0f}"
@@ -762,7 +763,7 @@ def _sentence(text: str) -> str:
 
 
 def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
-    """Describe what the data lost on the way to the features, beside single categories."""
+    """Describe what was lost between the data and the features, except single categories."""
     made = [f"{column.name}{mark}" for column in preparation.columns for mark in "=."]
     lost = {c: why for c, why in described["dropped"].items() if not c.startswith(tuple(made))}
     said = [*described.get("notes", [])]
@@ -776,13 +777,13 @@ def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
 
 
 def _name(tested: _Tested) -> str:
-    """Name the loss within a sentence."""
+    """Name the loss for use within a sentence."""
     title = tested.metric.title
     return f"loss ({title})" if title.startswith("1 - ") else title
 
 
 def _near(number: float) -> float:
-    """Make 0 of what rounding leaves of differences of losses."""
+    """Round differences of losses that are only rounding errors to 0."""
     return round(number, 12) + 0.0
 
 
@@ -825,7 +826,7 @@ def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write(card: Card, folder: Path) -> None:
-    """Write the page, as ``card.html`` and ``card.md``, its summary, and the figures' numbers.
+    """Write the page (``card.html`` and ``card.md``), its summary, and the figures' data.
 
     Text from data is escaped in both.
     """
@@ -875,5 +876,5 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what Markdown, or HTML in it, would take for more than text."""
+    """Escape text that Markdown, or HTML in it, would interpret."""
     return re.sub(r"([\\`_\[\]<>|#&])", r"\\\1", " ".join(text.split()))

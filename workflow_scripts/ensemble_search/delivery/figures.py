@@ -1,4 +1,4 @@
-"""Figures of the card: drawn as SVG within the page, their numbers in CSV files beside it."""
+"""Figures of the card: SVG within the page, and their data in CSV files beside it."""
 
 import csv
 import io
@@ -9,11 +9,11 @@ from typing import Any
 
 from ensemble_search.predictor.rows import safe
 
-#: Colours that people with colour-blindness distinguish (Okabe & Ito; Tol), on white and on black.
+#: Colours that colour-blind people can distinguish (Okabe & Ito; Tol), on white and on black.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#AA4499", "#6E7781")
-#: Of the area with the lines, in dots.
+#: Size of the plot area in pixels.
 WIDTH, HEIGHT = 300, 190
-#: Letters of a word below the horizontal axis.
+#: Maximum number of letters of a word below the horizontal axis.
 LETTERS = 14
 
 
@@ -26,7 +26,7 @@ class Series:
     name
         For the legend.
     x, y
-        Numbers, of equal length; a NaN interrupts the line.
+        Numbers, of equal length; NaN interrupts the line.
     form
         ``line``, ``dashed``, ``points`` or ``both``.
     """
@@ -48,13 +48,13 @@ class Chart:
     title
         What it shows.
     x, y
-        Names of the axes.
+        Labels of the axes.
     series
-        What is drawn; there is a legend if there are two or more.
+        What to draw; there is a legend if there are two or more.
     words
-        Names of the horizontal places 0, 1, ..., if these are no numbers.
+        Names of the horizontal positions 0, 1, ..., if these are not numbers.
     x_limits, y_limits
-        Ends of the axes; by default those of the numbers.
+        Ends of the axes; default: those of the numbers.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Chart:
     y_limits: tuple[float, float] | None = None
 
     def csv(self) -> str:
-        """Write the numbers: ``series``, and the axes by name."""
+        """Write the data: ``series``, and the axes by name."""
         rows = (
             (one.name, self.words[int(x)] if self.words else f"{x:.6g}", f"{y:.6g}")
             for one in self.series
@@ -76,7 +76,7 @@ class Chart:
         return csv_text(("series", self.x, self.y), rows)
 
     def drawn(self) -> Mapping[str, Any]:
-        """Return what the template draws, in dots: ticks, lines and points by colour."""
+        """Return what the template draws, in pixels: ticks, and lines and points by colour."""
         xs = _limits(self.x_limits, (x for one in self.series for x in one.x), bool(self.words))
         ys = _limits(self.y_limits, (y for one in self.series for y in one.y))
 
@@ -118,7 +118,7 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers from one to another: multiples of 1, 2 or 5 times a power of 10."""
+    """Return round numbers between two numbers: multiples of 1, 2 or 5 times a power of 10."""
     unit = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(f * unit for f in (1, 2, 5, 10) if (high - low) / (f * unit) <= most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

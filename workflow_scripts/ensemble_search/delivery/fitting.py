@@ -1,5 +1,6 @@
-"""`fit`: from a frame to an ensemble, by the script of `make ensemble`."""
+"""`fit`: build an ensemble from a frame, with the script of `make ensemble`."""
 
+import importlib.util
 import json
 import os
 import re
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCRIPT = Path(__file__).resolve().parents[2] / "automl.py"
-#: Columns that a message names.
+#: Maximum number of columns named in a message.
 MOST = 20
-#: What the script writes before a mistake, and before the names of its options.
+#: What the script prints before a mistake, and before the names of its options.
 MISTAKE = re.compile(r"^(?:automl\.py: )?error: (?:argument (?=--))?")
 OPTION = re.compile(r"--(?=[a-z])")
 
@@ -50,9 +51,9 @@ def fit(
 ) -> DeliveredClassifier | DeliveredRegressor:
     """Search for an ensemble that predicts a column of a table, as `make ensemble` does.
 
-    It runs the same workflow in a process of its own, with the same files and results. Interrupted,
-    it continues when it is called again with the same arguments; finished, it returns at once; with
-    more minutes, it searches on.
+    Runs the same workflow in a separate process, with the same files and results. Called again with
+    the same arguments, it resumes if it was interrupted, and returns at once if it had finished;
+    with more minutes, it continues the search.
 
     Parameters
     ----------
@@ -62,10 +63,10 @@ def fit(
     target
         Name of the column to predict.
     minutes
-        Minutes (wall-clock) of search. The refit takes about a minute more for small data.
+        Wall-clock minutes of the search. The refit takes about a minute more for small data.
     metric
-        Loss to minimise. Default: ``error`` of text and of few distinct numbers, ``squared-error``
-        of others.
+        Loss to minimise. Default: ``error`` if the target is text or has few distinct numbers, else
+        ``squared-error``.
     group, time, fold, weight
         Names of columns that divide or weight the rows; see docs/deliver.md.
     columns
@@ -73,28 +74,28 @@ def fit(
     test
         Further rows with the same columns, for the page only. Default: a fifth of the rows.
     cores
-        Pipelines fitted side by side. Default: all cores.
+        Number of pipelines fitted side by side. Default: all cores.
     name
-        Of the results. Default: the target, or the stem of the file.
+        Name of the results. Default: the target, or the stem of the file.
     folder
-        Results are below ``results/<name>/`` there.
+        The results are written to ``results/<name>/`` in this folder.
     quiet
         If true, print nothing.
 
     Returns
     -------
     model
-        With ``predict``, ``predict_proba`` or ``predict_interval``, ``score``, ``explain``,
-        ``save`` and ``folder``, where its page ``card.html`` is. Labels are text.
+        Has ``predict``, ``predict_proba`` or ``predict_interval``, ``score``, ``explain``, ``save``
+        and ``folder``, which contains its page ``card.html``. Labels are text.
 
     Raises
     ------
     ValueError
-        In one line, if an argument, the table or one of its columns cannot be used, or no pipeline
-        could be fitted.
+        In one line, if an argument, the table or a column cannot be used, or no pipeline could be
+        fitted.
     """
-    if not SCRIPT.is_file():
-        raise ValueError(f"'{SCRIPT}' is missing: install from a checkout, with pip install -e .")
+    if importlib.util.find_spec("snakemake") is None:
+        raise ValueError("snakemake is missing: install the extra 'workflow' of ensemble-search")
     if not isinstance(columns, (Mapping, type(None))):
         raise ValueError("columns: give names by role, such as {'drop': ['id'], 'text': ['note']}")
     target, place = str(target), Path(folder).resolve()
@@ -130,7 +131,7 @@ def fit(
 
 
 def _from(place: Path, file: str | Path) -> str:
-    """Name a file as `make ensemble` is given it in a folder."""
+    """Return the name of a file as `make ensemble` expects it when run in a folder."""
     path = Path(os.path.abspath(file))
     return str(path.relative_to(place) if path.is_relative_to(place) else path)
 
@@ -159,7 +160,7 @@ def _written(frame: Any, target: str, place: Path, name: str) -> str:
 
 
 def _in_parquet(column: "pd.Series") -> Any:
-    """Convert a column; values of several types, or of odd ones, are text, as in a CSV file."""
+    """Convert a column; values of mixed or unusual types become text, as in a CSV file."""
     import pyarrow as pa
 
     try:
@@ -178,7 +179,7 @@ def _in_parquet(column: "pd.Series") -> Any:
 
 
 def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[str]]:
-    """Run a command to its end, which an interrupt brings, too; return its status and lines."""
+    """Run a command until it ends or is interrupted; return its exit status and lines."""
     lines = []
     process = subprocess.Popen(
         command,
@@ -189,7 +190,7 @@ def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[st
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
-        start_new_session=True,  # an interrupt of a terminal comes once: from here
+        start_new_session=True,  # so that Ctrl-C in a terminal reaches it only once: from here
     )
     assert process.stdout is not None
     try:
@@ -207,7 +208,7 @@ def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[st
 
 
 def _mistake(lines: Sequence[str], status: int, logs: Path) -> str:
-    """Return what a run says is wrong, in one line."""
+    """Return the mistake that a run reports, in one line."""
     said = [MISTAKE.sub("", line) for line in lines if MISTAKE.match(line)]
     return _in_python("; ".join(said or [f"the search ended with status {status}; see '{logs}'"]))
 

@@ -1,4 +1,4 @@
-"""Making an ensemble affordable: fewer members, chosen and weighted again."""
+"""Making an ensemble affordable: fewer members, selected and weighted again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.selection import Selection
 
-#: What a delivery says, and ends with, if no member is within the limits.
+#: The delivery's final message if no member is within the limits.
 NONE_WITHIN = "deliver.limits: no member is within them"
 
 
@@ -20,8 +20,8 @@ def affordable(
 ) -> np.ndarray:
     """Choose members within limits.
 
-    By falling weight, of equal ones the lower validation error first, a member is kept if the sums
-    of the costs stay within all limits.
+    Members are considered by decreasing weight, and for equal weights by increasing validation
+    error. A member is kept if the sums of the costs stay within all limits.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def affordable(
     errors
         Validation errors of all evaluations, of shape (n,).
     costs
-        Of each member, by the names of ``limits``.
+        Costs of each member, by the names of ``limits``.
     limits
-        Largest sums.
+        Upper limits of the sums.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def reselected(pool: Pool, candidates: np.ndarray) -> Members:
     Parameters
     ----------
     candidates
-        Positions in the pool, of successful evaluations.
+        Indices of successful evaluations in the pool.
     """
     errors = np.full(len(pool.errors), np.nan)
     errors[candidates] = pool.errors[candidates]

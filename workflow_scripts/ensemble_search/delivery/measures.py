@@ -1,4 +1,4 @@
-"""What the card measures: losses with intervals, by class and threshold, columns, and time."""
+"""Measurements for the card: losses with intervals, classes, thresholds, columns, and time."""
 
 import math
 import time
@@ -14,32 +14,32 @@ from ensemble_search.metrics.base import UNWEIGHTED, Metric
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.names import CLASSIFICATION
 
-#: Resamples of the rows for an interval; fewer of losses that are no mean over rows.
+#: Bootstrap resamples for an interval; fewer for losses that are not a mean over rows.
 RESAMPLES, FEWER = 1000, 300
-#: Groups of rows that are left out one at a time, at most.
+#: Maximum number of blocks of groups that are left out one at a time.
 BLOCKS = 200
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
-#: Rows that it predicts in all, from which tables with more than 20 columns get fewer rows, and the
-#: fewest of these.
+#: Maximum number of rows to predict for importance, which is why tables with more than 20 columns
+#: use fewer rows, and the minimum number of rows used.
 IN_ALL, FEWEST = 30_000, 100
-#: Rows and values for the mean prediction by the value of a column.
+#: Maximum number of rows and values for the mean prediction by a column's value.
 SOME, VALUES = 200, 12
-#: Microseconds.
+#: Microseconds per day.
 DAY = 86_400_000_000
-#: Rows predicted at once, and one at a time, to measure the time.
+#: Number of rows predicted at once, and one at a time, to measure the time.
 BULK, SINGLES = 2000, 20
 
 
 def interval(
     metric: Metric, labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a loss that comes from the choice of the test rows.
+    """Return the 95 % interval of a loss due to the choice of the test rows.
 
-    Without groups, Wilson's (1927) if the loss is a share of rows, else percentiles of seeded
-    bootstraps. With groups, which were chosen as a whole, see :func:`share` and :func:`_jackknife`.
-    A loss such as that of an AUC of 1 stays the same whichever rows are left out: then it is
-    Wilson's interval of as many rows, or groups, as the rarest class has.
+    Without groups: Wilson's interval (1927) if the loss is a share of rows, else percentiles of
+    seeded bootstraps. Groups are sampled as a whole: see :func:`share` and :func:`_jackknife`. An
+    extreme loss, such as that of an AUC of 1, is the same whichever rows are left out; its interval
+    is Wilson's for as many rows, or groups, as the rarest class has.
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
@@ -68,8 +68,8 @@ def _jackknife(
 ) -> tuple[float, float]:
     """Return a 95 % interval of a loss by leaving out one group at a time (Tukey, 1958).
 
-    With Student's t of as many degrees of freedom as there are groups but one. Losses are at least
-    0. More than ``BLOCKS`` groups are put together at random.
+    Uses Student's t with one degree of freedom less than there are groups. Losses are at least 0.
+    More than ``BLOCKS`` groups are merged at random into ``BLOCKS`` blocks.
     """
     from scipy.special import stdtrit
 
@@ -96,14 +96,14 @@ def _jackknife(
 def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
     """Return the 95 % interval of a share of rows.
 
-    Wilson's (1927). With groups, with Student's t and as many rows as would vary as much if they
-    were not grouped: the variance is that of a ratio of sums over groups (Korn & Graubard, Survey
-    Methodology 1998). If all rows are alike, each group counts as one row.
+    Wilson's interval (1927). With groups, it uses Student's t and the effective number of rows: as
+    many independent rows would have the same variance, that of a ratio of sums over groups (Korn &
+    Graubard, Survey Methodology 1998). If all rows are equal, each group counts as one row.
 
     Parameters
     ----------
     hits
-        Whether rows count, bool, of shape (n,).
+        Whether each row counts, bool, of shape (n,).
     groups
         Codes of the rows' groups, int, of shape (n,); None if rows are independent.
     """
@@ -123,14 +123,14 @@ def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
 
 
 def wilson(count: int, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval (1927) of a share, of ``count`` of ``n`` rows."""
+    """Return Wilson's 95 % interval (1927) for ``count`` of ``n`` rows."""
     from scipy.special import ndtri  # scipy.stats takes a second to import
 
     return _score(count / n, n, float(ndtri(0.975)))
 
 
 def _score(p: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share ``p`` of ``n`` rows, with the quantile ``z``."""
+    """Return Wilson's interval for a share ``p`` of ``n`` rows, with the quantile ``z``."""
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return (middle - half if p > 0 else 0.0), (middle + half if p < 1 else 1.0)
@@ -145,9 +145,9 @@ class Measure:
     title
         Its name.
     value, low, high
-        Of the ensemble on the test rows, with the ends of its 95 % interval.
+        On the test rows, with the ends of the 95 % interval.
     baseline
-        Of predictions that know no column.
+        Of constant predictions, which use no column.
     beats
         Whether the whole interval is better than the baseline.
     """
@@ -175,11 +175,11 @@ def measured(
     Parameters
     ----------
     name
-        Of a metric.
+        Name of the metric.
     labels, predictions, baseline
-        Of the test rows; predictions as stored, see ``Metric``.
+        For the test rows; predictions as stored, see ``Metric``.
     weights
-        How much each row counts; empty if all count alike.
+        Weights of the rows; empty if equal.
     std
         Standard deviation of the target.
     groups
@@ -203,7 +203,7 @@ def by_class(
 ) -> Iterator[dict[str, Any]]:
     """Return rows, recall and precision of every class, the latter two with 95 % intervals.
 
-    ``recall`` and ``precision`` are (value, low, high), or None where there are no rows to count.
+    ``recall`` and ``precision`` are (value, low, high), or None if there are no rows to count.
     """
     for code in range(n):
         own, said = labels == code, predicted == code
@@ -221,25 +221,25 @@ def thresholds(
     at: Sequence[float],
     weights: np.ndarray = UNWEIGHTED,
 ) -> list[dict[str, float]]:
-    """Count what happens if rows are predicted positive from a probability on.
+    """Count outcomes if rows are predicted positive from a threshold probability on.
 
     Parameters
     ----------
     positive
-        Whether rows are, bool, of shape (n,).
+        Whether rows are positive, bool, of shape (n,).
     probabilities
-        That they are, of shape (n,).
+        Probabilities of being positive, of shape (n,).
     at
         Thresholds.
     weights
-        How much each row counts, of shape (n,). Default: all alike.
+        Weights of the rows, of shape (n,). Default: equal.
 
     Returns
     -------
     rows
-        For every threshold: ``threshold``, ``precision`` (NaN if no row is predicted positive),
-        ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (of these,
-        the wrong ones) and ``missed`` (positive, but not predicted so).
+        Per threshold: ``threshold``, ``precision`` (NaN if no row is predicted positive),
+        ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (wrong
+        alarms) and ``missed`` (positive, but not predicted so).
     """
     found, own = [], weights if weights.size else np.ones(len(positive))
     whole, rows = own[positive].sum(), own.sum()
@@ -260,13 +260,14 @@ def importance(
 ) -> list[dict[str, Any]]:
     """Measure how much the loss rises when the values of a column are shuffled.
 
-    All features made from a column are shuffled together, on at most ``ROWS`` rows, of wide tables
-    fewer. Of each class there are as many, if it has them, and they count by its share of all rows.
+    All features made from a column are shuffled together, on at most ``ROWS`` rows, fewer in wide
+    tables. Classes have equally many of these rows, if possible, weighted by their share of all
+    rows.
 
     Returns
     -------
     rows
-        By falling importance: ``column``, ``rise`` of the loss (mean over ``REPEATS``) and
+        By decreasing importance: ``column``, ``rise`` of the loss (mean over ``REPEATS``) and
         ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
@@ -307,27 +308,28 @@ def dependence(
 ) -> tuple[list[Any], np.ndarray] | None:
     """Return mean predictions with a column set to each of its values in turn.
 
-    That is partial dependence (Friedman, Annals of Statistics 2001), on at most ``SOME`` rows.
+    This is partial dependence (Friedman, Annals of Statistics 2001), on at most ``SOME`` rows.
 
     Parameters
     ----------
     ensemble
-        Delivered.
+        A delivered ensemble.
     outputs
-        Makes probabilities of all classes, or numbers, of the members' combined predictions.
+        Converts the members' combined predictions to probabilities of all classes, or numbers.
     X
         Features of rows, of shape (n, p).
     column
         Its name.
     seed
-        Of the choice of rows.
+        Seed for the choice of rows.
 
     Returns
     -------
     values, predictions
-        Values: quantiles of numbers and dates, the commonest categories, ``false`` and ``true``, or
-        the commonest words, for texts of this word alone. Mean predictions: of shape (len(values),
-        n_outputs). None for a column with fewer than two values, or a date without its days.
+        Values: quantiles of numbers and dates, the most frequent categories, ``false`` and
+        ``true``, or the most frequent words, as texts of this word alone. Mean predictions: of
+        shape (len(values), n_outputs). None for a column with fewer than two values, or a date
+        without its days.
     """
     own = next(c for c in ensemble.preparation.columns if c.name == column)
     places = ensemble.preparation.places()[column]
@@ -361,9 +363,9 @@ def dependence(
 
 
 def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
-    """Return rows as a user may have them that have these features: the inverse of a preparation.
+    """Return raw rows that have these features: the inverse of a preparation.
 
-    Dates and texts, of which features are only parts, are missing.
+    Dates and texts are missing because features hold only parts of them.
     """
     columns, places = {}, preparation.places()
     for column in preparation.columns:
@@ -382,20 +384,20 @@ def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
 
 
 def speed(ensemble: Any, X: np.ndarray) -> Mapping[str, float]:
-    """Measure processor time on this machine, which other programs hardly change.
+    """Measure CPU time on this machine, which other programs hardly affect.
 
     Parameters
     ----------
     ensemble
-        Loaded.
+        A loaded ensemble.
     X
         Features of rows, of shape (n, p); the rows themselves are made from them.
 
     Returns
     -------
     speed
-        ``rows_per_second`` of many rows at once, with what reading their values takes, and
-        ``one_row_ms``, the median of single ones.
+        ``rows_per_second`` for many rows at once, including reading their values, and
+        ``one_row_ms``, the median for single rows.
     """
     rows = np.resize(np.arange(len(X)), BULK)
     many = as_given(ensemble.preparation, X[rows])

@@ -1,11 +1,11 @@
-"""A whole ensemble as one graph in ONNX: from columns as a user has them to labels or numbers.
+"""A whole ensemble as one ONNX graph: from columns in the user's format to labels or numbers.
 
 Inputs have the names of the columns and the shape (n_samples, 1):
 
 - numbers and booleans: double, NaN where missing
 - categories: string, empty where missing
-- dates: int64, microseconds since the beginning of 1970; where missing, the smallest integer, as
-  NumPy has it
+- dates: int64, microseconds since the beginning of 1970; NumPy's NaT, the smallest integer, where
+  missing
 
 Outputs are ``label``, string, (n_samples,), and ``probabilities``, double, (n_samples, n_classes),
 or ``value``, double, (n_samples, 1).
@@ -29,17 +29,17 @@ from ensemble_search.delivery.onnx_export import INPUT, OPERATORS, TOLERANCE, No
 from ensemble_search.metrics.base import TIE
 from ensemble_search.runtime.names import MISSING
 
-#: In front of names that are no columns'.
+#: Prefix of names that are not columns.
 OWN = "/"
 LABEL, PROBABILITIES, VALUE = "label", "probabilities", "value"
 DAY = 86_400_000_000
 NEVER = np.iinfo(np.int64).min
-#: Years of the dates that a graph is checked with.
+#: Range of the dates used to check a graph.
 YEARS = "1900-01-01", "2100-01-01"
 
 
 def impossible(preparation: Preparation) -> list[str]:
-    """List what has no counterpart in ONNX, a line per column, with what to do."""
+    """List columns that have no counterpart in ONNX, one line each, with a remedy."""
     return [
         f"column '{column.name}' is text, whose words ONNX cannot split alike: drop it (columns: "
         f"{{drop: [{column.name}]}}) and search again, or use the members' pipeline.onnx"
@@ -56,9 +56,9 @@ def export(ensemble: Any, members: Sequence[bytes]) -> bytes:
     Parameters
     ----------
     ensemble
-        Loaded.
+        A loaded ensemble.
     members
-        The models of its members, as ``onnx_export.export`` makes them.
+        The models of its members, as made by ``onnx_export.export``.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def export(ensemble: Any, members: Sequence[bytes]) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants, which get numbers as names."""
+    """Nodes and constants, named by numbers."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -117,7 +117,7 @@ class _Graph:
         return output
 
     def constant(self, values: Any) -> str:
-        """Add an array of numbers or texts."""
+        """Add an array of numbers or strings."""
         from onnx import numpy_helper
 
         name = f"{OWN}c{len(self.constants)}"
@@ -178,7 +178,7 @@ def _date(graph: _Graph, column: Numbers) -> str:
         return graph.add("Mul", a, [b])
 
     def rest(a: str, b: int) -> str:
-        return graph.add("Mod", a, [b])  # from 0 on, also of negative numbers
+        return graph.add("Mod", a, [b])  # not negative, even for negative numbers
 
     def minus(a: str, b: str) -> str:
         return graph.add("Sub", a, b)
@@ -223,7 +223,7 @@ def _date(graph: _Graph, column: Numbers) -> str:
 
 
 def _weighted(graph: _Graph, parts: Sequence[str], weights: np.ndarray) -> str:
-    """Add up parts in stored precision, by their weights."""
+    """Add up parts in the stored precision, weighted."""
     from onnx import TensorProto
 
     single = (graph.add("Cast", part, to=TensorProto.FLOAT) for part in parts)
@@ -232,7 +232,7 @@ def _weighted(graph: _Graph, parts: Sequence[str], weights: np.ndarray) -> str:
 
 
 def _most_probable(graph: _Graph, probabilities: str, n: int) -> str:
-    """Return codes, int64, of shape (n_samples,); the first of tied ones."""
+    """Return codes, int64, of shape (n_samples,); the first one if tied."""
     from onnx import TensorProto
 
     if n == 2:
@@ -280,7 +280,7 @@ def _free(ensemble: Any, name: str) -> str:
 
 
 def inputs(preparation: Preparation, rows: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Make the inputs of a graph of rows: numbers, dates (datetime64), and words or None."""
+    """Convert rows to inputs of a graph: numbers, dates (datetime64), and words or None."""
     made = {}
     for column in preparation.columns:
         values = rows[column.name]
@@ -300,18 +300,18 @@ def check(model: bytes, ensemble: Any, X: np.ndarray) -> float:
     Parameters
     ----------
     model
-        What :func:`export` has made.
+        A model made by :func:`export`.
     ensemble
-        That it is made of.
+        The ensemble that it was made from.
     X
-        Features of rows, of shape (n, p); the rows themselves are made from them, with dates at
-        random and a missing value in each column.
+        Features of rows, of shape (n, p); the rows themselves are made from them, with random dates
+        and a missing value in each column.
 
     Raises
     ------
     NotConvertible
-        If it is more than 1e-5 (of numbers, in standard deviations of the target), or the model
-        does not run.
+        If the difference is more than 1e-5 (for numbers, in standard deviations of the target), or
+        the model does not run.
     """
     import onnxruntime
 
@@ -328,7 +328,7 @@ def check(model: bytes, ensemble: Any, X: np.ndarray) -> float:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
         *_, found = session.run(None, inputs(ensemble.preparation, rows))
-    except Exception as error:  # onnxruntime has types of its own
+    except Exception as error:  # onnxruntime has its own exception types
         raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
     if hasattr(ensemble, "classes_"):
         gap = float(np.abs(found - ensemble.predict_proba(rows)).max())

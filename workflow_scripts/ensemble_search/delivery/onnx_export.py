@@ -1,6 +1,6 @@
-"""Fitted pipelines in the format ONNX, which runs without Python.
+"""Fitted pipelines as ONNX, which runs without Python.
 
-They are made of the stored parts, in double precision; see ``onnx_parts``.
+They are built from the stored parts, in double precision; see ``onnx_parts``.
 """
 
 import numpy as np
@@ -8,12 +8,12 @@ import numpy as np
 from ensemble_search.predictor.stored import StoredPipeline
 from ensemble_search.problems.base import Problem
 
-#: Versions of the sets of operators.
+#: Versions of the operator sets.
 OPERATORS = {"": 18, "ai.onnx.ml": 3}
 INPUT = "features"
-#: Rows at a time: kernels and neighbours have a matrix of these rows and the training rows.
+#: Rows at a time: kernels and neighbours need a matrix of these rows times the training rows.
 BATCH = 1000
-#: Largest difference of predictions.
+#: Largest accepted difference of predictions.
 TOLERANCE = 1e-5
 
 
@@ -27,11 +27,11 @@ def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> 
     Parameters
     ----------
     pipeline
-        Of a classification or a regression.
+        A stored pipeline of a classification or regression.
     n_features
-        Columns of its input.
+        Number of columns of its input.
     n_classes
-        Classes of the ensemble; None in a regression.
+        Number of classes of the ensemble; None in a regression.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> 
     Raises
     ------
     NotConvertible
-        If the learner has not seen all classes, or a part has no counterpart.
+        If the training rows of the learner lacked a class, or a part has no counterpart.
     """
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
@@ -63,7 +63,7 @@ def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> 
             initial_types=[(INPUT, DoubleTensorType([None, n_features]))],
             target_opset=OPERATORS,
         )
-    except Exception as error:  # skl2onnx has types of its own
+    except Exception as error:  # skl2onnx has its own exception types
         raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
     return model.SerializeToString()
 
@@ -74,22 +74,22 @@ def check(model: bytes, X: np.ndarray, expected: np.ndarray, problem: Problem) -
     Parameters
     ----------
     model
-        What :func:`export` has made.
+        A model made by :func:`export`.
     X
         Features, float64, of shape (n_samples, n_features).
     expected
         Predictions of the pipeline in stored form; see ``Problem``.
     problem
-        Of the ensemble.
+        Type of problem of the ensemble.
 
     Raises
     ------
     NotConvertible
-        If it is more than 1e-5, or the model does not run.
+        If the difference is more than 1e-5, or the model does not run.
     """
     try:
         found = problem.compress(predict(model, X))
-    except Exception as error:  # onnxruntime has types of its own
+    except Exception as error:  # onnxruntime has its own exception types
         raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
     difference = float(np.abs(found - expected).max())
     if not difference <= TOLERANCE:
@@ -102,7 +102,7 @@ def predict(model: bytes, X: np.ndarray) -> np.ndarray:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # without notes on what it leaves out
+    options.log_severity_level = 3  # no notes on optimizations
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     X = np.asarray(X, dtype=np.float64)

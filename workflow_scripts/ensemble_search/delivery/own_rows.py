@@ -1,4 +1,4 @@
-"""Rows of a file of its own that an ensemble is tested on: `deliver.test`."""
+"""Test rows from a separate file: `deliver.test`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ class OwnRows:
     Attributes
     ----------
     name
-        Of the file.
+        Name of the file.
     X
         Features, float64, of shape (n, p).
     labels
         Codes of classes, or standardised numbers, of shape (n,).
     weights
-        Of shape (n,); empty if all count alike.
+        Of shape (n,); empty if equal.
     groups
         Codes of groups, int, of shape (n,), or None.
     notes
-        What was odd, one line each.
+        Unusual properties, one line each.
     """
 
     name: str
@@ -43,7 +43,7 @@ class OwnRows:
 def read(
     file: str, prepared: Mapping[str, Any], described: Mapping[str, Any], classes: Sequence[str]
 ) -> OwnRows:
-    """Read them.
+    """Read the test rows.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ def read(
     prepared, described
         Content of the split's ``preparation.json`` and ``split.json``.
     classes
-        Of the target; none in a regression.
+        Classes of the target; empty in a regression.
 
     Raises
     ------
     UserError
-        If it lacks a column, has weights that are not above 0, or no row with a known target.
+        If it lacks a column, has a weight that is not above 0, or no row with a known target.
     """
     import pandas as pd
 

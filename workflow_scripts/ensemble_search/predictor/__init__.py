@@ -1,4 +1,4 @@
-"""Using a delivered ensemble, in an environment with numpy and scipy.
+"""Predict with a delivered ensemble, in an environment with NumPy and SciPy.
 
-With the modules that these import, they are copied into every delivered folder.
+These modules, and the modules that they import, are copied into every delivered folder.
 """

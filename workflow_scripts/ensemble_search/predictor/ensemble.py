@@ -1,6 +1,6 @@
 """A delivered ensemble, with the interface of scikit-learn's estimators.
 
-scikit-learn itself is imported by its own tools, and by members that are nearest neighbours.
+scikit-learn itself is imported only by its own tools and by members that use nearest neighbours.
 """
 
 import csv
@@ -28,22 +28,22 @@ from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
-#: Of columns, which the card measures.
+#: Importance of columns, measured for the card.
 IMPORTANCE = "figures/importance.csv"
-#: Bytes of a manifest or of a preparation; lists take 30 times as many in memory.
+#: Maximum bytes of a manifest or of a preparation; lists take 30 times as many in memory.
 LONGEST = 2**24
 MOST_LIBRARIES = 20
-#: Bytes of all files of a folder: their checksums take seconds per GiB.
+#: Maximum bytes of all files in a folder: their checksums take seconds per GiB.
 LARGEST = 2**33
-#: Bytes of a part of a path.
+#: Maximum bytes of a component of a path.
 LONGEST_NAME = 255
-#: Characters of such a path.
+#: Maximum characters of a path.
 LONGEST_PATH = 1000
-#: Characters of all classes, each as long as the longest: predicted labels are so long, too.
+#: Maximum characters of all classes, each counted as long as the longest: NumPy stores labels so.
 MOST_LETTERS = 2**22
 #: Smallest and largest temperature; see ``delivery.calibration``.
 TEMPERATURES = 0.05, 20.0
-#: Of validation rows, which intervals are made of.
+#: Maximum number of validation residuals, from which intervals are computed.
 MOST_RESIDUALS = 10_000
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
 
@@ -60,25 +60,25 @@ def load_ensemble(
     Parameters
     ----------
     folder
-        What the rule ``deliver`` has written, wherever it was copied to.
+        A folder written by the rule ``deliver``, or a copy of it.
     checksum
-        SHA-256 of its ``ensemble.json``, as the delivery and the card print it. With it, the folder
-        is known to be the one that was delivered; without it, only to be whole.
+        SHA-256 of its ``ensemble.json``, as printed by the delivery and the card. With it, the
+        folder is verified to be the delivered one; without it, only to be complete and unchanged.
 
     Returns
     -------
     estimator
-        Fitted. It cannot be fitted again.
+        A fitted estimator. It cannot be fitted again.
 
     Raises
     ------
     UserError
-        In one line, if a file is missing, was changed or is not part of a delivered ensemble.
+        In one line, if a file is missing, was changed or does not belong to a delivered ensemble.
 
     Warns
     -----
     UserWarning
-        If a library has another version than that which the ensemble was made with.
+        If the version of a library differs from the one that made the ensemble.
     """
     folder = Path(folder)
     if not (folder / MANIFEST).is_file():
@@ -157,14 +157,14 @@ def _check_length(path: Path) -> None:
 
 
 def _number(value: Any, name: str, low: float, high: float) -> float:
-    """Check a number of the manifest; NaN is out of every range."""
+    """Check a number in the manifest; NaN is outside every range."""
     if type(value) not in (int, float) or not low <= value <= high:
         raise ValueError(f"{name} is not a number from {low:g} to {high:g}")
     return float(value)
 
 
 def _told(error: Unusable, manifest: Mapping[str, Any]) -> UserError:
-    """Name other versions of libraries first: they explain more than damage does."""
+    """Name differing library versions first: they are a likelier cause than damage."""
     try:
         others = list(_other_versions(manifest["versions"]))
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -173,7 +173,7 @@ def _told(error: Unusable, manifest: Mapping[str, Any]) -> UserError:
 
 
 def _inside(name: Any) -> PurePosixPath:
-    """Check that a name of a file stays in its folder."""
+    """Check that a file name stays inside its folder."""
     path = PurePosixPath(name)
     odd = "\\" in name or "\0" in name or name != path.as_posix()
     if path.is_absolute() or ".." in path.parts or odd:
@@ -185,7 +185,7 @@ def _inside(name: Any) -> PurePosixPath:
 
 
 def _check_files(folder: Path, checksums: Mapping[str, str], needed: Sequence[str]) -> None:
-    """Check that all files are there and unchanged, those among them that will be read."""
+    """Check that all files exist, and that those to be read are unchanged."""
     size = 0
     for name in sorted({*needed, *checksums}):
         place = _inside(name)
@@ -210,7 +210,7 @@ def _check_versions(versions: Mapping[str, str]) -> None:
 
 
 def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
-    """Return which libraries have other versions than the ensemble was made with."""
+    """Yield the libraries whose version differs from the one that made the ensemble."""
     if len(versions) > MOST_LIBRARIES:
         raise ValueError(f"it names more than {MOST_LIBRARIES} libraries")
     for library, version in versions.items():
@@ -229,22 +229,23 @@ def _other_versions(versions: Mapping[str, str]) -> Iterator[str]:
 
 
 class _Delivered:
-    """What classifiers and regressors have in common.
+    """Base of the delivered classifiers and regressors.
 
     Attributes
     ----------
     feature_names_in_
-        Columns that it needs, str, of shape (n_features_in_,): the order of columns without names.
+        Columns that it needs, str, of shape (n_features_in_,): the required order of columns
+        without names.
     members_
         The fitted pipelines (``StoredPipeline``), in the order of ``weights_``.
     weights_
         Their weights, float64, with sum 1.
     rows_
-        How many rows to predict at a time, so that the numbers in between need about 1 GB at most.
+        How many rows to predict at a time so that intermediate arrays take at most about 1 GB.
     notes_
-        What was odd about the rows of the last prediction, one line each.
+        Unusual properties of the rows of the last prediction, one line each.
     folder
-        That it was loaded from.
+        The folder that it was loaded from.
     """
 
     folder: Path
@@ -290,16 +291,16 @@ class _Delivered:
         return Tags(self._estimator_type, target, transformer_tags=None, input_tags=read, **tags)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return its settings: none, as it cannot be fitted again."""
+        """Return its settings: none, because it cannot be fitted again."""
         return {}
 
     def set_params(self, **params: Any):
-        """Raise if there are any settings; see :meth:`get_params`.
+        """Raise if any settings are given; see :meth:`get_params`.
 
         Raises
         ------
         ValueError
-            If there are.
+            If any are given.
         """
         if params:
             raise ValueError(f"a delivered ensemble has no setting '{min(params)}'")
@@ -316,12 +317,12 @@ class _Delivered:
         raise UserError("a delivered ensemble cannot be fitted again; deliver a new one")
 
     def save(self, path: str | Path) -> Path:
-        """Copy its folder, with card and program, to a place that does not exist yet; return that.
+        """Copy its folder, with card and program, to a new path; return that path.
 
         Raises
         ------
         UserError
-            If the place exists, or the folder was changed since it was loaded.
+            If the path exists, or the folder was changed since it was loaded.
         """
         path = Path(path).resolve()
         if path.exists():
@@ -331,18 +332,18 @@ class _Delivered:
         return path
 
     def explain(self) -> list[dict[str, Any]]:
-        """Return the importance of columns, as the card has it: on test rows.
+        """Return the importance of columns as in the card: on test rows.
 
         Returns
         -------
         rows
-            By falling importance: ``column``, ``rise`` of the loss when its values are shuffled,
+            By decreasing importance: ``column``, ``rise`` of the loss when its values are shuffled,
             in the card's unit, and ``spread``, the standard deviation over shuffles.
 
         Raises
         ------
         UserError
-            If the folder has no such file: an earlier version of this project has made it.
+            If the folder lacks this file: an earlier version of this project made it.
         """
         file = self.folder / IMPORTANCE
         if not file.is_file():
@@ -367,9 +368,9 @@ class _Delivered:
         Parameters
         ----------
         X
-            Rows as in the data that the search was given: a pandas frame, a mapping of columns by
-            name, or a two-dimensional array with the columns :attr:`feature_names_in_` in order.
-            Other columns are ignored; values are text as in a CSV file, numbers, booleans, dates.
+            Rows as in the data of the search: a pandas frame, a mapping of columns by name, or a
+            two-dimensional array with the columns :attr:`feature_names_in_` in order. Other columns
+            are ignored. Values are text as in a CSV file, numbers, booleans or dates.
 
         Returns
         -------
@@ -379,8 +380,8 @@ class _Delivered:
         Raises
         ------
         InvalidRows
-            A ValueError, if a column is missing, there twice or no list of values, or there are
-            too few or too many columns without names.
+            A ValueError, if a column is missing, occurs twice or is not a list of values, or there
+            are too few or too many columns without names.
         """
         columns = self._columns(X)
         missing = [name for name in self.preparation.names if name not in columns]
@@ -406,7 +407,7 @@ class _Delivered:
             for name in self.preparation.names:
                 if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
                     raise InvalidRows(f"column '{name}' is one value; give a list of values")
-                if isinstance(X.get(name), (Set, Mapping)):  # in no order, or with other values
+                if isinstance(X.get(name), (Set, Mapping)):  # unordered, or values are elsewhere
                     kind = type(X[name]).__name__
                     raise InvalidRows(f"column '{name}' is a {kind}; give a list of values")
                 if getattr(X.get(name), "ndim", 1) != 1:
@@ -431,7 +432,7 @@ class _Delivered:
         return dict(zip(self.preparation.names, array.T, strict=True))
 
     def member_predictions(self, features: np.ndarray) -> list[np.ndarray]:
-        """Return the stored form of every member's predictions of prepared features.
+        """Return every member's predictions for prepared features, in the stored form.
 
         float32, of shape (n_samples, n_columns); see ``Problem``.
         """
@@ -483,7 +484,7 @@ class DeliveredClassifier(_Delivered):
         self.classes_ = np.array(labels, dtype=str)
         self._n_outputs = len(labels)
         seen = max(int(np.max(member.classes_)) for member in pipelines)
-        # NumPy drops null characters at the end.
+        # NumPy drops trailing null characters.
         whole = self.classes_.tolist() == labels and len(set(labels)) == len(labels)
         if not whole or self._n_outputs != seen + 1:
             raise ValueError("the classes are not those of the members")
@@ -502,7 +503,7 @@ class DeliveredClassifier(_Delivered):
         return self.classes_[predicted_labels(self._combined(X))]
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of rows that are predicted right.
+        """Return the share of rows that are predicted correctly.
 
         ``y`` has labels as in the data, or as text, of shape (n_samples,).
         """
@@ -511,7 +512,7 @@ class DeliveredClassifier(_Delivered):
         return float(np.mean(found == np.array([word(label) for label in labels], dtype=str)))
 
     def probabilities(self, combined: np.ndarray) -> np.ndarray:
-        """Expand combined predictions to all classes, and calibrate them."""
+        """Extend combined predictions to all classes, and calibrate them."""
         found = PROBLEMS[CLASSIFICATION].expand(combined)
         return calibrated(found, self._temperature)
 
@@ -526,7 +527,7 @@ class DeliveredRegressor(_Delivered):
         self._n_outputs = 1
         self._mean = _number(manifest["mean"], "the mean", -1e300, 1e300)
         self._std = _number(manifest["std"], "the standard deviation", 1e-300, 1e300)
-        # Sorted; earlier versions of this project did not write them.
+        # Sorted; earlier versions of this project did not store them.
         listed = manifest.get("residuals", [])
         if not isinstance(listed, list) or len(listed) > MOST_RESIDUALS:
             raise ValueError(f"the residuals are no list of at most {MOST_RESIDUALS}")
@@ -556,23 +557,23 @@ class DeliveredRegressor(_Delivered):
         return float(1 - np.sum((y - found) ** 2) / np.sum((y - y.mean()) ** 2))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """Return predictions with an interval that should hold this share of the true values.
+        """Return predictions with an interval that should contain this share of the true values.
 
         Split conformal prediction (Lei et al., *Distribution-free predictive inference for
-        regression*, Journal of the American Statistical Association 2018): as wide above as below
-        the prediction, and equally wide for all rows. The card has the share of the test rows.
+        regression*, Journal of the American Statistical Association 2018): the interval is
+        symmetric and equally wide for all rows. The card has the measured share on test rows.
 
         Parameters
         ----------
         X
             Rows; see :meth:`prepare`.
         coverage
-            From above 0 to below 1.
+            Above 0 and below 1.
 
         Returns
         -------
         found
-            Prediction, lower and upper end, float64, of shape (n_samples, 3).
+            Prediction, lower end and upper end, float64, of shape (n_samples, 3).
 
         Raises
         ------
@@ -599,7 +600,7 @@ class DeliveredRegressor(_Delivered):
 
 
 def _labels(y: Any, n_rows: int) -> np.ndarray:
-    """Return true labels or numbers, (n_rows,): another shape would be broadcast."""
+    """Return true labels or numbers of shape (n_rows,): other shapes would be broadcast."""
     y = np.asarray(y)
     if y.shape != (n_rows,):
         raise InvalidRows(f"y has the shape {y.shape}; {n_rows} rows need {n_rows} values")
@@ -614,7 +615,7 @@ def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     probabilities
         Of shape (n_samples, n_classes); rows sum to 1.
     temperature
-        1 changes nothing; more brings probabilities closer to each other.
+        1 changes nothing; larger values bring probabilities closer to each other.
     """
     if temperature == 1:
         return probabilities

@@ -1,4 +1,4 @@
-"""The values that a stored part of a pipeline consists of, each checked when it is read."""
+"""The values of a stored part of a pipeline, each checked when it is read."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-#: Numbers and entries of arrays are at most this far from 0.
+#: Maximum absolute value of numbers and array entries.
 LARGEST = 1e300
 
 
 class Fields:
     """A part: settings from JSON, and arrays.
 
-    Every method reads one of them; ValueError, which names it, if it is missing or not as asked.
+    Every method reads one of them, and raises a ValueError that names it if it is missing or
+    invalid.
 
     Parameters
     ----------
     name
-        Of the part, for messages; its arrays are called ``<name>.<field>``.
+        Name of the part, for messages; its arrays are named ``<name>.<field>``.
     settings
-        Its description.
+        Settings of the part.
     arrays
-        All arrays of the member by name; those that are read are removed.
+        All arrays of the member by name; arrays that were read are removed.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any], arrays: dict[str, np.ndarray]):
@@ -47,7 +48,7 @@ class Fields:
         return value
 
     def choice(self, field: str, options: Sequence[Any]) -> Any:
-        """Read one of some words or booleans."""
+        """Read a word or boolean that must be one of ``options``."""
         value = self.settings.get(field)
         if not any(type(value) is type(option) and value == option for option in options):
             raise ValueError(f"'{self.name}.{field}' is none of {', '.join(map(str, options))}")
@@ -56,9 +57,9 @@ class Fields:
     def array(
         self, field: str, *shape: int | None, low: float = -LARGEST, high: float = LARGEST
     ) -> np.ndarray:
-        """Read finite numbers, float64; None in the shape stands for any number but 0."""
+        """Read finite numbers, float64; None in the shape means any size except 0."""
         found = self._shaped(field, "f", shape).astype(np.float64, order="C", copy=False)
-        if found.size and not (found.min() >= low and found.max() <= high):  # NaN is neither
+        if found.size and not (found.min() >= low and found.max() <= high):  # false for NaN
             raise ValueError(f"'{self.name}.{field}' has numbers outside of {low:g} to {high:g}")
         return found
 
@@ -84,7 +85,7 @@ class Fields:
 
 
 def checked(values: np.ndarray) -> np.ndarray:
-    """Return finite numbers as they are; ValueError if there are others."""
+    """Return numbers unchanged if all are finite; else raise ValueError."""
     if not math.isfinite(values.sum()) and not np.isfinite(values).all():
         raise ValueError("numbers that are not finite")
     return values

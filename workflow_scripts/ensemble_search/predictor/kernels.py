@@ -1,4 +1,4 @@
-"""Values of kernels between rows, as scikit-learn computes them."""
+"""Kernels between rows, computed as in scikit-learn."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class Kernel:
     fields
         ``kernel``, its parameters ``gamma``, ``degree`` and ``coef0``, and the ``rows``.
     width
-        Columns of the features.
+        Number of columns of the features.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def squared_distances(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def unit(X: np.ndarray) -> np.ndarray:
-    """Scale rows to length 1; rows of zeros stay."""
+    """Scale rows to length 1; rows of zeros stay unchanged."""
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
     lengths[lengths == 0] = 1.0
     return X / lengths[:, None]

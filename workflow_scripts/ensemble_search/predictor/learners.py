@@ -1,11 +1,11 @@
-"""Fitted classifiers and regressors, made of checked arrays.
+"""Fitted classifiers and regressors, created from checked arrays.
 
-A learner is made from its :class:`Fields`, the columns of the features and its number of scores,
-which its link needs. It maps X to these, of shape (n_samples, n_scores). It has ``entries``, how
-many numbers it needs for a row in between.
+A learner is created from its :class:`Fields`, the number of feature columns and the number of
+scores that its link needs. Calling it maps X to scores of shape (n_samples, n_scores). ``entries``
+is how many intermediate numbers it needs per row.
 """
 
-# What a call does is said above.
+# The module docstring describes calls.
 # ruff: noqa: D102
 
 from collections.abc import Callable, Mapping
@@ -18,15 +18,15 @@ from ensemble_search.predictor.fields import Fields
 from ensemble_search.predictor.kernels import Kernel
 from ensemble_search.predictor.trees import Trees
 
-#: Of nearest neighbours.
+#: Maximum number of nearest neighbours.
 MOST_NEIGHBOURS = 1000
 
 
 class TreeSum:
-    """What leaves of trees add up to, from a start on, divided by a number."""
+    """The start plus the sum of the trees' leaf values, divided by a number."""
 
     def __init__(self, fields: Fields, width: int, n_scores: int):
-        self.turns = fields.choice("turns", (True, False))  # a tree adds to one score, in turns
+        self.turns = fields.choice("turns", (True, False))  # trees add to the scores in turn
         self.trees = Trees(fields, width, 1 if self.turns else n_scores)
         self.start = fields.array("start", n_scores)
         self.entries = max(self.trees.n, n_scores)
@@ -38,7 +38,7 @@ class TreeSum:
         k = len(self.start)
         found = np.empty((k, len(X)), dtype=self.dtype)
         found[:] = self.start[:, None]
-        # In the order of the trees, so that the sums have the bits of the libraries'.
+        # In the order of the trees, so that the sums equal the libraries' bit for bit.
         for number, leaves in enumerate(self.trees.leaves(X)):
             if self.turns:
                 found[number % k] += value[leaves, 0]
@@ -48,7 +48,7 @@ class TreeSum:
 
 
 class TreeMedian:
-    """The median of trees by weight (AdaBoost.R2)."""
+    """The weighted median of trees (AdaBoost.R2)."""
 
     def __init__(self, fields: Fields, width: int, n_scores: int):
         self.trees = Trees(fields, width, n_scores)
@@ -79,9 +79,9 @@ class Linear:
 
 
 class Quadratic:
-    """Log-densities of normal distributions; of two classes, their difference.
+    """Log-densities of normal distributions; for two classes, their difference.
 
-    Of each class: ``mean``, ``matrix`` (rotation over standard deviations) and ``constant``.
+    Per class: ``mean``, ``matrix`` (rotation over standard deviations) and ``constant``.
     """
 
     def __init__(self, fields: Fields, width: int, n_scores: int):
@@ -118,7 +118,7 @@ class Normal:
 
 
 class Network:
-    """Layers of weights, the biases last; units between them are rectified or tanh."""
+    """Layers of weights, each with the biases last; hidden units are rectified or tanh."""
 
     def __init__(self, fields: Fields, width: int, n_scores: int):
         self.rectified = fields.choice("rectified", (True, False))
@@ -139,10 +139,10 @@ class Network:
 
 
 class Machine:
-    """A support vector machine; of three and more classes, votes of all pairs.
+    """A support vector machine; for three and more classes, votes of all pairs.
 
-    ``rows`` are the support vectors, class by class (``counts``). ``weights`` has for every vector
-    its weights against the other classes, in order.
+    ``rows`` are the support vectors, class by class (``counts``). ``weights`` has, for every
+    vector, its weights against the other classes, in order.
     """
 
     def __init__(self, fields: Fields, width: int, n_scores: int):
@@ -175,7 +175,7 @@ class Machine:
         return votes + sums / (3 * (np.abs(sums) + 1))
 
     def _values(self, X: np.ndarray) -> np.ndarray:
-        """Values of the kernel; libsvm takes distances from differences, not from products."""
+        """Kernel values; libsvm computes distances from differences, not from products."""
         from scipy.spatial.distance import cdist
 
         if self.kernel.name != "rbf":
@@ -186,9 +186,9 @@ class Machine:
 class Neighbours:
     """scikit-learn's nearest neighbours, fitted again when a folder is loaded.
 
-    The only part that needs scikit-learn: which of equally far neighbours it chooses is its own.
+    The only part that needs scikit-learn, whose choice among equidistant neighbours is its own.
 
-    ``labels`` are codes of the scores (classification), or ``values`` numbers (regression).
+    Has ``labels``, which are indices of scores (classification), or ``values`` (regression).
     """
 
     def __init__(self, fields: Fields, width: int, n_scores: int):

@@ -1,4 +1,4 @@
-"""Writing fitted pipelines, as ``stored`` reads them; called by the worker that fits them."""
+"""Write fitted pipelines in the format of ``stored``; called by the worker that fits them."""
 
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,13 @@ def save(estimator: Any, folder: Path) -> None:
     estimator
         A fitted pipeline of a space; see ``Space.pipeline``.
     folder
-        Where to.
+        Destination.
 
     Raises
     ------
     UserError
-        If it has a part that cannot be stored as numbers: its type is neither in
-        ``transformers.STORED`` nor in ``learners.STORED``, or its settings are of no space.
+        If a part cannot be stored as numbers: its type is neither in ``transformers.STORED`` nor in
+        ``learners.STORED``, or no space has its settings.
     """
     fitted, learner = [], estimator
     if isinstance(estimator, FittedPipeline):

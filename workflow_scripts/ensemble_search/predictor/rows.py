@@ -1,4 +1,4 @@
-"""Rows of a file in chunks, so that files of any length fit into memory; safe text in one."""
+"""Read the rows of a file in chunks, so that any file fits into memory; write text safely."""
 
 import csv
 import io
@@ -19,12 +19,12 @@ from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
-#: A quoted field that means the same without quotes.
+#: A quoted field whose quotes make no difference.
 NEEDLESS = re.compile(r'"(?<=[,\n\r]")(?! )([^",\n\r]*)"(?=[,\n\r])')
-#: Empty fields between unquoted ones, and what stands for them. The first is there twice, as the
-#: fields of ",,," share commas.
+#: Empty fields between unquoted ones, and their replacements. The first one occurs twice because
+#: the fields of ",,," share commas.
 GAPS = (*[(",,", ",nan,")] * 2, ("\n,", "\nnan,"), (",\n", ",nan\n"), (",\r", ",nan\r"))
-#: The beginning of a formula, at the start of a field.
+#: The start of a formula, at the start of a field.
 FORMULA = re.compile(r"(^|;)( *[=+\-@＝＋－＠])(?=.)")
 
 
@@ -36,22 +36,22 @@ def chunks(
     Parameters
     ----------
     path
-        Text in UTF-8, else Latin-1, perhaps packed by gzip; line 1 names the columns, and shows
-        what separates them (``text_files.SEPARATORS``).
+        Text in UTF-8, else Latin-1, possibly compressed by gzip. Line 1 names the columns and shows
+        the separator (one of ``text_files.SEPARATORS``).
     names
         The columns to read; others are ignored.
     size
-        Rows of a chunk.
+        Number of rows per chunk.
     numeric
-        Columns of plain numbers. Where all their fields are plain numbers or missing and no
-        field needs its quotes, they are read as a whole, which takes a fifth of the time.
+        Columns of plain numbers. If all their fields are plain numbers or missing and no field
+        needs its quotes, they are parsed as whole columns, in a fifth of the time.
 
     Yields
     ------
     columns
-        Their text by name, or float64 with NaN where they were read as a whole.
+        Their text by name, or float64 with NaN if parsed as whole columns.
     position
-        Bytes of the file that have been read.
+        Number of bytes of the file read so far.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def chunks(
         If the file cannot be read, a column is missing or duplicated, or a row is too short or
         too long.
     """
-    number = 0  # lines before this chunk
+    number = 0  # number of lines before this chunk
     try:
         size_of_file = path.stat().st_size
         with (
@@ -148,7 +148,7 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
 
 
 def types(path: Path, names: list[str]) -> dict[str, Any]:
-    """Return the Arrow types of columns of a Parquet file, without what :func:`parquet` rejects."""
+    """Return Arrow types of columns in a Parquet file, without those :func:`parquet` rejects."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -195,10 +195,10 @@ def _fields(lines: Iterable[str], separator: str) -> Any:
 def _whole(
     lines: Sequence[str], width: int, places: Mapping[str, int], numeric: Collection[str]
 ) -> dict[str, Any]:
-    """Read whole columns of lines; nothing if that would change a value.
+    """Parse whole columns of lines; return nothing if that would change a value.
 
-    What NumPy reads as a number, ``readings.number`` does, too, and as the same one, except for
-    infinity and words for NaN.
+    NumPy and ``readings.number`` read the same numbers, except for infinity and words for NaN:
+    what NumPy reads, the other reads too.
     """
     own = [place for name, place in places.items() if name in numeric]
     text = NEEDLESS.sub(r"\1", "".join(["\n", *lines]))
@@ -209,7 +209,7 @@ def _whole(
     try:
         try:
             values = _numbers(text, own)
-        except ValueError:  # perhaps because of an empty field
+        except ValueError:  # possibly because of an empty field
             for gap, filled in GAPS:
                 text = text.replace(gap, filled)
             values = _numbers(text, own)
@@ -253,10 +253,10 @@ def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
 def safe(text: str) -> str:
     """Make a text safe for a CSV file that a terminal shows or a spreadsheet opens.
 
-    Control characters become escapes, such as ``\\x1b``. What a spreadsheet would read as a formula
-    gets an apostrophe in front: a text that begins with =, +, - or @, perhaps wide ones or after
-    spaces, and continues, unless it is a number; so does what follows a semicolon, which separates
-    fields in some countries. Other texts stay as they are.
+    Control characters become escapes, such as ``\\x1b``. Text that a spreadsheet would read as a
+    formula gets a leading apostrophe: it begins with =, +, - or @, also full-width or after spaces,
+    and is followed by more, unless it is a number. The same holds for text after a semicolon, which
+    separates fields in some countries. Other text is unchanged.
     """
     text = printable(text)
     try:

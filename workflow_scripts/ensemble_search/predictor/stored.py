@@ -1,7 +1,7 @@
 """Stored pipelines: a folder with ``member.json``, the settings of the parts, and ``member.npz``.
 
-No part of another library is stored, only numbers; each is checked when it is read (``fields``).
-``members`` writes them.
+Only numbers are stored, no objects of other libraries; each is checked when it is read
+(``fields``). ``members`` writes these folders.
 """
 
 from pathlib import Path
@@ -17,12 +17,12 @@ from ensemble_search.runtime.files import read_json, read_npz, reading
 
 MEMBER, ARRAYS = "member.json", "member.npz"
 REMEDY = "copy the whole folder of the ensemble again, or deliver it again"
-#: Transformers of a pipeline.
+#: Maximum number of transformers in a pipeline.
 MOST = 20
-#: Numbers that a part may need at a time; a pipeline takes rows accordingly. There are up to four
-#: times as many in memory: what goes in and what comes out, each perhaps in another order, too.
+#: Numbers that a part may need at a time; this limits the rows that a pipeline processes at a time.
+#: Memory holds up to four times as many: input and output, each perhaps also in another order.
 ENTRIES = 2**25
-#: Bytes of a description.
+#: Maximum bytes of a description.
 LONGEST = 2**20
 
 
@@ -34,9 +34,9 @@ class StoredPipeline:
     transformers
         In order; see ``transformers``.
     learner, link
-        Its scores, and the name of what makes predictions of them.
+        The model that computes scores, and the name of the link that turns them into predictions.
     classes_
-        Codes of its classes, int64, of shape (n_classes,); classification only.
+        Codes of its classes, int64, of shape (n_classes,); only in classification.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class StoredPipeline:
         return found / found.sum(axis=1, keepdims=True)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the predictions of a regression, float64, of shape (n_samples,)."""
+        """Return regression predictions, float64, of shape (n_samples,)."""
         return self._outputs(X)[:, 0]
 
     def _outputs(self, X: np.ndarray) -> np.ndarray:
@@ -98,16 +98,16 @@ def load(folder: Path, n_features: int, n_classes: int | None) -> StoredPipeline
     Parameters
     ----------
     folder
-        Of the member.
+        Folder of the member.
     n_features
-        Columns of its input.
+        Number of columns of its input.
     n_classes
-        Classes of the ensemble; None in a regression.
+        Number of classes of the ensemble; None in a regression.
 
     Raises
     ------
     UserError
-        If a file is missing or damaged, or holds anything but the numbers of a pipeline for these.
+        If a file is missing or damaged, or is not a pipeline for these features and classes.
     """
     with reading(folder / MEMBER, REMEDY):
         if (folder / MEMBER).stat().st_size > LONGEST:

@@ -1,11 +1,11 @@
-"""Fitted transformers, made of checked arrays; arithmetic in the order of scikit-learn's.
+"""Fitted transformers, created from checked arrays; arithmetic is in scikit-learn's order.
 
-A transformer is made from its :class:`Fields` and the columns that it is given. It maps X, of shape
-(n_samples, columns), to (n_samples, width), where ``width`` are the columns that it gives. It may
-have ``entries``, how many numbers it needs for a row in between.
+A transformer is created from its :class:`Fields` and the number of its input columns. Calling it
+maps X, of shape (n_samples, columns), to (n_samples, width), where ``width`` is the number of its
+output columns. It may have ``entries``, how many intermediate numbers it needs per row.
 """
 
-# What a call does is said above.
+# The module docstring describes calls.
 # ruff: noqa: D102
 
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ from ensemble_search.predictor.fields import Fields
 from ensemble_search.predictor.kernels import Kernel, unit
 from ensemble_search.predictor.trees import Trees
 
-#: Of scikit-learn's QuantileTransformer.
+#: Bound of scikit-learn's QuantileTransformer.
 BOUNDS_THRESHOLD = 1e-7
 
 
 class Columns:
-    """Some of the columns."""
+    """A subset of the columns."""
 
     def __init__(self, fields: Fields, width: int):
         self.columns = fields.integers("columns", None, low=0, high=width - 1)
@@ -56,7 +56,7 @@ class Stretch:
 
 
 class Unit:
-    """Rows of length 1."""
+    """Rows scaled to length 1."""
 
     def __init__(self, fields: Fields, width: int):
         self.width = width
@@ -76,7 +76,7 @@ class Threshold:
 
 
 class Positive:
-    """0 instead of negative numbers."""
+    """Negative numbers replaced by 0."""
 
     def __init__(self, fields: Fields, width: int):
         self.width = width
@@ -116,7 +116,7 @@ class Quantiles:
 
 
 class Projection:
-    """((X - before) @ matrix - after) / scale, with what it has of these; the first columns."""
+    """((X - before) @ matrix - after) / scale, each if present; keeps the first columns."""
 
     def __init__(self, fields: Fields, width: int):
         self.matrix = fields.array("matrix", width, None)
@@ -136,7 +136,7 @@ class Projection:
 
 
 class Products:
-    """The columns, and products of two or three of them appended."""
+    """The columns, with products of two or three of them appended."""
 
     def __init__(self, fields: Fields, width: int):
         self.factors = []
@@ -198,7 +198,7 @@ class Waves:
 
 
 class Groups:
-    """The mean, median or largest number of groups of columns."""
+    """The mean, median or maximum of groups of columns."""
 
     def __init__(self, fields: Fields, width: int):
         self.pool = fields.choice("pool", ("mean", "median", "max"))
@@ -223,7 +223,7 @@ class Groups:
 
 
 class Leaves:
-    """Which leaves of trees rows fall into, one column for each."""
+    """The leaves that rows reach, one-hot encoded: one column per leaf."""
 
     def __init__(self, fields: Fields, width: int):
         self.trees = Trees(fields, width, 0)

@@ -1,16 +1,16 @@
-"""Binary trees, checked when they are read, and followed for all rows at once.
+"""Binary trees, checked when they are read, and traversed for all rows at once.
 
 The nodes of a tree are stored breadth first, so that the children of its i-th inner node (from 0)
-are its nodes 2i + 1 and 2i + 2: no pointer is stored that could be wrong.
+are its nodes 2i + 1 and 2i + 2: no stored pointer can be wrong.
 """
 
 import numpy as np
 
 from ensemble_search.predictor.fields import Fields
 
-#: Levels of a tree, and trees: a thousand rounds of boosting for each of 262 classes.
+#: Maximum levels of a tree, and number of trees: 1000 boosting rounds for each of 262 classes.
 DEEPEST, MOST_TREES = 2000, 2**18
-#: Trees and rows that are followed at a time: as many as fit into the processor's cache.
+#: Number of trees and rows traversed at a time: as many as fit into the processor's cache.
 BLOCK = 2**14
 
 
@@ -20,20 +20,20 @@ class Trees:
     Parameters
     ----------
     fields
-        ``sizes``, nodes of each tree; of all trees' nodes in order ``feature`` (-1 for a leaf); of
-        the inner nodes ``threshold``; of the leaves ``value``, of shape (n_leaves, outputs);
+        ``sizes``, number of nodes per tree; for all trees' nodes in order, ``feature`` (-1 for a
+        leaf); for inner nodes, ``threshold``; for leaves, ``value``, of shape (n_leaves, outputs);
         ``single``, whether features are rounded to single precision first.
     width
-        Columns of the features.
+        Number of columns of the features.
     outputs
-        Values of a leaf.
+        Number of values per leaf.
 
     Attributes
     ----------
     n
         Number of trees.
     value
-        Of the leaves, float64, of shape (n_leaves, outputs).
+        Values of the leaves, float64, of shape (n_leaves, outputs).
     """
 
     def __init__(self, fields: Fields, width: int, outputs: int):
@@ -71,7 +71,7 @@ class Trees:
         raise ValueError(f"a tree has more than {DEEPEST} levels")
 
     def leaves(self, X: np.ndarray) -> np.ndarray:
-        """Return the leaves that rows fall into, as rows of ``value``.
+        """Return the leaves that rows reach, as row indices of ``value``.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Trees:
         return found
 
     def _followed(self, roots: np.ndarray, flat: np.ndarray) -> np.ndarray:
-        """Follow some trees for some rows, of which ``flat`` has the features."""
+        """Traverse some trees for some rows, whose features are in ``flat``."""
         n = len(flat) // self.width
         ends = np.repeat(roots, n)
         node, places = ends.copy(), None
@@ -112,7 +112,7 @@ class Trees:
             count = np.count_nonzero(going)
             if not count:
                 break
-            if count < 0.75 * len(node):  # continue with those that have not arrived
+            if count < 0.75 * len(node):  # continue with the rows that have not reached a leaf
                 some = np.flatnonzero(going)
                 if places is None:
                     ends[:] = node

@@ -2,6 +2,6 @@
 
 import os
 
-# Read when matplotlib is imported, which a backend that is not installed here would end: notebooks
-# name their own for all that they start. Figures are only written to files, and need none.
+# matplotlib reads this when it is imported, and fails if the backend is not installed here:
+# notebooks set it for all child processes. Figures are only written to files and need no backend.
 os.environ.pop("MPLBACKEND", None)

@@ -18,22 +18,21 @@ from ensemble_search.runtime.files import Unusable
 
 @dataclass(frozen=True)
 class Made:
-    """A page that was made, or the reason why it was not.
+    """A page that was made, or the reason why it could not be.
 
     Attributes
     ----------
-    name
         Stem of its file.
     title, order
         ``TITLE`` (filled by ``Losses.fill``) and ``ORDER`` of its module.
     paper
         ``PAPER`` of its module: the table or figure of a paper to compare with; empty if none.
     sections
-        What it shows.
+        Its content.
     reason
-        Why it has nothing to show; empty if it has.
+        Why there is nothing to show; empty if there is something.
     error
-        The exception of its module, in one line; empty if there was none.
+        The exception raised by its module, in one line; empty if none.
     """
 
     name: str
@@ -46,7 +45,7 @@ class Made:
 
     @property
     def linked(self) -> bool:
-        """Whether there is a file for it."""
+        """Whether the page has a file."""
         return not self.reason
 
 
@@ -56,16 +55,16 @@ def make_all(results: Results, output: Path, threads: int = 1) -> list[Made]:
     Parameters
     ----------
     results
-        What the pages are about.
+        Results that the pages show.
     output
         Folder of the report.
     threads
-        How many pages are made at a time, each in a process; the files do not depend on it.
+        Number of pages made at a time, each in a process; the files do not depend on it.
 
     Raises
     ------
     UserError, OSError, MemoryError
-        As of :func:`make`.
+        As :func:`make`.
     """
     from joblib import Parallel, delayed
 
@@ -83,21 +82,21 @@ def _make(module: str, results: Results, output: Path) -> Made:
 
 
 def make(module: str, results: Results, output: Path) -> Made:
-    """Make one page; an exception of its module is named there, and its traceback printed.
+    """Make one page; if its module raises, the page says so, and the traceback is printed.
 
     Parameters
     ----------
     module
-        Name of the module; the last part, with hyphens, names the page and begins its files' names.
+        Name of the module; the last part, with hyphens, names the page and prefixes its files.
     results
-        What the page is about.
+        Results that the page shows.
     output
         Folder of the report.
 
     Raises
     ------
     UserError, OSError, MemoryError
-        If the system is at fault and not the page, such as a full disk.
+        If the cause is a damaged result or the system, such as a full disk, and not the page.
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
     made = Made(name, name)
@@ -114,9 +113,9 @@ def make(module: str, results: Results, output: Path) -> Made:
         if isinstance(content, str):
             return replace(made, reason=content)
         return replace(made, sections=[_written(s, name, output / "tables") for s in content])
-    except UserError:  # of a result, not of the page's code
+    except UserError:  # caused by a result, not by the page's code
         raise
-    except Exception as error:  # one page must not end the report
+    except Exception as error:  # one page must not stop the report
         if of_machine(error):
             raise
         traceback.print_exc()
@@ -125,7 +124,7 @@ def make(module: str, results: Results, output: Path) -> Made:
 
 
 def _written(section: Section, page: str, folder: Path) -> Section:
-    """Write the tables of a section, under names that begin with the page's."""
+    """Write the tables of a section to files prefixed with the page's name."""
     parts = [
         replace(p, name=f"{page}-{p.name}".strip("-")) if isinstance(p, Table) else p
         for p in section.parts
@@ -137,7 +136,7 @@ def _written(section: Section, page: str, folder: Path) -> Section:
 
 
 def stems(names: list[str]) -> list[str]:
-    """Make file names of names: the unusual characters replaced, all different."""
+    """Turn names into distinct file names, replacing unusual characters."""
     found: list[str] = []
     for name in names:
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name)

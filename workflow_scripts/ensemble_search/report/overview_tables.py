@@ -14,7 +14,7 @@ from ensemble_search.analysis.verdict import Verdict, counted, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
 from ensemble_search.report.tables import Cell, Table, cells
 
-#: What the column of that name holds.
+#: Explains the column of this name.
 DETECTABLE = (
     "Detectable: the smallest difference that these data sets would show in "
     f"{100 * effects.POWER:g} % of the cases (two-sided t-test at {100 * effects.LEVEL:g} %)."
@@ -121,7 +121,7 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
 
 
 def _with_majority(table: Table, majority: pd.Series, losses: Losses) -> Table:
-    """Put the error of the majority class in front of those of the methods."""
+    """Insert a column with the error of the majority class before those of the methods."""
     column = [*(losses.value(majority[row[0].text]) for row in table.body), ""]
     note = (
         "Majority: error of always answering with the most frequent class; a method near it has "
@@ -171,7 +171,7 @@ def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Tabl
 
 
 def cause_table(observations: pd.DataFrame) -> Table:
-    """Failures by cause: status, error type and message but for its numbers."""
+    """Failures by cause: status, error type, and message without its numbers."""
     table = failures.causes(observations)
     rows = []
     for row in table.to_dict("records"):
@@ -192,7 +192,7 @@ def refit_table(refits: pd.DataFrame) -> Table:
 
 
 def missing_table(missing: pd.DataFrame) -> Table:
-    """Missing results, with the repeats that have the same reason in one row."""
+    """Missing results; repeats with the same reason share a row."""
     keys = ["stage", "dataset", "search", "ensemble", "reason"]
     groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
     rows = []

@@ -9,12 +9,12 @@ from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.verdict import p_is, p_value
 from ensemble_search.report.tables import Cell, Table, by_method
 
-#: Outcomes of tests, as the method in question sees them.
+#: Outcomes of tests, from the perspective of the method in question.
 LETTER = {"better": "B", "same": "S", "worse": "W"}
 
 
 def about(splits: Sequence[str]) -> str:
-    """Describe what tests over the repeats of a data set are about: they share rows.
+    """Describe what tests over repeats of a data set can show, as the repeats share rows.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str], losses
     Parameters
     ----------
     name, caption, notes
-        Of the table.
+        Name, caption and notes of the table.
     tests
-        As ``wilcoxon.compare`` returns it.
+        Result of ``wilcoxon.compare``.
     losses
-        How differences are shown.
+        How to show differences.
     """
 
     def show(test: dict) -> Cell:
@@ -65,10 +65,9 @@ def in_words(tests: pd.DataFrame, subject: str, other: str) -> str:
     Parameters
     ----------
     tests
-        As ``wilcoxon.compare`` returns it, of one pair of methods; ``better``
-        is what ``subject`` is.
+        Result of ``wilcoxon.compare`` for one pair of methods; ``better`` refers to ``subject``.
     subject, other
-        How the two are called.
+        Names of the two in the text.
     """
     groups: dict[str, list[str]] = {}
     for row in tests.itertuples():

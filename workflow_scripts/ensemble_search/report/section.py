@@ -1,4 +1,4 @@
-"""What a page of the report is made of."""
+"""Building blocks of a report page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from ensemble_search.report.tables import Table
 
 @dataclass(frozen=True)
 class Panels:
-    """Small figures side by side, one a data set or method, which share a legend.
+    """Small figures side by side, one per data set or method, with a shared legend.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class Panels:
     legend
         Samples of the lines by name (``figures.legend``); empty: none.
     wide
-        Whether the figures need more room than a third of the page.
+        Whether the figures need more than a third of the page's width.
     """
 
     drawings: list[tuple[str, Drawing]]
@@ -28,7 +28,7 @@ class Panels:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it, in this order.
+    """A heading and the parts below it, in order.
 
     Attributes
     ----------

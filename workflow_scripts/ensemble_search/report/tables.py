@@ -1,4 +1,4 @@
-"""Tables, written as CSV (numbers), as LaTeX with booktabs and in the page (text)."""
+"""Tables, written as CSV (numbers), as LaTeX with booktabs, and on the page (text)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from ensemble_search.runtime import files
 
 @dataclass(frozen=True)
 class Cell:
-    """Text of a cell, and whether it stands out as the best of its row."""
+    """Text of a cell, and whether it is highlighted as the best of its row."""
 
     text: str
     best: bool = False
@@ -21,16 +21,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is shown, with the numbers behind it.
+    """A table as shown, with the numbers behind it.
 
     Attributes
     ----------
     name
         Stem of the files.
     caption
-        What it shows.
+        Its caption.
     columns
-        Headings; the first one is that of the rows' names.
+        Headings; the first one is for the rows' names.
     rows
         Cells as text; the first one names the row.
     data
@@ -38,7 +38,7 @@ class Table:
     notes
         Lines below the table.
     foot
-        How many of the last rows are a summary of those above.
+        How many of the last rows summarise those above.
     wide
         Whether text in the cells may wrap.
     """
@@ -69,31 +69,31 @@ def cells(*texts: str) -> list[Cell]:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number, or a dash where there is none."""
+    """Write a number, or a dash if there is none."""
     return f"{value:.{digits}f}" if np.isfinite(value) else "–"
 
 
 def spread(mean: float, std: float, digits: int = 2) -> str:
-    """Write mean ± deviation, or only the mean where there is one repeat."""
+    """Write mean ± deviation, or only the mean if there is one repeat."""
     return number(mean, digits) + (f" ± {std:.{digits}f}" if np.isfinite(std) else "")
 
 
 def by_method(
     lines: pd.DataFrame, show: Callable[[dict[str, Any]], Cell]
 ) -> tuple[list[str], list[list[Cell]]]:
-    """Lay out a table of data sets downwards and methods to the right; – where there is none.
+    """Lay out a table with one row per data set and one column per method; – where empty.
 
     Parameters
     ----------
     lines
-        One row per cell: ``dataset``, ``method``, and what is shown of them.
+        One row per cell: ``dataset``, ``method``, and the values to show.
     show
-        Makes a cell of such a row.
+        Converts such a row to a cell.
 
     Returns
     -------
     columns, rows
-        As ``Table`` takes them.
+        For ``Table``.
     """
     found = {(line["dataset"], line["method"]): line for line in lines.to_dict("records")}
     datasets, methods = (list(dict.fromkeys(lines[key])) for key in ("dataset", "method"))
@@ -112,7 +112,7 @@ def write(table: Table, folder: Path) -> None:
             temporary.write_text(content, encoding="utf-8")
 
 
-#: Characters that LaTeX would take for commands, and those that its basic fonts lack.
+#: Characters that LaTeX would treat as commands, and those that its basic fonts lack.
 LATEX: dict[str, str | int | None] = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

@@ -1,4 +1,4 @@
-"""What most pages start from: the methods that are compared, the reference, how they look."""
+"""The common basis of most pages: compared methods, the reference, and their styles."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ class View:
     compared
         The runs that all compared methods have finished.
     reference
-        The study's reference method, or the last compared one where it has no results.
+        The study's reference method, or the last compared one if that has no results.
     look
         Colour, dashes and marker by method.
     study
@@ -32,29 +32,29 @@ class View:
 
     @property
     def losses(self) -> Losses:
-        """How losses by the study's metric are shown."""
+        """How to show losses by the study's metric."""
         return self.compared.losses
 
     @property
     def others(self) -> list[str]:
-        """The compared methods but the reference."""
+        """The compared methods except the reference."""
         return [m for m in self.compared.methods if m != self.reference]
 
     @property
     def ensembles(self) -> list[str]:
-        """The compared methods that build an ensemble, and not just take the best model."""
+        """The compared methods that build an ensemble instead of taking the best model."""
         types = {m: self.study["ensembles"][parts["ensemble"]]["type"]
                  for m, parts in self.study["methods"].items()}  # fmt: skip
         return [m for m in self.compared.methods if types[m] != "best"]
 
     @property
     def key(self) -> dict[str, dict]:
-        """Looks of the compared methods, for a legend."""
+        """Styles of the compared methods, for a legend."""
         return {m: self.look[m] for m in self.compared.methods}
 
 
 def view(results: Results, least: int = 1) -> View | str:
-    """Prepare a page that needs at least so many methods with results, or say why it has none."""
+    """Prepare a page that needs at least ``least`` methods with results, or say what is missing."""
     compared = results.compared
     if not compared.methods:
         return "no run has finished"

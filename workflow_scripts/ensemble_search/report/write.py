@@ -1,4 +1,4 @@
-"""The report of a study: the answer, a page for each analysis, tables and figures as files."""
+"""The report of a study: the main page, a page per analysis, tables and figures as files."""
 
 import base64
 import hashlib
@@ -28,34 +28,34 @@ def write(
 ) -> list[build.Made]:
     """Write the report of a study into ``output``.
 
-    These are ``index.html``, ``pages/``, ``tables/``, ``figures/``, and with ``single_file: true``
-    in the study's ``report`` also ``whole.html``: index and pages as one file with its figures,
-    without links to other files.
+    It consists of ``index.html``, ``pages/``, ``tables/`` and ``figures/``; with ``single_file:
+    true`` in the study's ``report``, also ``whole.html``: index and pages in one file with its
+    figures, without links to other files.
 
-    A page whose own code raises says so, and its traceback goes to standard error; the rest is
-    written.
+    If a page's code raises, the page says so, and the traceback is printed on standard error; the
+    rest is written.
 
     Parameters
     ----------
     study
-        The study, as ``load.load`` takes it.
+        The study, as for ``load.load``.
     results
         Folder of the study's results; it may be incomplete, empty or absent.
     output
         Folder of the report.
     threads
-        As ``build.make_all`` takes it.
+        As for ``build.make_all``.
 
     Returns
     -------
     unmade
-        The pages that could not be made; none, if all is well.
+        The pages that could not be made; usually empty.
 
     Raises
     ------
     UserError, OSError, MemoryError
-        If a result is damaged, or the system denies something, such as a write to a full disk:
-        the report is incomplete.
+        If a result is damaged, or the system denies something, such as a write to a full disk. The
+        report is then incomplete.
     """
     output = Path(output)
     loaded = load(study, results)
@@ -70,7 +70,7 @@ def write(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Our own files, not a user's. Pages may load pictures beside them, and nothing else.
+    # Our own files, not a user's. Pages may load images beside them, and nothing else.
     style, script = (
         Markup((HERE / name).read_text(encoding="utf-8")) for name in ("style.css", "script.js")
     )
@@ -91,7 +91,7 @@ def write(
         with files.atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
-    for folder in ("pages", "tables", "figures"):  # also without anything to show
+    for folder in ("pages", "tables", "figures"):  # even if there is nothing to show
         (output / folder).mkdir(parents=True, exist_ok=True)
     for page in pages:
         if page.linked:
@@ -106,7 +106,7 @@ def write(
 
 
 class _Report:
-    """Draws and tabulates one set of results, and writes the files on the way."""
+    """Draws and tabulates one set of results, writing the files on the way."""
 
     def __init__(self, results: Results, output: Path):
         self.results = results
@@ -218,7 +218,7 @@ class _Report:
 
 
 def _embedded(folder: Path, name: str) -> str:
-    """Return a figure as a data address."""
+    """Return a figure as a data URL."""
     return figures.data_address((folder / f"{name}.svg").read_bytes())
 
 
@@ -229,7 +229,7 @@ def _sizes(compared: Comparison) -> pd.Series:
 
 
 def _command(study: Mapping[str, Any]) -> str:
-    """Describe how the rest of the study is run."""
+    """Return the command that runs the rest of the study."""
     file = str(study.get("file") or "<file of the study>")
     default = Path(file).name == "config.yaml"
     return "snakemake --cores all" + ("" if default else f" --configfile {file}")

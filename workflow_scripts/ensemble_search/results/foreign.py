@@ -1,16 +1,16 @@
 """Read predictions that were made elsewhere, in three layouts.
 
 ``<data set>/{models.csv, labels-*.csv, predictions-*.npy}``
-    The minimal one; see docs/replay.md.
+    The minimal layout; see docs/replay.md.
 ``<data set>/<fold>/{metadata.json, label-*.csv.zip, pred-*.dat}``
     ``model_predictions`` of a context of TabRepo (Salinas and Erickson, AutoML 2024), or of the
     methods of TabArena (Erickson et al., NeurIPS 2025), ``<method>/processed/model_predictions``,
-    whose models are put together. Beside it, ``configs_hyperparameters.json`` has the models'
-    hyperparameters and ``configs.parquet`` their times, where they are given.
+    whose models are combined. Beside it, ``configs_hyperparameters.json`` has the models'
+    hyperparameters and ``configs.parquet`` their times, if given.
 ``<run>/predictions/<task>/<fold>/predictions.csv``
     Results of the AutoML benchmark (Gijsbers et al., JMLR 2024). They have test rows only, so half
-    of them, drawn by class, are validation rows. Some of its files have the classes in lower case
-    and the labels not, so case and space around them do not count.
+    of the rows, drawn by class, become validation rows. Some files write the classes in lower case
+    but not the labels, so case and surrounding space are ignored.
 """
 
 import csv
@@ -39,35 +39,35 @@ from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, PARTS, 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns of ``models.csv`` that are no hyperparameters.
+#: Columns of ``models.csv`` that are not hyperparameters.
 MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
-#: Sums of probabilities may differ from 1 by this; they are divided by it.
+#: Tolerance by which sums of probabilities may differ from 1; probabilities are divided by the sum.
 SLACK = 0.01
 #: Files of each layout.
 MINIMAL, TABREPO, AMLB = "models.csv", "pred-val.dat", "predictions.csv"
-#: Where data sets of TabRepo and TabArena may lie below the folder that is given.
+#: Where data sets of TabRepo and TabArena may be below the given folder.
 CONTEXTS = ("", "model_predictions/", "processed/model_predictions/")
 METHODS = "*/processed/model_predictions/"
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Of a data set.
+    """Predictions for a data set.
 
     Attributes
     ----------
     folder
-        Where they are from.
+        Where they were read.
     models
-        One row per model: hyperparameters, missing where inactive, and perhaps :data:`MEASURED`.
+        One row per model: hyperparameters (missing if inactive), and perhaps :data:`MEASURED`.
     labels
         By part, text or float64, of shape (n_samples,).
     classes
         In the order of the columns of predictions; empty in regression.
     predictions
-        By part, of shape (n_models, n_samples, n_outputs); NaN for models that failed.
+        By part, of shape (n_models, n_samples, n_outputs); NaN for failed models.
     notes
-        What may be read otherwise than it is meant.
+        What may be interpreted differently than intended.
     """
 
     folder: Path
@@ -84,19 +84,19 @@ class Predictions:
 
 
 def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
-    """Read the predictions below a folder, data set by data set, in the order of their names.
+    """Read the predictions below a folder, one data set at a time, sorted by name.
 
     Parameters
     ----------
     root
         The folder, in one of the layouts of this module.
     fold
-        The fold of the others' layouts that is used.
+        The fold to use, in layouts with folds.
 
     Raises
     ------
     UserError
-        If there is no data set, or a file is missing, damaged or does not fit the others.
+        If there is no data set, or a file is missing, damaged or inconsistent with the others.
     """
     try:
         if folders := sorted(file.parent for file in root.glob(f"*/{MINIMAL}")):
@@ -122,7 +122,7 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
                 f"{fold}/{TABREPO} (TabRepo) nor <run>/predictions/<task>/{fold}/{AMLB} (AutoML "
                 "benchmark)"
             )
-    except Unusable as error:  # whose remedy is of results
+    except Unusable as error:  # its remedy is for results of this project
         raise UserError(f"'{error.path}': {error.reason}") from None
 
 
@@ -156,7 +156,7 @@ def _minimal(folder: Path) -> Predictions:
 
 
 def _tabrepo_folders(root: Path, fold: int) -> dict[str, list[Path]]:
-    """Folders of the fold of each data set: one, or one for each method that has it."""
+    """Folders of the fold per data set: one, or one per method that has it."""
     found: dict[str, list[Path]] = {}
     for below in (*CONTEXTS, METHODS):
         for file in sorted(root.absolute().glob(f"{below}*/{fold}/{TABREPO}")):
@@ -192,9 +192,9 @@ def _tabrepo(folders: Sequence[Path]) -> Predictions:
 
 
 def _codes(labels: dict[str, np.ndarray], outputs: int) -> list[str] | None:
-    """Return as many codes of classes as outputs, of which rows may lack some; None if not codes.
+    """Return one integer code per output if the labels are such codes; None otherwise.
 
-    The labels are then written as integers.
+    Rows may lack some of the codes. The labels are rewritten as integers.
     """
     numbers = _numbers(np.concatenate([*labels.values()]))
     if outputs < 2 or numbers is None or not np.isin(numbers, np.arange(outputs)).all():
@@ -205,7 +205,7 @@ def _codes(labels: dict[str, np.ndarray], outputs: int) -> list[str] | None:
 
 
 def _tabrepo_folder(folder: Path) -> tuple[list[str], dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return names of the models, and labels and predictions by part."""
+    """Return the names of the models, and labels and predictions by part."""
     about = read_json(folder / "metadata.json")
     if about.get("dtype") not in ("float16", "float32", "float64"):
         raise Unusable(folder / "metadata.json", "its 'dtype' is not float16, float32 or float64")
@@ -236,7 +236,7 @@ def _tabrepo_folder(folder: Path) -> tuple[list[str], dict[str, np.ndarray], dic
 
 
 def _tabrepo_models(folder: Path, names: Sequence[str]) -> "pd.DataFrame":
-    """Describe models by the files of their context; by family and name if it has none."""
+    """Describe models by the files of their context; without these, by family and name."""
     import pandas as pd
 
     context, dataset, fold = folder.parents[2], folder.parts[-2], folder.name
@@ -244,7 +244,7 @@ def _tabrepo_models(folder: Path, names: Sequence[str]) -> "pd.DataFrame":
     known = _families(path) if path.exists() else {}
     rows: list[dict[str, Any]] = []
     for name in names:
-        # Names of bagged models end in _BAG_L1, which those of configurations may lack.
+        # Names of bagged models end in _BAG_L1; names of configurations may not.
         own = known.get(name) or known.get(name.rsplit("_BAG_", 1)[0])
         family = {"algorithm": name.split("_", 1)[0], "model": name}
         rows.append(own or ({"algorithm": name} if known else family))
@@ -267,8 +267,8 @@ def _families(path: Path) -> dict[str, dict[str, Any]]:
     """Return the algorithm and the hyperparameters of every configuration.
 
     The algorithm is the family, such as LightGBM. Configurations that set other hyperparameters
-    than most of their family, such as defaults, are algorithms of their own: what they do not set
-    is unknown. All is decided for all configurations, so that data sets agree.
+    than most of their family, such as defaults, are algorithms of their own: the values that they
+    do not set are unknown. This is decided over all configurations, so that data sets agree.
     """
     sets: dict[str, dict[str, Any]] = {}
     for name, about in read_json(path).items():
@@ -290,7 +290,7 @@ def _families(path: Path) -> dict[str, dict[str, Any]]:
             f"{algorithm}.{key}": value if type(value) in (int, float, str) else json.dumps(value)
             for key, value in sorted(own.items())
         }
-    # Alike but for a seed, say: names distinguish them.
+    # Configurations that differ in a seed only, for example, are distinguished by name.
     times = Counter(json.dumps(own) for own in found.values())
     alike = {own["algorithm"] for own in found.values() if times[json.dumps(own)] > 1}
     for name, own in found.items():
@@ -310,7 +310,7 @@ def _amlb(files: Sequence[Path]) -> Predictions:
             raise Unusable(file, "it has no columns 'predictions' and 'truth'")
         if "repeated_item_id" in frame:
             raise Unusable(file, "it has forecasts of time series, which cannot be imported")
-        # Classes come first; columns after 'truth' are the framework's own.
+        # Classes come first; columns after 'truth' are specific to the framework.
         written = [*frame][: [*frame].index("predictions")]
         classes = [*map(_plain, written)]
         if twins := sorted(name for name in {*classes} if classes.count(name) > 1):
@@ -341,12 +341,12 @@ def _amlb(files: Sequence[Path]) -> Predictions:
 
 
 def _plain(label: str) -> str:
-    """Return a label as the AutoML benchmark compares it."""
+    """Normalise a label as the AutoML benchmark does to compare labels."""
     return label.strip().lower()
 
 
 def _floats(file: Path, frame: "pd.DataFrame", failed: bool = False) -> np.ndarray:
-    """Return text as float64; with ``failed``, empty fields and words for them as NaN."""
+    """Convert text to float64; with ``failed``, empty fields and words for missing become NaN."""
     for name in frame:
         made = numbers(frame[name])
         odd = made.isna() & ~(failed and frame[name].isin(["", *MISSING]))
@@ -364,9 +364,9 @@ def _of(
     arrays: dict[str, np.ndarray],
     classes: Sequence[str] | None = None,
 ) -> Predictions:
-    """Bring predictions into the shape (models, samples, outputs); classes are sorted by default.
+    """Bring predictions into the shape (models, samples, outputs).
 
-    As scikit-learn sorts them: numbers by their size.
+    By default, classes are sorted as in scikit-learn: numbers by value.
     """
     for part, own in labels.items():
         for row in np.flatnonzero(np.isin(own, ["", "nan", "NaN"]))[:1]:
@@ -407,14 +407,14 @@ def _of(
 
 
 def _no_number(labels: np.ndarray, outputs: set[int]) -> str:
-    """Explain why single predictions are not of a regression, whose labels most of these may be."""
+    """Explain why single predictions are not a regression if most labels could be numbers."""
     odd = [label for label in labels.tolist() if _numbers(np.array([label])) is None]
     regression = outputs == {1} and len(labels) > 2
     return f"; for a regression, labels are numbers, not '{odd[0]}'" if regression and odd else ""
 
 
 def _list(classes: Sequence[str]) -> str:
-    """Describe how many classes there are, and the first of them."""
+    """Describe the number of classes, and the first of them."""
     if not classes:
         return "no classes"
     shown = ", ".join([*map(repr, classes[:5]), *["..."][: len(classes) > 5]])
@@ -422,7 +422,7 @@ def _list(classes: Sequence[str]) -> str:
 
 
 def spaced(words: Sequence[str]) -> str:
-    """Return two words that differ in space around them only, such as ``'a' and 'a '``, or ''."""
+    """Return two words that differ only in surrounding space, such as ``'a' and 'a '``, or ''."""
     seen: dict[str, str] = {}
     for word in words:
         if (other := seen.setdefault(word.strip(), word)) != word:
@@ -431,7 +431,7 @@ def spaced(words: Sequence[str]) -> str:
 
 
 def _checked(made: Predictions) -> Predictions:
-    """Raise Unusable unless all fits together; sums of probabilities become 1."""
+    """Raise Unusable unless all parts are consistent; scale probabilities to sum to 1."""
     if not len(made.models):
         raise Unusable(made.folder, "it has no model")
     for part in PARTS:
@@ -468,7 +468,7 @@ def _checked(made: Predictions) -> Predictions:
 
 
 def _csv(path: Path, text: bool = False, unnamed: bool = False) -> "pd.DataFrame":
-    """Read a CSV file, or the only one in a zip archive; with ``unnamed``, an index of pandas."""
+    """Read a CSV file, or the only one in a zip archive; with ``unnamed``, allow a pandas index."""
     import pandas as pd
 
     with reading(path):
@@ -486,7 +486,7 @@ def _csv(path: Path, text: bool = False, unnamed: bool = False) -> "pd.DataFrame
 
 
 def _content(path: Path) -> bytes:
-    """Bytes of a file, unpacked, no more of them than ``file_limits`` allows."""
+    """Bytes of a file, unpacked, but at most as many as ``file_limits`` allows."""
     file_limits.check_file(path)
     if path.suffix != ".zip":
         return path.read_bytes()
@@ -500,7 +500,7 @@ def _content(path: Path) -> bytes:
 
 
 def _check_fields(stream: IO[str], unnamed: bool) -> None:
-    """Raise ValueError where pandas would rename a column or move fields to others."""
+    """Raise ValueError where pandas would rename a column or shift fields to other columns."""
     rows = csv.reader(file_limits.lines(stream), strict=True)
     header = next(rows, [])
     if len(header) == 1 and (found := re.search("[;\t|]", header[0])):
@@ -531,7 +531,7 @@ def measured(models: "pd.DataFrame") -> "pd.DataFrame":
     Raises
     ------
     UserError
-        If one is not a number from 0 to 10^12.
+        If a value is not a number from 0 to 10^12.
     """
     import pandas as pd
 
@@ -545,7 +545,7 @@ def measured(models: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def numbers(values: "pd.Series") -> "pd.Series":
-    """Return values as float64, with NaN for what is no number."""
+    """Return values as float64, with NaN for values that are not numbers."""
     return values.map(_number).astype(float)
 
 

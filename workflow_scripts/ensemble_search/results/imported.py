@@ -1,6 +1,6 @@
-"""Write a study of predictions that were made elsewhere: tables, data, a space, and the study file.
+"""Write a study of predictions made elsewhere: tables, data, a space, and the study file.
 
-The data are labels and the number of each row; no pipeline is fitted on them.
+The data consist of the labels and row numbers; no pipeline is fitted on them.
 """
 
 import math
@@ -42,17 +42,17 @@ from ensemble_search.study.short import METRICS
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Numbers from ``lower`` to this multiple of it or more are on a logarithmic scale.
+#: Values use a logarithmic scale if the largest is at least this multiple of the smallest (> 0).
 LOG = 1000
-#: Size of numbers whose range floats hold, and of integers that they hold exactly.
+#: Limits of the size of numbers whose range floats can hold, and of integers exact in floats.
 FARTHEST, EXACT = 1e100, 2**53
 #: ConfigSpace rounds domains to multiples of this.
 PLACES = 1e-13
-#: Evaluations of the study that is written: half of the models, in these bounds. With fewer models,
-#: there is random search only.
+#: Bounds of the number of evaluations in the new study, which is half the number of models. With
+#: fewer models, the study has random search only.
 LEAST, MOST = 6, 200
 ALGORITHM = "algorithm"
-#: Of the columns of the data.
+#: Roles of the data's columns.
 ROLES = {"part": ["part"]}
 NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"
 
@@ -67,17 +67,17 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     output
         Folder for ``study.yaml``, ``spaces/``, ``data/`` and ``tables/``; its name is the study's.
     metric
-        Loss to minimise; by default ``error`` or ``squared-error``, as the labels want.
+        Loss to minimise; default: ``error`` or ``squared-error``, depending on the labels.
 
     Returns
     -------
     lines
-        What was read and written, for people.
+        A summary for the user of what was read and written.
 
     Raises
     ------
     UserError
-        If the predictions cannot be used; see ``foreign.read``. Nothing is left in the folder.
+        If the predictions cannot be used; see ``foreign.read``. The folder is then left empty.
     """
     if output == Path():
         raise UserError("--output: it is empty; name a new folder, such as OUTPUT=elsewhere")
@@ -98,7 +98,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     import yaml
 
     study = output.name
-    # Read twice, so that the predictions of one data set are in memory at a time.
+    # Read twice, so that only one data set's predictions are in memory at a time.
     found = {name: replace(made, predictions={}) for name, made in foreign.read(root, fold)}
     for name, made in found.items():
         if not re.match(NAME, name) or DEVICES.fullmatch(name):
@@ -178,9 +178,9 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
 
 
 def _worse_than_a_constant(made: Predictions) -> Iterator[str]:
-    """Note that most models are worse than one guess for all rows, as with rows in another order.
+    """Note if most models are worse than a constant prediction, as if rows were in another order.
 
-    By the error, or the squared error.
+    Compares the error, or the squared error.
     """
     for part, labels in made.labels.items():
         predictions = made.predictions[part]
@@ -205,13 +205,13 @@ def _worse_than_a_constant(made: Predictions) -> Iterator[str]:
 def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
     """Describe the columns of models as hyperparameters; see :class:`LookedUp`.
 
-    A column that is missing for all models of some values of ``algorithm``, and for none of the
-    others, is active under these others.
+    A column that is missing for all models with some values of ``algorithm``, and for no model with
+    the other values, is active for these other values.
 
     Raises
     ------
     UserError
-        If there is no column, or one is missing for a part of the models of an algorithm.
+        If there is no column, or one is missing for some but not all models of an algorithm.
     """
     if models.columns.empty:
         raise UserError(f"{foreign.MINIMAL}: has no column beside {', '.join(foreign.MEASURED)}")
@@ -249,7 +249,7 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
 
 
 def _mixed(models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Note columns of categories most of which are numbers."""
+    """Note columns that are treated as categories although most of their values are numbers."""
     for h in described:
         if h["kind"] != "categorical" or h["name"] == ALGORITHM:
             continue
@@ -263,7 +263,7 @@ def _mixed(models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]) -> It
 
 
 def _domain(values: "pd.Series") -> dict[str, Any]:
-    """Kind and domain of the values of a hyperparameter."""
+    """Kind and domain of a hyperparameter's values."""
     number = values.dtype.kind in "iuf" and values.nunique() > 1
     if not number:
         choices = sorted({str(value) for value in values})
@@ -273,7 +273,7 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
                 "them only"
             )
         sizes = foreign.numbers(values).abs()
-        if sizes.notna().all() and sizes.max() > EXACT and values.nunique() > 1:  # text to pandas
+        if sizes.notna().all() and sizes.max() > EXACT and values.nunique() > 1:  # text in pandas
             raise UserError(
                 f"{foreign.MINIMAL}: '{values.name}' has {values[sizes.idxmax()]}; integers are "
                 f"exact up to {EXACT}: make it smaller, or text"
@@ -326,14 +326,14 @@ def configurations(
 
 
 def split_of(file: Path, task: str) -> tuple[Inputs, dict[str, Any], int]:
-    """Split data that :func:`write` has written.
+    """Split data written by :func:`write`.
 
     Returns
     -------
     inputs, split
         See ``prepare.make_split``.
     rows
-        How many there are.
+        Number of rows.
     """
     source = {"file": str(file), "target": "label", "columns": ROLES}
     frame, about = normalise.normalise(sources.read(source, {}), ROLES, task)
@@ -350,17 +350,17 @@ def _write(
     Returns
     -------
     source
-        For ``datasets`` of the study.
+        Entry of the data set in the study's ``datasets``.
     losses
-        Validation losses of the models that have predictions.
+        Validation losses of the models with predictions.
     notes
-        For people.
+        Notes for the user.
     """
     import pyarrow as pa
 
     problem = tasks.problem(metric)
     train = made.labels["validation"]
-    # Nothing is fitted on training rows, but a class needs some; it may have no others.
+    # Nothing is fitted on training rows, but each class needs some, even one that has no others.
     few = [name for name in made.classes if (train == name).sum() < SMALLEST_CLASS]
     train = np.concatenate([train, np.repeat(few, SMALLEST_CLASS)]) if few else train
     labels = {"train": train, **made.labels}
@@ -467,7 +467,7 @@ def _write(
 
 
 def _write_space(path: Path, described: Sequence[Mapping[str, Any]], algorithms: bool) -> None:
-    """Write the space as a module; names and values of the models are literals in it."""
+    """Write the space as a module that contains names and values of the models as literals."""
     lines = ['"""Models that were made elsewhere; written by `make table`."""', ""]
     lines += ["from ensemble_search.spaces._looked_up import LookedUp", "", ""]
     lines += ["class Models(LookedUp):", f'    """{len(described)} hyperparameters."""', ""]

@@ -1,4 +1,4 @@
-"""Reasons of failed jobs, from their logs, and a table of them."""
+"""Reasons for failed jobs, from their logs, and a table of them."""
 
 import shutil
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ class Failure(NamedTuple):
     rule, wildcards
         Its rule, and the values of its wildcards: data set, search, repeat ...
     log
-        Its log; None if it has none.
+        Its log; None if there is none.
     message
-        Message of the executor (such as SLURM) on its end; empty if none.
+        The executor's message (such as SLURM's) about its end; empty if none.
     """
 
     rule: str
@@ -33,7 +33,7 @@ class Failure(NamedTuple):
 
 
 def reason(log: Path) -> str:
-    """Return the line of the error at the end of a job's log; empty if there is none."""
+    """Return the error line at the end of a job's log; empty if there is none."""
     lines = _lines(log)
     last = lines[-1] if lines else ""
     failed = last.startswith("error: ") or any(line.startswith("Traceback (") for line in lines)
@@ -53,7 +53,7 @@ def table(failures: list[Failure]) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Write rows of cells as lines whose columns begin at the same place."""
+    """Format rows of cells as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
 

@@ -14,7 +14,7 @@ SPLIT = "splits/{dataset}/{split}"
 SEARCH = "searches/{dataset}/{search}/{repeat}"
 ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{repeat}"
 DIVISIONS = "divisions/{dataset}/{search}/{repeat}"
-# Of the first of the ten repeats that are one job; see :func:`tens`.
+# For the first of the ten repeats that are one job; see :func:`tens`.
 REPLAY = "searches/{dataset}/{search}/{tens}0"
 REPLAYED_ENSEMBLE = "ensembles/{dataset}/{search}/{ensemble}/{tens}0"
 CONFIGURATIONS = "configurations/{dataset}"
@@ -28,7 +28,7 @@ AUTOGLUON = "autogluon/{dataset}"
 DELIVERED = "delivered/{dataset}/{method}"
 
 #: Journals of searches, of refits for ensembles, and of the configurations for surrogates ("all" is
-#: not a repeat, so a search may be called "configurations").
+#: not a repeat, so a search may be named "configurations").
 CHECKPOINTS = "checkpoints/{dataset}/{search}/{repeat}"
 FITS = CHECKPOINTS + "/{ensemble}"
 CONFIGURATIONS_CHECKPOINTS = "checkpoints/{dataset}/configurations/all"
@@ -36,17 +36,17 @@ SHARD_CHECKPOINTS = "checkpoints/{dataset}/shards-{split}/{shard}"
 
 
 def log(rule: str, pattern: str) -> str:
-    """Pattern of the log of a rule's job, from the pattern of its results."""
+    """Pattern of a rule's log, from the pattern of its results."""
     return f"logs/{rule}/{pattern.partition('/')[2]}.log"
 
 
 def benchmark(rule: str, pattern: str) -> str:
-    """Pattern of the measured time and memory of a rule's job."""
+    """Pattern of the file with a job's measured time and memory."""
     return f"benchmarks/{rule}/{pattern.partition('/')[2]}.tsv"
 
 
 def tens(repeat: int | str) -> str:
-    """Return the number of a repeat without the last digit: ten repeats of a replay are one job."""
+    """Return a repeat's number without its last digit: ten repeats of a replay are one job."""
     return str(repeat)[:-1]
 
 
@@ -56,7 +56,7 @@ def path(results: Path, pattern: str, **fields: str | int) -> Path:
 
 
 def splits(study: Mapping[str, Any]) -> list[str]:
-    """Return the folder of the split of every repeat of a study (as JSON)."""
+    """Return the folder of every repeat's split, for a study as JSON."""
     return [_split(study, repeat) for repeat in range(study["repeats"])]
 
 
@@ -77,16 +77,15 @@ def configurations(results: Path, study: Mapping[str, Any], dataset: str) -> Pat
 
 
 def home(results: Path, study: Mapping[str, Any], dataset: str, search: str, repeat: int) -> Path:
-    """Return the results folder of the study that a search, and its split, belong to.
+    """Return the results folder of the study that a search and its split belong to.
 
     Parameters
     ----------
     results
         Folder of the study.
     study
-        The study as JSON. Its ``homes`` are the searches that it shares with the extended
-        study, and the number of repeats there:
-        ``{search: {dataset: {"study": name, "repeats": n}}}``.
+        The study as JSON. Its ``homes`` are the searches that it shares with the extended study,
+        and the number of repeats there: ``{search: {dataset: {"study": name, "repeats": n}}}``.
     dataset, search, repeat
         The search.
     """
@@ -99,7 +98,7 @@ def home(results: Path, study: Mapping[str, Any], dataset: str, search: str, rep
 def search_folder(
     results: Path, study: Mapping[str, Any], dataset: str, search: str, repeat: int
 ) -> Path:
-    """Return the folder of a search, in the study that it belongs to; see :func:`home`."""
+    """Return the folder of a search, in the study that owns it; see :func:`home`."""
     own = home(results, study, dataset, search, repeat)
     return path(own, SEARCH, dataset=dataset, search=search, repeat=repeat)
 

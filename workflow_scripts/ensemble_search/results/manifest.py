@@ -1,4 +1,4 @@
-"""The manifest of a finished study: all that is needed to rerun it and compare."""
+"""The manifest of a finished study: everything needed to rerun it and compare the results."""
 
 import json
 from collections import Counter
@@ -15,13 +15,13 @@ REQUIREMENTS = Path(__file__).parents[3] / "envs/requirements.in"
 
 
 def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
-    """Collect the manifest of a study whose report is written.
+    """Collect the manifest of a study after its report was written.
 
     Parameters
     ----------
     record
-        Result of ``Jobs.record``: the study, the location of shared searches, the folders of its
-        data, and the files of code from outside.
+        Result of ``Jobs.record``: the study, locations of shared searches, the folders of its data,
+        and the files of code from outside.
     results
         Folder of the study's results.
 
@@ -59,13 +59,13 @@ def versions() -> dict[str, str]:
     for name in (line.partition("==")[0] for line in lines if "==" in line):
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # a conda environment has none of the tools
+        except PackageNotFoundError:  # conda environments lack the tools
             continue
     return found
 
 
 def plugins(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the code from outside.
+    """Return the code from outside the repository.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def plugins(names: Iterable[str]) -> dict[str, dict[str, str]]:
     Returns
     -------
     plugins
-        ``files``: text of the files in folders, by the place in their folder; ``packages``: version
-        of the installed packages that the others belong to, by the name that is imported.
+        ``files``: text of the files in folders, by path in the folder; ``packages``: version of the
+        installed packages that the other files belong to, by import name.
     """
     paths = [PurePath(name) for name in names]
     texts = {
@@ -89,7 +89,7 @@ def plugins(names: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:
-    """List the ``search.json`` of all searches behind the study's tables."""
+    """List the ``search.json`` of all searches used in the study's tables."""
     study, shared = record["study"], {"homes": record["homes"]}
     for dataset in study["datasets"]:
         for search in dict.fromkeys(method["search"] for method in study["methods"].values()):
@@ -126,7 +126,7 @@ def tables(folder: Path) -> dict[str, str]:
 
 
 def _ran(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Summarize the cost of the searches, and what they ran with.
+    """Summarize the cost of the searches, and the software and machines that they used.
 
     Core hours: CPU time of all evaluations, and the time to suggest them (on one core).
     """

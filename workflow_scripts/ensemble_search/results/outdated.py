@@ -1,11 +1,11 @@
-"""Outdated results: made with other settings than the study has now."""
+"""Outdated results: those whose settings differ from the study's current ones."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ensemble_search.search.journal import differences
 
-#: What a study and a ``search.json`` both hold, beside the settings of the optimizer.
+#: Keys that both a study and a ``search.json`` have, besides the settings of the optimizer.
 SHARED = ("space", "metric", "limits", "seed")
 
 
@@ -17,7 +17,7 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     manifest
         Content of its ``search.json``: ``settings``, ``space``, ``limits``, ``seed``.
     study
-        The study as JSON values, with defaults. Missing keys are not compared, nor is a budget in
+        The study as JSON, with defaults. Missing keys are not compared, nor is a budget in
         evaluations: a longer search can be truncated.
     name
         Name of the search in the study.
@@ -33,7 +33,7 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
 
 
 def budget(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the budget of a finished search; older manifests give its evaluations only."""
+    """Return the budget of a finished search; older manifests only give its evaluations."""
     return manifest.get("budget", {"evaluations": manifest["evaluations"]})
 
 

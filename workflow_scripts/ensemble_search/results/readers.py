@@ -1,8 +1,8 @@
 """Readers of the files below ``results/``: one reader and one schema per kind of file.
 
 A reader returns the content, or raises ``Unusable`` with one line that names the file, the problem
-and how to recompute it. Unknown keys and columns are left alone: other versions of the project may
-use them.
+and how to recompute it. Unknown keys and columns are ignored: other versions of the project may use
+them.
 """
 
 import json
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-#: Columns of the tables, by kind of value; see docs/architecture.md.
+#: Columns of the tables, by type; see docs/architecture.md.
 OBSERVATIONS = {
     "iteration": "int64",
     "error": "double",
@@ -65,7 +65,7 @@ DIVISIONS = {
 
 
 class Budget(Stored):
-    """Of a search."""
+    """Budget of a search."""
 
     evaluations: Count | None = None
     fits: Count | None = None
@@ -74,13 +74,13 @@ class Budget(Stored):
 
 
 class Data(Stored):
-    """The data in a fingerprint."""
+    """Data in a fingerprint."""
 
     data: str
 
 
 class Table(Stored):
-    """The table that a search was replayed on."""
+    """Table that a search was replayed on."""
 
     folder: str
     checksum: str
@@ -112,7 +112,7 @@ class Search(Stored):
     suggest_seconds: Amount
     cpu_seconds: Amount
     table: Table | None = None
-    # Not written by older versions of the project.
+    # Older versions of the project did not store these.
     threads: Count = 1
     budget: Budget = Budget()
     rest_seconds: Amount | None = None
@@ -132,15 +132,15 @@ class Progress(Stored):
 
 
 class Automl(Stored):
-    """``automl.json``, of `make ensemble`."""
+    """``automl.json``, from `make ensemble`."""
 
     study: dict[str, Any]
     searched: Amount
-    data: str = ""  # older versions of the project did not write it
+    data: str = ""  # older versions of the project did not store it
 
 
 class Classes(Stored):
-    """Rows of each part by class."""
+    """Number of rows per part and class."""
 
     train: dict[str, Count]
     validation: dict[str, Count]
@@ -152,7 +152,7 @@ class Scale(Stored):
 
     mean: float
     std: float
-    test_square: float = float("nan")  # older versions of the project did not write it
+    test_square: float = float("nan")  # older versions of the project did not store it
 
 
 class Split(Stored):
@@ -162,7 +162,7 @@ class Split(Stored):
     classes: Classes
     sizes: dict[str, Count] = Field(default_factory=dict)
     target: Scale | None = None
-    # Older versions of the project did not write these.
+    # Older versions of the project did not store these.
     source_checksum: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
 
@@ -180,7 +180,7 @@ class Ensemble(Stored):
 
     settings: dict[str, Any]
     search: dict[str, str]
-    # Older versions of the project did not write these.
+    # Older versions of the project did not store these.
     diversity: Diversity | None = None
     failed_refits: list[Count] = Field(default_factory=list)
     iterations_with_failed_refits: int = Field(0, ge=0)
@@ -207,12 +207,12 @@ def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
     Parameters
     ----------
     of
-        What it must be of, by key: ``dataset``, ``search``, ``repeat``; by default, of anything.
+        Expected values of ``dataset``, ``search``, ``repeat``; default: any.
 
     Raises
     ------
     Unusable
-        Also if it is of another search: its folder was moved, or two were swapped.
+        Also if it belongs to another search: its folder was moved, or two were swapped.
     """
     path = folder / "search.json"
     manifest = schema.read_json(path, Search)
@@ -225,19 +225,19 @@ def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
 def checked_search(
     folder: Path, of: Mapping[str, Any] | None = None, data: str | None = None
 ) -> dict[str, Any]:
-    """Read ``search.json``, and compare the files of the search, and of its table, with their sums.
+    """Read ``search.json``; compare the files of the search, and of its table, with checksums.
 
     Parameters
     ----------
     of
         See :func:`search`.
     data
-        Checksum of the split that it must have been made on; by default, any.
+        Checksum of the split that it must have used; default: any.
 
     Raises
     ------
     Unusable
-        If one of them is missing or another than was written, or if it is of another search.
+        If a file is missing or was changed, or belongs to another search.
     """
     files.check(folder / "search.json")
     manifest = search(folder, of)
@@ -254,19 +254,19 @@ def split(folder: Path) -> dict[str, Any]:
 
 
 def checked_split(folder: Path, data: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Read ``split.json``, and compare it with the data and the settings that it must be of.
+    """Read ``split.json``, and compare it with the data and settings that it must match.
 
     Parameters
     ----------
     folder, data
-        Of the split, and of the data set that it must be a split of, which may be missing.
+        Folder of the split, and of the data set that it must be a split of, which may be missing.
     settings
-        Those that it must be drawn by.
+        Settings by which it must have been drawn.
 
     Raises
     ------
     Unusable
-        Also if it is of other data or settings: its folder was moved, or two were swapped.
+        Also if data or settings differ: its folder was moved, or two were swapped.
     """
     found = split(folder)
     if (data / "dataset.json").exists():
@@ -310,7 +310,7 @@ def observations(
     Parameters
     ----------
     names
-        Of :data:`OBSERVATIONS`; ``iteration`` is read in any case.
+        Among :data:`OBSERVATIONS`; ``iteration`` is always read.
     others
         As in ``files.read_parquet``.
     rows
@@ -318,7 +318,7 @@ def observations(
     """
     path = folder / OBSERVATIONS_FILE
     wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
-    # Older versions of the project fitted all training rows.
+    # Older versions of the project fitted on all training rows.
     table = files.read_parquet(path, wanted, others, defaults={"fidelity": 1.0})
     _counts(path, table["iteration"])
     if rows not in (None, table.num_rows):
@@ -335,9 +335,9 @@ def observations(
 
 
 def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
-    """Read the predictions of a search's ``rows`` evaluations: float32, of three dimensions.
+    """Read the predictions of a search's ``rows`` evaluations: float32, three-dimensional.
 
-    They are memory-mapped, or copied from the table that the search was replayed on. Those of
+    They are memory-mapped, or copied from the table that the search was replayed on. Predictions of
     failed evaluations are NaN.
     """
     path = folder / OBSERVATIONS_FILE
@@ -382,15 +382,15 @@ def members(folder: Path) -> "pa.Table":
 
 
 def losses(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read the ``losses.npz`` of an ensemble: its losses on single test samples.
+    """Read the ``losses.npz`` of an ensemble: its losses on individual test samples.
 
     Returns
     -------
     iterations
-        Those at which the ensemble changed, int64, ascending, of shape (n_changes,).
+        Iterations at which the ensemble changed, int64, ascending, of shape (n_changes,).
     losses
-        Of shape (n_changes, n_test): bool, whether the label is wrong, if all losses are 0 or 1;
-        else float32. (n_changes, 0) if the metric has no losses of single samples.
+        Of shape (n_changes, n_test): bool (True: wrong label) if all losses are 0 or 1; else
+        float32. (n_changes, 0) if the metric has no losses of individual samples.
     """
     path = folder / "losses.npz"
     files.check(folder / "ensemble.json", [path.name])
@@ -452,16 +452,16 @@ def of_jobs(
     read
         :func:`quality`, :func:`spread` or :func:`divisions`.
     results, pattern
-        Folder of the study, and the place of a table in it, with names of fields in braces.
+        Folder of the study, and the path of a table in it, with names of fields in braces.
     jobs
-        Of each the fields, and what it must have been, by key.
+        Per job: the fields, and the expected job by key.
 
     Returns
     -------
     tables
-        Of all jobs that are there, with the fields as further columns.
+        Tables of all finished jobs, with the fields as additional columns.
     missing
-        Tables that are not there, or of another job, with the reason.
+        Tables that do not exist or belong to another job, with the reason.
 
     Raises
     ------

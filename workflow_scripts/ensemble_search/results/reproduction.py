@@ -1,4 +1,4 @@
-"""Rerunning a study from its manifest: differences of the environments and of the tables."""
+"""Rerunning a study from its manifest: differences in environments and tables."""
 
 import csv
 import importlib.util
@@ -19,9 +19,9 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.study.model import Study
 from ensemble_search.study.sections.names import Name
 
-#: Folder for a manifest's code from outside, below that in which its study is rerun.
+#: Folder for a manifest's code from outside, below the folder in which its study is rerun.
 PLUGINS = "plugins"
-#: Tables of measurements or of the environment, and such columns of other tables.
+#: Tables of measurements or of the environment, and such columns in other tables.
 IGNORED_TABLES = re.compile(r"time|origins|settings|.*-seconds")
 IGNORED_COLUMNS = re.compile(r"(.*_)?(milliseconds|seconds|hours|memory_mb|message)")
 
@@ -36,12 +36,12 @@ Line = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 
 
 class _Part(BaseModel):
-    # Additions of later versions are allowed; only the keys that are used are checked.
+    # Later versions may add keys; only the keys that are used are checked.
     model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
 
 
 class Searches(_Part):
-    """What the searches of a study ran with."""
+    """The software and machines that a study's searches used."""
 
     ran_with: list[dict[str, Any]]
 
@@ -70,7 +70,7 @@ class Plugins(_Part):
 
 
 class Manifest(_Part):
-    """The keys of a manifest that are used; its study is checked by the model of studies."""
+    """The keys of a manifest that are used; the study model checks its study."""
 
     study_hash: Line
     written: Line
@@ -81,7 +81,7 @@ class Manifest(_Part):
     searches: Searches
     data: dict[Name, Data]
     shared: dict[str, Any]
-    #: Files of one folder.
+    #: Files in one folder.
     tables: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,250}\.csv$")], Line]
     plugins: Plugins | None = None
     study: dict[str, Any]
@@ -98,7 +98,7 @@ class Compared:
     differ
         Number of cells that differ, as text.
     largest
-        Largest absolute difference among numbers that differ; 0 if there are none.
+        Largest absolute difference among numbers that differ; 0 if none do.
     reason
         Why the cells could not be compared; empty if they were.
     """
@@ -136,7 +136,7 @@ def read(path: Path) -> dict[str, Any]:
         )
     try:
         made = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(made, ensure_ascii=False).encode()  # lone surrogates are not text
+        json.dumps(made, ensure_ascii=False).encode()  # lone surrogates are not valid text
     except (ValueError, RecursionError):
         raise UserError(f"'{path}' is damaged: it is not JSON; take it from its origin") from None
     if not isinstance(made, dict) or not isinstance(made.get("study"), dict):
@@ -206,7 +206,7 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     Raises
     ------
     UserError
-        If a data file is missing, or is outside ``home`` and has another MD5 than in the manifest.
+        If a data file is missing, or is outside ``home`` and its MD5 is not the manifest's.
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
@@ -220,7 +220,7 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
                     f"datasets.{name}.{key}: there is no file '{file}'; it is looked for from the "
                     "folder above the manifest's results/, where the study ran"
                 )
-        # An untrusted manifest may name any file of this machine.
+        # An untrusted manifest may name any file on this machine.
         outside = [f for f in paths.values() if not f.resolve().is_relative_to(home.resolve())]
         sums = map(files.md5, paths.values() if outside else ())
         if outside and files.joined_md5([*sums]) != made["data"][name]["md5"]:
@@ -270,7 +270,7 @@ def write_plugins(made: Mapping[str, Any], folder: Path, trusted: bool) -> None:
     Raises
     ------
     UserError
-        If it may not; if a package is not installed; or if other code lies there.
+        If it is not trusted, a package is not installed, or the folder holds other code.
     """
     for name, there in made["plugins"]["packages"].items():
         if importlib.util.find_spec(name) is None:
@@ -298,7 +298,7 @@ def check_folder(folder: Path, name: str) -> None:
     Raises
     ------
     UserError
-        If a part of the path is a link.
+        If a part of the path is a symbolic link.
     """
     for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
         if (folder / part).is_symlink():
@@ -306,7 +306,7 @@ def check_folder(folder: Path, name: str) -> None:
 
 
 def differences(made: Mapping[str, Any]) -> list[str]:
-    """Describe how code, packages and machine differ from the manifest's, one line each."""
+    """Describe how code, packages and machine differ from the manifest, one line each."""
     here, versions = provenance.commit(), manifest.versions()
     lines = []
     if made["commit"] != here["commit"]:
@@ -328,7 +328,7 @@ def differences(made: Mapping[str, Any]) -> list[str]:
 
 
 def unlike_data(made: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Describe which data sets differ from the manifest's, one line each."""
+    """Describe which data sets differ from the manifest, one line each."""
     lines = []
     for name, there in made["data"].items():
         here = found[name]

@@ -1,4 +1,4 @@
-"""How far the jobs of a study are, by their results, journals, logs and SLURM's queue."""
+"""Progress of a study's jobs, from their results, journals, logs and SLURM's queue."""
 
 import socket
 import time
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: States of a job.
 STATES = ("done", "running", "queued", "stopped", "failed", "waiting", "outdated")
-#: A search on another host counts as running this long after its last evaluation, in seconds.
+#: Seconds after its last evaluation during which a search on another host counts as running.
 SILENCE = 900
 
 
@@ -36,17 +36,17 @@ def searches(study: Study) -> list[tuple[str, str, int]]:
 def search_state(
     root: Path, study: Study, dataset: str, search: str, repeat: int, job: str | None = None
 ) -> dict:
-    """Read what is known of a search: from its manifest if it is finished, else its progress.
+    """Read the state of a search, from its manifest if it is finished, else from its progress.
 
-    A finished search that was made with other settings than the study has is ``outdated``: all of
-    its evaluations are still to be done.
+    A finished search whose settings differ from the study's is ``outdated``: all its evaluations
+    must be repeated.
 
     Parameters
     ----------
     root
-        Results of the study that the search is part of.
+        Results of the study that the search belongs to.
     job
-        State of its job in SLURM's queue, if it has one.
+        State of its job in SLURM's queue, if any.
 
     Returns
     -------
@@ -79,13 +79,13 @@ def search_state(
         return {**manifest, **result, "done": budget, "failed": failed,
                 "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
-    if study.evaluation.replay:  # its job does ten repeats, and keeps no journal
+    if study.evaluation.replay:  # one job does ten repeats, and keeps no journal
         log = layout.path(
             root, layout.log("replay", layout.REPLAY), **run, tens=layout.tens(repeat)
         )
         lock = root / ".lock"
         running = updated > _written(lock) and _held(lock, updated) and not job_logs.reason(log)
-        if not running:  # it starts over
+        if not running:  # it will start over
             progress, known = None, nothing
     else:
         log = layout.path(root, layout.log("search", layout.SEARCH), **run)
@@ -98,7 +98,7 @@ def search_state(
 
 
 def replay_rule(rule: str, study: Study, repeat: int) -> str:
-    """Return the rule of a repeat: another does the last repeats, if they are fewer than ten."""
+    """Return the rule of a repeat: the last repeats have their own if they are fewer than ten."""
     return f"last_{rule}" if layout.tens(repeat) == layout.tens(study.repeats) else rule
 
 
@@ -112,9 +112,9 @@ class AfterSearches(NamedTuple):
     rule, wildcards
         Its rule and the values of its wildcards.
     output, log
-        A file that it makes, and its log.
+        One of its output files, and its log.
     checkpoints
-        Folder of its journals, where it keeps any.
+        Folder of its journals, if it keeps any.
     """
 
     kind: str
@@ -133,7 +133,7 @@ class AfterSearches(NamedTuple):
 
 
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
-    """List the jobs of a study that are no searches, such as ensembles and divisions."""
+    """List the jobs of a study that are not searches, such as ensembles and divisions."""
     study, root = jobs.study, Path("results") / jobs.study.study
 
     def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
@@ -185,15 +185,15 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
 def job_state(
     job: AfterSearches, unfinished: Collection[tuple[str, str, int]], queue: Mapping[str, str]
 ) -> str:
-    """Describe how far a job is: one of :data:`STATES`.
+    """Return the state of a job: one of :data:`STATES`.
 
     Parameters
     ----------
     unfinished
-        The searches that are not done: data set, search, repeat. Their ensembles and divisions
-        wait for them.
+        The unfinished searches: data set, search, repeat. Their ensembles and divisions wait for
+        them.
     queue
-        States of the jobs in SLURM's queue, by their comments.
+        States of the jobs in SLURM's queue, by comment.
     """
     queued = queue.get(job.comment)
     if queued:
@@ -212,7 +212,7 @@ def job_state(
 
 
 def _read(reader: Callable[[Path], dict], folder: Path, problems: list[str]) -> dict | None:
-    """Read a file; None where it is missing, or damaged, which is added to ``problems``."""
+    """Read a file; None if it is missing or damaged. Damage is added to ``problems``."""
     try:
         return reader(folder)
     except Missing:
@@ -223,7 +223,7 @@ def _read(reader: Callable[[Path], dict], folder: Path, problems: list[str]) -> 
 
 
 def _written(path: Path) -> float:
-    """When a file was written last; 0 where there is none."""
+    """Time of a file's last change; 0 if there is no file."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -231,12 +231,12 @@ def _written(path: Path) -> float:
 
 
 def _held(path: Path, updated: float) -> bool:
-    """Return whether the process that a journal's lock names still runs.
+    """Return whether the process named in a journal's lock still runs.
 
-    The lock itself is left alone: to try it, even shared and for an instant, would turn away a
-    search that starts just then. A process of this host is looked up; one that began after the lock
-    was written only has the same number. Of another host it is only known when it last wrote:
-    ``updated``, from its progress, or the lock.
+    The lock itself is not tested: trying it, even shared and for an instant, would make a search
+    that starts at that moment fail. A process on this host is looked up; if it started after the
+    lock was written, it only has the same number. For a process on another host, only the time of
+    its last write is known: ``updated``, from its progress, or the lock.
     """
     try:
         holder, written = locks.holder(path), path.stat().st_mtime

@@ -1,4 +1,4 @@
-"""The table of `make status`: searches, or states of a replay's repeats, and other jobs."""
+"""The table of `make status`: searches (or, in a replay, states of repeats) and other jobs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,21 +15,21 @@ from ensemble_search.search.progress import amount, duration
 if TYPE_CHECKING:
     from ensemble_search.jobs import Jobs
 
-#: Failed jobs whose errors are printed.
+#: Maximum number of failed jobs whose errors are printed.
 ERRORS = 10
-#: Why jobs wait in SLURM's queue, unless something is wrong.
+#: Normal reasons to wait in SLURM's queue.
 USUAL = ("None", "Priority", "Resources")
 
 
 def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
-    """Describe how far a study is, whose results are below the working folder.
+    """Describe the progress of a study whose results are below the working directory.
 
     Returns
     -------
     lines
-        The table of its searches, and what there is to say of its other jobs.
+        The table of its searches, and a summary of its other jobs.
     problems
-        Files that are damaged, one line each with the remedy.
+        Damaged files, one line each with the remedy.
     """
     study = jobs.study
     found = slurm.queue() or ()
@@ -75,13 +75,13 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
 
 
 def table(searches: list[dict], loss: str) -> list[str]:
-    """Align the rows of searches below their header; ``loss`` is the title of the metric."""
+    """Align the rows of searches below the header; ``loss`` is the title of the metric."""
     header = ("data set", "search", "repeat", "state", "evaluations", f"best {loss}", "failed")
     return job_logs.aligned([(*header, "left"), *map(row, searches)])
 
 
 def together(searches: list[dict]) -> list[dict]:
-    """Add up the repeats of each search that are in the same state: replays have hundreds.
+    """Merge the repeats of each search that are in the same state: replays have hundreds.
 
     The best losses are averaged.
     """
@@ -130,7 +130,7 @@ def row(state: dict) -> tuple[str, ...]:
 
 
 def total(searches: list[dict]) -> str:
-    """Add the searches up, and estimate how long the rest takes at the present pace."""
+    """Sum up the searches, and estimate the remaining time at the current pace."""
     found = [s["state"] for s in searches]
     done = sum(min(s["done"], s["budget"]) for s in searches)
     budget = sum(s["budget"] for s in searches)
@@ -146,9 +146,9 @@ def total(searches: list[dict]) -> str:
 
 
 def seconds_left(searches: list[dict]) -> float:
-    """Estimate the work that is left from what a unit of the budget took on the same data set.
+    """Estimate the remaining work from the mean time per unit of budget on the same data set.
 
-    Where nothing is known of a data set, from all searches.
+    If a data set has no times yet, the mean over all searches is used.
     """
     overall = _mean(searches)
     left = 0.0
@@ -160,7 +160,7 @@ def seconds_left(searches: list[dict]) -> float:
 
 
 def _mean(searches: list[dict]) -> float | None:
-    """Mean seconds (wall time, suggesting included) of a unit of the budget, None without any.
+    """Mean wall-clock seconds per unit of budget, including suggestions; None if unknown.
 
     A unit is an evaluation, a full fit or a (CPU) second of fitting.
     """
@@ -175,7 +175,7 @@ def summary(kind: str, found: Sequence[str]) -> str:
 
 
 def waiting(queue: Sequence[slurm.Job]) -> list[str]:
-    """Explain why jobs wait in SLURM's queue, where it is not that others come first."""
+    """Explain why jobs wait in SLURM's queue, unless others just come first."""
     reasons = Counter(job.reason for job in queue if job.state == "PENDING")
     return [
         f"Waiting in SLURM's queue: {count}, because of {one_line(reason)}"
@@ -187,7 +187,7 @@ def waiting(queue: Sequence[slurm.Job]) -> list[str]:
 def _failures(
     searches: list[dict], others: list[tuple[states.AfterSearches, str]]
 ) -> Iterator[str]:
-    """Explain why jobs failed, a line each; several searches or ensembles may be one job."""
+    """Explain why jobs failed, one line each; one job may cover several searches or ensembles."""
     failed = [
         (f"{s['dataset']} {s['search']} {s['repeat']}", s["log"])
         for s in searches

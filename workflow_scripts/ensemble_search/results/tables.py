@@ -1,4 +1,4 @@
-"""Tables made of finished searches; see ``evaluation.table``."""
+"""Tables made from finished searches; see ``evaluation.table``."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,14 +17,14 @@ from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PR
 from ensemble_search.search.journal import differences
 from ensemble_search.search.progress import duration
 
-#: What the searches of a table have in common: keys of their fingerprints.
+#: Keys of the fingerprints that the searches of a table share.
 CONDITIONS = ("data", "space", "limits", "threads", "versions")
 
 
 def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> None:
     """Write the table of all evaluations of finished searches.
 
-    Of evaluations of the same configuration at the same fidelity, the first is kept.
+    If a configuration was evaluated several times at the same fidelity, the first one is kept.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
     Raises
     ------
     UserError
-        If a search is damaged, replayed on a table itself, or differs in what all must have in
-        common; before anything is written.
+        If a search is damaged, was itself replayed on a table, or differs in a key that all must
+        share; raised before anything is written.
     """
     import pyarrow as pa
 
@@ -93,13 +93,13 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
 def describe(root: Path) -> Iterator[str]:
     """Describe all tables below a folder, and check them: one line each.
 
-    Their losses are compared if their split, or the data that ``imported`` has written, is in the
-    same study: in ``../../../splits`` or ``../../../data``.
+    Losses are compared if the same study has the table's split, or data written by ``imported``:
+    in ``../../../splits`` or ``../../../data``.
 
     Raises
     ------
     UserError
-        If there is none, or one is damaged.
+        If there is no table, or one is damaged.
     """
     found = sorted(path.parent for path in root.rglob(tables.MANIFEST))
     if not found:
@@ -122,7 +122,7 @@ def describe(root: Path) -> Iterator[str]:
 
 
 def checked(folder: Path) -> tuple[tables.Table, bool]:
-    """Read a table and check it; its losses, too, if its study's folder has its split or data.
+    """Read and check a table; check its losses, too, if the study has its split or data.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     Unusable
         As ``Table.read``, ``Table.check_space`` and ``Table.check_losses``.
     UserError
-        If its space is not known here.
+        If its space is unknown here.
     """
     table = tables.Table.read(folder)
     task = tasks.problem(table.manifest.get("metric", "error")).task
@@ -154,7 +154,7 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     try:
         made_elsewhere = data.is_file() and not splits.exists()
         inputs = imported.split_of(data, task)[0] if made_elsewhere else checked_inputs(splits)
-    except UserError:  # missing or damaged, which is not the table's fault
+    except UserError:  # missing or damaged: not the table's fault
         return table, False
     if inputs.checksum() != table.manifest["data"]:
         return table, False

@@ -25,7 +25,7 @@ from ensemble_search.search.journal import differences
 if TYPE_CHECKING:
     from ensemble_search.jobs import Jobs
 
-#: Predictions with the same error that differ by less differ by rounding only.
+#: Predictions with the same error that differ by less than this only differ by rounding.
 ROUNDING = 1e-5
 #: Factor by which a repeated evaluation may exceed its original time limit.
 PATIENCE = 10
@@ -40,7 +40,7 @@ class Findings:
     folders
         Number of result folders whose files were compared with their checksums.
     same, rounded
-        Number of repeated evaluations with the same predictions: bit by bit, or up to rounding.
+        Number of repeated evaluations with the same predictions: bit for bit, or up to rounding.
     problems
         One line each: file, problem, remedy.
     """
@@ -113,12 +113,12 @@ def _ensemble_files(folder: Path) -> None:
     _unchanged(folder / "ensemble.json")
     readers.scores(folder)
     readers.members(folder)
-    if (folder / "losses.npz").exists():  # not written by older versions of the project
+    if (folder / "losses.npz").exists():  # older versions of the project did not write it
         readers.losses(folder)
 
 
 def _unchanged(manifest: Path) -> None:
-    """Raise UserError, with a line each, if files of a folder do not match its checksums."""
+    """Raise UserError, with one line per file of a folder that does not match its checksum."""
     if found := [problem for error in files.damaged(manifest) for problem in error.problems]:
         raise UserError(*found)
 
@@ -231,7 +231,7 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
 
 
 def _difference(search: _Search, index: int) -> float | str:
-    """Largest difference of the predictions of a repeated evaluation, or the problem."""
+    """Largest difference in the predictions of a repeated evaluation, or the problem."""
     manifest = search.manifest
     table = readers.observations(search.folder, ["error", "fidelity"], others=CONFIGURATION)
     values = tables.configurations(table.slice(index, 1))[0]
@@ -281,6 +281,6 @@ def _why(manifest: dict[str, Any]) -> str:
 
 
 def _folders(root: Path, pattern: str) -> list[Path]:
-    """List the folders of a pattern; files of others that lie elsewhere are none of the study's."""
+    """List the folders that match a pattern, without files that do not belong to the study."""
     found = root.glob(re.sub(r"{\w+}", "*", pattern))
     return sorted(path for path in found if path.is_dir())

@@ -1,6 +1,6 @@
 """Versions of exactly the code that a result depends on.
 
-Two versions are equal if the syntax trees, without comments and docstrings, are equal: reformatting
+Two versions are equal if the syntax trees are equal without comments and docstrings: reformatting
 or documenting a module does not change its version.
 """
 
@@ -18,11 +18,11 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_json
 
 ROOT = Path(__file__).parents[2]
-#: What processes have found in the files, kept for later ones like bytecode: file -> [sha256 of
-#: what it was found with, code, names]. To parse the code of a study takes a second.
+#: What processes read from the files, cached on disk like bytecode: file -> [sha256 of the cache
+#: key, code, names]. Parsing the code of a study takes a second.
 KEPT = "__pycache__/code-versions.json"
-#: These modules store, load, report or name results without affecting them: changing them makes no
-#: result outdated.
+#: These modules store, load, report or name results without affecting them: changes to them do not
+#: outdate any result.
 NEUTRAL = {
     f"ensemble_search/{name}.py"
     for name in (
@@ -38,15 +38,15 @@ NEUTRAL = {
         "search/progress",
     )
 }
-#: It has nothing but names that are imported when a user asks for them: it counts as empty.
+#: It only names what is imported when a user asks for it, so it counts as empty.
 FACADE = Path("ensemble_search/__init__.py")
 
 
 @outside.cached
 def code_version(*modules: str) -> str:
-    """Hash the code of modules and of everything of this project that they import.
+    """Hash the code of modules and of everything in this project that they import.
 
-    That is everything below ``workflow_scripts``, and parts from outside, with their helpers.
+    This covers everything below ``workflow_scripts``, and parts from outside with their helpers.
 
     Parameters
     ----------
@@ -67,20 +67,20 @@ def code_version(*modules: str) -> str:
 def files(*modules: str, neutral: bool = False) -> list[str]:
     """List the files, relative to ``workflow_scripts``, that the modules' version covers.
 
-    With ``neutral``, those that it leaves out, too: all that importing the modules needs.
+    With ``neutral``, include the neutral modules, too: all files that importing the modules needs.
     """
     return sorted(map(str, _closure(modules, neutral)))
 
 
 def files_outside(*modules: str) -> list[str]:
-    """List those of the modules' :func:`files` that lie outside ``workflow_scripts``."""
+    """List the modules' :func:`files` that lie outside ``workflow_scripts``."""
     return [name for name in files(*modules) if not (ROOT / name).is_file()]
 
 
 def libraries(*modules: str) -> list[str]:
     """List the import names of other packages that the modules' version depends on, sorted.
 
-    The standard library is not among them, and packages that parts from outside belong to are.
+    Excludes the standard library; includes the packages that parts from outside belong to.
     """
     names = set()
     for path in _closure(modules):
@@ -94,9 +94,9 @@ def _is_own(name: str) -> bool:
 
 
 class Guard:
-    """Detect changes of code on disk while a process runs that has already imported it.
+    """Detect changes to code on disk that a running process has already imported.
 
-    Modules imported later, or by a worker that starts later, are read from disk at that time.
+    Modules imported later, or by a worker that starts later, would be read from the changed files.
     """
 
     def __init__(self, *modules: str):
@@ -110,7 +110,7 @@ class Guard:
         Raises
         ------
         UserError
-            If it has; touching or documenting a file does not count.
+            If it has changed; touching or documenting a file does not count.
         """
         stamps = self._look()
         if stamps == self._stamps:
@@ -127,7 +127,7 @@ class Guard:
     def _changed(self, path: Path) -> bool:
         try:
             return _read(path)[0] != self._code[path]
-        except (OSError, SyntaxError, ValueError):  # removed, or half written
+        except (OSError, SyntaxError, ValueError):  # removed, or partly written
             return True
 
     def _look(self) -> list[tuple[int, int] | None]:
@@ -137,7 +137,7 @@ class Guard:
 
 
 def _place(path: Path) -> Path | None:
-    """Find a file, given by its path relative to :data:`ROOT`, or outside; None if it is gone."""
+    """Find a file by its path relative to :data:`ROOT`, or outside; None if it no longer exists."""
     return ROOT / path if (ROOT / path).is_file() else outside.place(path)
 
 
@@ -155,13 +155,13 @@ def _closure(modules, neutral: bool = False) -> set[Path]:
 
 @outside.cached
 def _imported_by(path: Path) -> set[Path]:
-    """Files that importing a file executes, beside itself and what those import."""
+    """Files executed by importing a file, except the file itself and further imports of those."""
     return {p for name in _known(path)[1] for p in _files_of(name)}
 
 
 @outside.cached
 def _files_of(module: str) -> tuple[Path, ...]:
-    """Files that importing ``module`` executes: the packages above it and itself."""
+    """Files executed by importing ``module``: its parent packages and itself."""
     above, _, name = module.rpartition(".")
     folder = Path(*above.split(".")) if above else Path()
     candidates = (folder / name / "__init__.py", folder / f"{name}.py") if name else ()
@@ -169,7 +169,7 @@ def _files_of(module: str) -> tuple[Path, ...]:
 
 
 def _read(path: Path) -> tuple[str, list[str]]:
-    """Read a file as it is now: its code without docstrings, and the names that it imports."""
+    """Read a file's current code, without docstrings, and the names that it imports."""
     place = _place(path) or ROOT / path
     return _kept(ROOT / KEPT).look(path, place.read_text(encoding="utf-8"))
 
@@ -178,7 +178,7 @@ _known = outside.cached(_read)
 
 
 class _Kept:
-    """What is found in files, also by earlier processes; see :data:`KEPT`."""
+    """Code and imports of files, including those cached by earlier processes; see :data:`KEPT`."""
 
     def __init__(self, path: Path):
         self._path, self._new = path, False
@@ -188,21 +188,21 @@ class _Kept:
     def _load(self) -> dict[str, list]:
         with suppress(OSError, ValueError, AttributeError):
             stored = json.loads(self._path.read_text(encoding="utf-8"))
-            # Entries of files that are gone are left out.
+            # Entries of deleted files are left out.
             return {name: e for name, e in stored.items() if _whole(e) and _place(Path(name))}
         return {}
 
     def look(self, path: Path, text: str) -> tuple[str, list[str]]:
-        """Return code and names of a file, relative to :data:`ROOT`, with this text."""
+        """Return code and imported names of a file, relative to :data:`ROOT`, given its text."""
         name = path.as_posix()
-        # The parser is part of the key, so that no other parser's results are found.
+        # The parser is part of the key: results of another parser do not count.
         key = hashlib.sha256("\0".join([*self._parser, text]).encode()).hexdigest()
         if self._found.get(name, [None])[0] != key:
             self._found[name], self._new = [key, *_parse(text, path)], True
         return self._found[name][1], self._found[name][2]
 
     def keep(self) -> None:
-        """Store what is new for later processes, if the folder can be written."""
+        """Store new entries for later processes, if the folder is writable."""
         if self._new:
             self._new = False
             with suppress(UserError):
@@ -219,7 +219,7 @@ def _whole(entry) -> bool:
 def _parse(text: str, path: Path) -> tuple[str, list[str]]:
     """Return the code of a text, without docstrings, and the names that it imports.
 
-    Syntax trees are not kept: the garbage collector would go over them again and again.
+    Syntax trees are not kept: the garbage collector would traverse them again and again.
     """
     if path == FACADE:
         text = "pass"
@@ -241,7 +241,7 @@ def _parse(text: str, path: Path) -> tuple[str, list[str]]:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all statements in it; expressions hold neither imports nor docstrings."""
+    """A node and all statements in it; expressions contain neither imports nor docstrings."""
     yield node
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for statement in getattr(node, block, ()):

@@ -1,4 +1,4 @@
-"""User errors and system errors, and how a script ends with one."""
+"""User errors and system errors, and how they end a script."""
 
 import argparse
 import errno
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from ensemble_search.runtime import signals
 
-#: Errors of a disk, a network file system or system limits, which are not bugs.
+#: Errors from disks, network file systems or system limits, which are not bugs.
 OF_SYSTEM = {
     getattr(errno, name)
     for name in (
@@ -23,13 +23,13 @@ OF_SYSTEM = {
     if hasattr(errno, name)
 }
 
-#: Separator of several mistakes, one per line; :func:`run` writes the first prefix.
+#: Separates several mistakes, one per line; :func:`run` writes the first prefix.
 AND = "\nerror: "
-#: Longer lines are truncated in the middle: the ends give the place and the fix.
+#: Longer lines are truncated in the middle: the two ends name the place and the fix.
 LONGEST = 1000
 
 
-#: Exit status of a program that prints to a closed pipe, as shells have it.
+#: Exit status of a program that prints to a closed pipe, as in shells.
 PIPE = 128 + signal.SIGPIPE
 
 
@@ -39,7 +39,7 @@ class UserError(Exception):
     Parameters
     ----------
     problems
-        One text per mistake. Parts from data, names or files are escaped by :func:`one_line`.
+        One text per mistake. :func:`one_line` escapes text from data, names or files.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def check_keys(where: str, content: Any, keys: Sequence[str]) -> None:
     Raises
     ------
     UserError
-        Naming the first that is missing.
+        Naming the first missing key.
     """
     if missing := [key for key in keys if not isinstance(content, Mapping) or key not in content]:
         raise UserError(f"{where}: key '{missing[0]}' is missing; needed: {', '.join(keys)}")
@@ -73,7 +73,7 @@ def one_for_each(option: str, given: list[Any], n: int, what: str) -> list[Any]:
     Raises
     ------
     UserError
-        If there are neither 1 nor ``n``.
+        If the number of values is neither 1 nor ``n``.
     """
     if len(given) not in (1, n):
         raise UserError(f"{option}: give one, or one for every {what} ({n}), not {len(given)}")
@@ -93,7 +93,7 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Show characters that are not printable as escapes."""
+    """Escape characters that are not printable."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -109,17 +109,17 @@ def of_machine(error: BaseException) -> bool:
 def run(main: Callable[[], None]) -> None:
     """Run a script's main function; a :class:`UserError` becomes one line and exit status 2.
 
-    So does a mistake in the options, and a system error: a full disk, no permission, a file system
-    that is gone, too little memory. Closed standard streams become empty ones. If nobody reads the
-    output any more, as after ``| head``, the script ends silently with status 141. Signals end the
-    script as described in ``runtime.signals``. If ``ENSEMBLE_SEARCH_PARENT`` is the id of the
-    parent process, the script ends with it.
+    The same holds for a mistake in the options and for system errors: a full disk, no permission,
+    a file system that is gone, too little memory. Closed standard streams become empty ones. If
+    nobody reads the output any more, as after ``| head``, the script ends silently with status 141.
+    Signals end the script as described in ``runtime.signals``. If ``ENSEMBLE_SEARCH_PARENT`` is the
+    id of the parent process, the script ends with it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed, as by >&-: the next file would take its number
+        if getattr(sys, name) is None:  # closed, as by >&-: the next file would get its descriptor
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     signals.on_signals()
-    # Of the processes that it starts: LightGBM cannot be imported without docstrings.
+    # For child processes: LightGBM cannot be imported without docstrings.
     os.environ.pop("PYTHONOPTIMIZE", None)
     argparse.ArgumentParser.error = _wrong_option  # type: ignore[assignment, method-assign]
     try:
@@ -127,7 +127,7 @@ def run(main: Callable[[], None]) -> None:
             _end_with(int(parent))
         try:
             main()
-        except SystemExit:  # of argparse, after --help
+        except SystemExit:  # from argparse, after --help
             sys.stdout.flush()
             raise
         sys.stdout.flush()
@@ -149,7 +149,7 @@ def run(main: Callable[[], None]) -> None:
 
 
 def _wrong_option(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    """Leave out the list of all options, which argparse prints above a mistake in one of them."""
+    """Leave out the list of all options, which argparse prints above an error in one of them."""
     about = message.removeprefix("argument ")
     raise UserError(
         f"{about}; {parser.prog} --help lists the options" if about == message else about
@@ -157,7 +157,7 @@ def _wrong_option(parser: argparse.ArgumentParser, message: str) -> NoReturn:
 
 
 def _unread() -> bool:
-    """Whether nobody reads the output any more, as after ``| head``; it then goes nowhere."""
+    """Whether nobody reads the output any more, as after ``| head``; then discard it."""
     unread = [stream for stream in (sys.stdout, sys.stderr) if _closed(stream.fileno())]
     for stream in unread:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -182,6 +182,6 @@ def _end_with(parent: int) -> None:
 
 
 def _end(error: UserError | str) -> None:
-    with suppress(OSError):  # the log may lie on the full disk
+    with suppress(OSError):  # the log may be on the full disk
         print(f"error: {error}", file=sys.stderr, flush=True)
     sys.exit(2)

@@ -1,7 +1,7 @@
 """Atomic file writes (temporary file, sync, rename), and safe reads.
 
 Stored files may be damaged or forged. Every reader here raises :class:`Unusable`, one line with the
-file and the remedy, for any bytes that it cannot use.
+file and the remedy, if it cannot use the content.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ from ensemble_search.runtime.errors import OF_SYSTEM, UserError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Version of the formats of everything that is stored, in every JSON file as ``format``.
+#: Version of all stored formats, in every JSON file as ``format``.
 FORMAT = 2
-#: Age at which a temporary file is removed if its process cannot be checked (another host).
+#: Seconds after which a temporary file is removed if its process cannot be checked (another host).
 DAY = 86400
-#: Values of a Parquet file that is read at once.
+#: Maximum number of values in a Parquet file, which is read at once.
 MOST_CELLS = 2 * 10**8
 
 
@@ -69,7 +69,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(path: str | Path) -> Iterator[Path]:
-    """Yield a new temporary folder beside ``path``, and remove it with its content after the block.
+    """Yield a new temporary folder beside ``path``; remove it and its content after the block.
 
     The parent folder is created if missing. The next call with the same ``path`` removes folders of
     killed processes.
@@ -91,7 +91,7 @@ def temporary_folder(path: str | Path) -> Iterator[Path]:
 
 
 def write_json(path: str | Path, obj: Any) -> None:
-    """Write JSON, indented by two, keys in the order given; NaN and infinity are rejected.
+    """Write JSON, indented by two, keys in the given order; reject NaN and infinity.
 
     A mapping gets the key ``format`` (:data:`FORMAT`).
 
@@ -110,7 +110,7 @@ def write_json(path: str | Path, obj: Any) -> None:
 
 
 def write_npy(path: str | Path, array: np.ndarray) -> None:
-    """Write an array in numpy's format, C order, without pickle.
+    """Write an array in NumPy's format, in C order, without pickle.
 
     Raises
     ------
@@ -124,9 +124,9 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
 
 
 def write_rows(path: str | Path, rows: Sequence[np.ndarray | None], shape: tuple[int, ...]) -> None:
-    """Write float32 arrays of one shape as one array, in numpy's format.
+    """Write float32 arrays of one shape as one array, in NumPy's format.
 
-    In the place of None are zeros that take no room: a hole in the file.
+    None becomes zeros that take no disk space: a hole in the file.
 
     Raises
     ------
@@ -141,15 +141,15 @@ def write_rows(path: str | Path, rows: Sequence[np.ndarray | None], shape: tuple
                 file.seek(4 * math.prod(shape), os.SEEK_CUR)
             else:
                 file.write(np.ascontiguousarray(row, dtype="<f4").data)
-        file.truncate()  # to where it is: a hole at the end counts
+        file.truncate()  # to the current position: a hole at the end counts
 
 
 def write_parquet(path: str | Path, table: Any, metadata: Mapping[str, str] | None = None) -> None:
     """Write a Parquet file from columns by name, a ``pyarrow.Table`` or a pandas frame.
 
-    Columns may be numpy arrays, lists or pyarrow arrays; the index of a frame is not stored;
-    ``metadata`` goes into the schema. NaN
-    stays NaN in columns given by name and is null in columns of a frame (as pandas means it).
+    Columns may be NumPy arrays, lists or pyarrow arrays. The index of a frame is not stored.
+    ``metadata`` goes into the schema. NaN remains NaN in columns given by name and becomes null in
+    columns of a frame, where pandas uses it for missing values.
 
     Raises
     ------
@@ -176,25 +176,25 @@ def sha256(path: str | Path) -> str:
 
 
 def md5(path: str | Path) -> str:
-    """Return the MD5 of a file's bytes, in hexadecimal digits: an identifier, not a safeguard."""
+    """Return the MD5 of a file's bytes, in hexadecimal digits: to identify it, not to secure it."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest()
 
 
 def joined_md5(sums: Sequence[str]) -> str:
-    """Return one MD5 of the MD5 of several files: that of a single one, else that of all."""
+    """Return a single MD5 unchanged, or else one MD5 of the MD5s of several files."""
     if len(sums) == 1:
         return sums[0]
     return hashlib.md5("".join(sums).encode(), usedforsecurity=False).hexdigest()
 
 
 def checksums(folder: str | Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of files in a folder by name, for the entry ``files`` of a manifest."""
+    """Return the SHA-256 by name of files in a folder, for the entry ``files`` of a manifest."""
     return {name: sha256(Path(folder) / name) for name in names}
 
 
 def digest(description: Any) -> str:
-    """Return the SHA-256 of a description: of its JSON, keys sorted, in hexadecimal digits."""
+    """Return the SHA-256 of a description's JSON, with sorted keys, in hexadecimal digits."""
     return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
 
 
@@ -227,7 +227,7 @@ def mend(folder: Path) -> str:
 
 @contextmanager
 def reading(path: Path, remedy: str = "") -> Iterator[Path]:
-    """Turn any exception that the content of a file causes in a reader into :class:`Unusable`.
+    """Turn any exception that a file's content causes in a reader into :class:`Unusable`.
 
     System errors (a disk that is gone, no permission) are not the file's fault: they become a
     :class:`UserError` with another remedy.
@@ -240,7 +240,7 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
         raise
     except (FileNotFoundError, NotADirectoryError):
         raise Missing(path, "it does not exist", remedy) from None
-    except Exception as error:  # parsers have too many names for damaged bytes
+    except Exception as error:  # parsers raise too many exception types for damaged bytes
         if isinstance(error, OSError) and error.errno in OF_SYSTEM:
             raise UserError(
                 f"cannot read '{path}': {error.strerror}; fix that, and run the same command again"
@@ -249,12 +249,12 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
 
 
 def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
-    """Read a mapping from JSON, without ``format``; NaN, infinity and repeated keys are rejected.
+    """Read a mapping from JSON, without ``format``; reject NaN, infinity and repeated keys.
 
     Raises
     ------
     Unusable
-        If the file is missing, holds something else, or has another :data:`FORMAT`.
+        If the file is missing, is not such a mapping, or has another :data:`FORMAT`.
     """
     with reading(Path(path), remedy):
         text = Path(path).read_text(encoding="utf-8")
@@ -277,9 +277,9 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
-    """Read an array, or map it from its file; no more is allocated than the file has bytes.
+    """Read an array, or map it from its file; never allocate more bytes than the file has.
 
-    Changes of a mapped array stay in memory.
+    Changes to a mapped array stay in memory.
 
     Raises
     ------
@@ -289,10 +289,10 @@ def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     with reading(Path(path)):
         if map_only:
             try:
-                array = np.lib.format.open_memmap(path, mode="c")  # np.load reads archives, too
+                array = np.lib.format.open_memmap(path, mode="c")  # np.load would read archives
             except MemoryError:
                 with open(path, "rb") as file:
-                    _header(file)  # is damaged, or the machine lacks memory
+                    _header(file)  # raises if damaged; otherwise the machine lacks memory
                 raise
             if os.path.getsize(path) != array.offset + array.nbytes:
                 raise ValueError(f"it continues after the {array.shape} values of its header")
@@ -307,15 +307,15 @@ def read_npz(
     remedy: str = "",
     optional: Iterable[str] = (),
 ) -> dict[str, np.ndarray]:
-    """Read arrays, by default all, of a file of uncompressed arrays; see :func:`read_npy`.
+    """Read arrays, by default all, from a file of uncompressed arrays; see :func:`read_npy`.
 
-    Arrays of ``optional`` are read, too, if they are in the file.
+    Arrays in ``optional`` are read, too, if the file has them.
 
     Raises
     ------
     Unusable
-        Also if one of the arrays is not in the file or is there twice, or the file is compressed,
-        promises more than it has bytes, or has others than those that its directory lists.
+        Also if an array is missing or occurs twice, or the file is compressed, declares more bytes
+        than it has, or its entries differ from its directory.
     """
     arrays = {}
     with (
@@ -358,15 +358,15 @@ def read_parquet(
     others
         Columns whose names start with this are read too, unchanged.
     defaults
-        Values of columns that may be missing.
+        Values for columns that may be missing.
     rows
-        How many it must have; default any number.
+        Required number of rows; default: any.
 
     Raises
     ------
     Unusable
-        If the file is missing or damaged, or a column is missing or of another kind, or it has
-        another number of rows, or more than :data:`MOST_CELLS` values.
+        If the file is missing or damaged, a column is missing or has another type, the number of
+        rows differs, or the file has more than :data:`MOST_CELLS` values.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -381,7 +381,7 @@ def read_parquet(
         schema, n = file.schema_arrow, file.metadata.num_rows
         if rows is not None and n != rows:
             raise ValueError(f"it has {n} rows, not {rows}")
-        if n * max(1, len(schema.names)) > MOST_CELLS:  # a few bytes can be as many equal values
+        if n * max(1, len(schema.names)) > MOST_CELLS:  # few bytes can hold so many equal values
             raise ValueError(f"it has {n} rows of {len(schema.names)} columns, too many")
         absent = {
             n: v for n, v in (defaults or {}).items() if n in columns and n not in schema.names
@@ -399,7 +399,7 @@ def read_parquet(
         for name in more:
             if pa.types.is_nested(schema.field(name).type):
                 raise ValueError(f"column '{name}' is {schema.field(name).type}, not single values")
-        # Threads would take longer to start than a file takes to read.
+        # Starting threads would take longer than reading the file.
         table = file.read(columns=[*columns, *more], use_threads=False)
         for name, value in absent.items():
             table = table.append_column(name, pa.repeat(value, table.num_rows))
@@ -415,8 +415,8 @@ def check(manifest: str | Path, names: Iterable[str] | None = None, remedy: str 
     Raises
     ------
     Unusable
-        At the first file (of ``names``, if given) that is missing or not the one that the manifest
-        was written for. Without a manifest, or without that entry, nothing is compared.
+        For the first file (of ``names``, if given) that is missing or differs from the one that the
+        manifest describes. Without a manifest or this entry, nothing is compared.
     """
     for problem in damaged(manifest, names, remedy):
         raise problem
@@ -459,7 +459,7 @@ def _finite(text: str) -> float:
 
 
 def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
-    """Check that the entries of an archive follow each other, as its directory says."""
+    """Check that the entries of an archive follow one another as its directory says."""
     end = directory = 0
     for entry in sorted(archive.infolist(), key=lambda entry: entry.header_offset):
         stream.seek(end)
@@ -469,7 +469,7 @@ def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
         own = stream.read(name) == entry.orig_filename.encode("utf-8" if flags & 0x800 else "cp437")
         same = (flags, method, crc) == (entry.flag_bits, entry.compress_type, entry.CRC)
         size, more = entry.file_size, stream.read(extra)
-        if more:  # numpy has room for sizes beyond 4 GiB
+        if more:  # NumPy reserves space for sizes beyond 4 GiB
             same &= sizes == [2**32 - 1] * 2 and more == struct.pack("<HHQQ", 1, 16, size, size)
         else:
             same &= sizes == [size] * 2
@@ -479,13 +479,13 @@ def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
         end += 30 + name + extra + size
         directory += 46 + name + len(entry.extra) + len(entry.comment)
     rest = os.fstat(stream.fileno()).st_size - end - directory
-    # The end of the directory, also that of archives beyond 4 GiB.
+    # The end of the directory, also for archives beyond 4 GiB.
     if end != archive.start_dir or rest not in (22, 22 + 76):
         raise ValueError("it has bytes that are in none of its arrays")
 
 
 def _array(file: IO[bytes], room: int) -> np.ndarray:
-    """Read an array as :func:`numpy.save` writes it, if it is no larger than ``room`` bytes."""
+    """Read an array written by :func:`numpy.save` if it has at most ``room`` bytes."""
     shape, dtype = _header(file)
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > room:
         raise ValueError(f"its header promises {shape} values of {dtype}: more than it holds")
@@ -497,12 +497,12 @@ def _array(file: IO[bytes], room: int) -> np.ndarray:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Read the shape and the type of an array as :func:`numpy.save` writes them."""
+    """Read the shape and dtype of an array written by :func:`numpy.save`."""
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("it is of another version of numpy's format")
     try:
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    except MemoryError:  # how Python's parser gives up at nested expressions
+    except MemoryError:  # how Python's parser fails on deeply nested expressions
         raise ValueError("its header is no description of an array") from None
     return shape, dtype
 
@@ -535,13 +535,13 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it is somebody else's
+    except PermissionError:  # it belongs to another user
         pass
     return True
 
 
 def _column(values: Any) -> Any:
-    """Wrap numbers without ``pyarrow.array``, which would import pandas to inspect an array."""
+    """Wrap numbers without ``pyarrow.array``, which would import pandas to inspect the array."""
     import pyarrow as pa
 
     if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind not in "iuf":

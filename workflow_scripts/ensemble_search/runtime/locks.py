@@ -1,9 +1,9 @@
 """Folder locks: one process writes, and the others learn which one.
 
-A lock is the kernel's (``flock``), so it ends with its process in any case. The lock file has host,
-process and start time for the error message. Some network file systems keep such locks local to a
-host, or have none: there the name in the file counts as well, and the name of a process on another
-host, which cannot be checked, counts until somebody removes the file.
+A lock is a kernel lock (``flock``), so it always ends with its process. The lock file holds the
+host, process and start time for the error message. Some network file systems keep such locks local
+to a host, or have none. There, the process named in the file counts as well; if it is on another
+host, it cannot be checked and counts until somebody removes the file.
 """
 
 import errno
@@ -25,7 +25,7 @@ from ensemble_search.runtime.errors import UserError
 WAIT = "ENSEMBLE_SEARCH_WAIT"
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL)
 _HOLDER = re.compile(r"process (\d+) on (\S+)(?: since (\S+))?(?: start (\S+))?\s*")
-#: Network file systems, and the mount option with which locks hold across hosts (None: not
+#: Network file systems, and the mount option that makes locks hold across hosts (None: not
 #: guaranteed). Any other file system belongs to one host.
 NETWORK = {
     "nfs": "local_lock=none",
@@ -44,11 +44,11 @@ class Holder:
     Attributes
     ----------
     process, host
-        Its number, and the host it runs on.
+        Its number, and its host.
     since
         When it took the lock, ISO 8601; empty if unknown.
     start
-        Boot of the host, and ticks from there to the start of the process: other than times, they
+        Boot of the host, and clock ticks from boot to the start of the process. Unlike times, they
         do not change when the clock is set. Empty if unknown.
     """
 
@@ -67,7 +67,7 @@ ORPHANED = 5
 
 
 class Lock:
-    """A lock that is held; a context manager. Ends with :meth:`close` or with the process."""
+    """A held lock; a context manager. Ends with :meth:`close` or with the process."""
 
     def __init__(self, file: int):
         self._file = file
@@ -79,7 +79,7 @@ class Lock:
         self.close()
 
     def close(self) -> None:
-        """Release the lock; the name is removed from the file first."""
+        """Remove the name from the file, then release the lock."""
         if self._file >= 0:
             file, self._file = self._file, -1
             with suppress(OSError):
@@ -88,21 +88,21 @@ class Lock:
 
 
 def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
-    """Lock a file exclusively for this process; it is created if missing.
+    """Lock a file exclusively for this process; create it if missing.
 
     Parameters
     ----------
     what
         What the lock protects, for the message.
     wait
-        Wait until the process that holds the kernel's lock releases it, with a note on stderr,
-        instead of failing. The name of another host in the file is not waited for.
+        Wait until the process that holds the kernel lock releases it, with a note on stderr,
+        instead of failing. Does not wait for another host named in the file.
 
     Raises
     ------
     UserError
-        If another process holds it: names that process and its host, and says how to free a lock
-        of another host where the file system does not tell whether it is still held.
+        If another process holds it: names the process and its host, and explains how to free a lock
+        of another host where the file system cannot tell whether it is still held.
     OSError
         If the file cannot be written.
     """
@@ -125,19 +125,19 @@ def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
 
 @contextmanager
 def turn(path: Path, patience: float, check: Callable[[], None]) -> Iterator[None]:
-    """Do work that others need not do too: wait while another process or thread does it.
+    """Do work that others need not repeat: wait while another process or thread does it.
 
-    This saves work and protects nothing: where the file system has no locks, or none between hosts,
-    the work may be done twice, and so it is after ``patience``.
+    This saves work and protects nothing. Work may be done twice after ``patience``, or where the
+    file system has no locks, or none between hosts.
 
     Parameters
     ----------
     path
-        Lock file of this piece of work; its folder is created if missing, and it is removed.
+        Lock file of this piece of work; its folder is created if missing. Removed afterwards.
     patience
-        Seconds to wait at most: the other process may be suspended.
+        Maximum wait in seconds: the other process may be suspended.
     check
-        Called while waiting; an exception ends it.
+        Called while waiting; an exception ends the wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -161,7 +161,7 @@ def turn(path: Path, patience: float, check: Callable[[], None]) -> Iterator[Non
 
 
 def holder(path: Path) -> Holder | None:
-    """Read which process a lock file names; None if none or the file is damaged."""
+    """Read which process a lock file names; None if it names none or is damaged."""
     try:
         found = _HOLDER.fullmatch(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -172,7 +172,7 @@ def holder(path: Path) -> Holder | None:
 def runs(held: Holder, written: float) -> bool:
     """Whether a holder on this host still runs; another process may have its number by now.
 
-    Where its start is unknown, a process begun after ``written``, as of ``time.time``, is another.
+    If its start is unknown, a process started after ``written`` (``time.time``) is another one.
     """
     if held.start:
         return _start(held.process) == held.start
@@ -185,7 +185,7 @@ def runs(held: Holder, written: float) -> bool:
 
 
 def _start(process: int) -> str:
-    """See ``Holder.start``; empty outside Linux, or if there is no such process."""
+    """Return ``Holder.start``; empty outside Linux, or if there is no such process."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
@@ -195,12 +195,12 @@ def _start(process: int) -> str:
 
 
 def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
-    """Whether a lock of a file holds on all hosts that can see it.
+    """Whether a lock on a file holds on all hosts that can see the file.
 
     Parameters
     ----------
     mounts
-        The mounts of this host, as in ``/proc/self/mountinfo``, which is read by default; systems
+        Mounts of this host, as in ``/proc/self/mountinfo``, which is read by default; systems
         without it are assumed to use local disks.
     """
     try:
@@ -212,7 +212,7 @@ def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
         before, _, after = line.partition(" - ")
         point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), before.split()[4])
         kind, _, options = after.split(" ", 2)
-        if len(point) >= best and folder.is_relative_to(point):  # a later mount hides an earlier
+        if len(point) >= best and folder.is_relative_to(point):  # later mounts hide earlier ones
             best = len(point)
             needed = NETWORK.get(kind, None if kind.startswith("fuse.") else "")
             answer = needed is not None and (not needed or needed in options.strip().split(","))
@@ -220,7 +220,7 @@ def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
 
 
 def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
-    """Take the kernel's lock; False where the file system has none."""
+    """Take the kernel lock; False if the file system has none."""
     end = time.monotonic() + ORPHANED
     try:
         while _left_by_a_child(file, path) and time.monotonic() < end:
@@ -242,9 +242,10 @@ def _flock(file: int, path: Path, what: str, wait: bool) -> bool:
 
 
 def _left_by_a_child(file: int, path: Path) -> bool:
-    """Whether the lock is held though its process has ended on this host; take it if it is free.
+    """Whether the lock is held though its process on this host has ended; take it if it is free.
 
-    A child that a killed process was starting holds its lock until it begins its own program.
+    If a process is killed while starting a child, the child holds the lock until it executes its
+    own program.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -257,7 +258,7 @@ def _left_by_a_child(file: int, path: Path) -> bool:
 
 
 def _reject_unless_dead(found: Holder, path: Path, what: str) -> None:
-    """Trust the name in the file, unless the process is known to have ended."""
+    """Raise if the file names a process, unless that process is known to have ended."""
     if found.host != socket.gethostname():
         raise UserError(
             f"{what} was being written by {found}, which cannot be asked from here; "

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 Task = Literal["classification", "regression"]
 TASKS = (CLASSIFICATION, REGRESSION) = get_args(Task)
 
-#: The metrics that AutoGluon is compared by, with its names of them.
+#: Metrics used to compare with AutoGluon, and its names for them.
 AUTOGLUON_METRICS = {
     "error": "accuracy",
     "squared-error": "mean_squared_error",
@@ -17,17 +17,17 @@ AUTOGLUON_METRICS = {
 PARTS = ("validation", "test")
 OBSERVATIONS = "observations.parquet"
 PREDICTIONS = ("predictions-validation.npy", "predictions-test.npy")
-#: Beginning of the names of the hyperparameters' columns.
+#: Prefix of the columns of hyperparameters.
 CONFIGURATION = "config."
-#: Words for a missing value: ``?`` and those of ``pandas.read_csv``, so that a frame that it made
-#: and the text of the same file are the same rows.
+#: Words for a missing value: ``?`` and those of ``pandas.read_csv``, so that a frame read by pandas
+#: and the text of the same file give the same rows.
 MISSING = frozenset(
     [
         *("", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
         *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     ]
 )
-#: The one that stays a category among categories: it often says that there is none.
+#: The word that stays a category in a column of categories, where it often means "nothing".
 NONE = "None"
 
 

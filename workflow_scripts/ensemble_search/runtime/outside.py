@@ -1,8 +1,8 @@
 """Parts from outside the repository: folders that a study names, and installed packages.
 
 A file ``my_parts/optimizers/mine.py`` is imported as ``ensemble_search.optimizers.mine``, as if it
-lay beside the built-in ones: all else treats both alike, and nothing depends on where the folder
-lies. Parts of a package keep the names of their modules; its entry points name them.
+were beside the built-in ones: all other code treats both alike, and nothing depends on the folder's
+location. Parts of a package keep the names of their modules; its entry points name them.
 """
 
 import functools
@@ -19,7 +19,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shared_files import SHARED
 
 ROOT = Path(__file__).parents[2]
-#: The folders, separated as in ``PATH``. Set from the study; processes that it starts inherit it.
+#: Folders, separated as in ``PATH``. Set from the study; child processes inherit it.
 VARIABLE = "ENSEMBLE_SEARCH_PLUGINS"
 #: Folder of parts -> package that its files belong to. The groups of entry points are
 #: ``ensemble_search.<folder>``.
@@ -32,14 +32,14 @@ KINDS = {
     "pages": "ensemble_search.report.pages",
     "drivers": "ensemble_search.drivers",
 }
-#: Names of files, without ``.py``, that can be imported.
+#: Importable file names, without ``.py``.
 STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_caches: list[Any] = []  # of functools
+_caches: list[Any] = []  # from functools
 
 
 def cached(function: Callable) -> Callable:
-    """Cache like ``functools.cache``, until other folders are used."""
+    """Cache like ``functools.cache``, until the folders change."""
     made = functools.cache(function)
     _caches.append(made)
     return made
@@ -51,17 +51,17 @@ def folders() -> list[Path]:
 
 
 def use(paths: Sequence[str]) -> None:
-    """Use these folders, and no others, in this process and those that it starts.
+    """Use only these folders, in this process and its child processes.
 
     Parameters
     ----------
     paths
-        Relative ones start at the work folder.
+        Relative ones start at the working directory.
 
     Raises
     ------
     UserError
-        One line for each folder or file that cannot be used, and for each name that is taken.
+        One line per folder or file that cannot be used, and per name that is already taken.
     """
     paths = list(dict.fromkeys(os.path.abspath(path) for path in paths))
     if problems := [*_problems(paths)]:
@@ -77,7 +77,7 @@ def use(paths: Sequence[str]) -> None:
 
 
 def use_environment() -> None:
-    """Check the folders of the environment variable; errors are those of :func:`use`."""
+    """Check the folders from the environment variable; errors are those of :func:`use`."""
     try:
         use([str(folder) for folder in folders()])
     except UserError as error:
@@ -85,7 +85,7 @@ def use_environment() -> None:
 
 
 def files(kind: str) -> list[Path]:
-    """List the Python files of a kind in the folders, helpers included."""
+    """List the Python files of a kind in the folders, including helpers."""
     return [file for folder in folders() for file in _parts(folder / kind) if file.is_file()]
 
 
@@ -105,17 +105,17 @@ def names(kind: str) -> list[str]:
 
 
 def plugin_name(file: PurePath) -> str:
-    """Return the name in a study of what a file has."""
+    """Return the name that a study uses for the part in a file."""
     return file.stem.replace("_", "-")
 
 
 def place(path: PurePath) -> Path | None:
-    """Find the file of a module that is not in this repository; None if there is none.
+    """Find the file of a module outside this repository; None if there is none.
 
     Parameters
     ----------
     path
-        As of a module beside the built-in ones, such as ``ensemble_search/optimizers/mine.py``.
+        Path as if beside the built-in ones, such as ``ensemble_search/optimizers/mine.py``.
     """
     if name := within(path):
         return next((f for f in (folder / name for folder in folders()) if f.is_file()), None)
@@ -125,7 +125,7 @@ def place(path: PurePath) -> Path | None:
 
 
 def within(path: PurePath) -> str:
-    """Return where in its folder a file lies, such as ``optimizers/mine.py``; empty if in none."""
+    """Return a file's path in its folder, such as ``optimizers/mine.py``; empty if in none."""
     for kind, package in KINDS.items():
         parts = tuple(package.split("."))
         if path.parts[: len(parts)] == parts:
@@ -135,7 +135,7 @@ def within(path: PurePath) -> str:
 
 @cached
 def roots() -> dict[str, Path]:
-    """Find the packages with parts: name of the package or module -> folder that it lies in."""
+    """Find the packages with parts: name of the package or module -> its parent folder."""
     found = {}
     for top in {point.value.partition(".")[0] for point in _entry_points()}:
         spec = importlib.util.find_spec(top)
@@ -147,7 +147,7 @@ def roots() -> dict[str, Path]:
 
 
 def shown(path: Path) -> str:
-    """Write the path of a file for a reader: from the work folder if it is below it."""
+    """Show the path of a file: relative to the working directory if it is below it."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
@@ -160,11 +160,11 @@ def _entry_points() -> list[metadata.EntryPoint]:
 
 def _key(point: metadata.EntryPoint) -> tuple[str, ...]:
     package = point.dist.name if point.dist else ""
-    return point.group, point.name, point.value, package  # not in the order of a folder
+    return point.group, point.name, point.value, package  # independent of folder order
 
 
 def _problems(paths: Sequence[str]) -> Iterator[str]:
-    """Return which folders, files and names of parts cannot be used, one line each."""
+    """Yield one line per folder, file or name of a part that cannot be used."""
     for folder in map(Path, paths):
         if os.pathsep in str(folder) or "\0" in str(folder):
             yield f"'{folder}': rename the folder, it may not have '{os.pathsep}' in its path"
@@ -201,7 +201,7 @@ def _problems(paths: Sequence[str]) -> Iterator[str]:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Files and packages with Python code in a folder, but for its own ``__init__.py``."""
+    """Python files and packages in a folder, except its own ``__init__.py``."""
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     return [
         path
@@ -221,7 +221,7 @@ def _built_in(kind: str) -> Iterator[tuple[str, Path]]:
 
 
 class _Finder:
-    """Imports modules in the folders, which Python asks for after it has not found them itself."""
+    """Imports modules from the folders; Python asks it for modules that it did not find itself."""
 
     def __init__(self):
         self._found: set[str] = set()

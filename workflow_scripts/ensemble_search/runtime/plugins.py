@@ -1,8 +1,8 @@
 """Optimizers, ensembles, surrogates, spaces and metrics are files, named in a study by file name.
 
 ``base.py``, files whose names begin with ``_``, and sub-packages are helpers, not plugins. Several
-plugins may share such a helper: ``runtime/shared_files.py`` lists them. Files may also lie outside
-this repository: ``runtime/outside.py``.
+plugins may share a file: ``runtime/shared_files.py`` lists them. Files may also be outside this
+repository: ``runtime/outside.py``.
 """
 
 import difflib
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 LARGEST = 1_000_000
 #: Numbers such as 1e3, which YAML 1.1 reads as text: it requires a decimal point and a sign.
 EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
-#: Maximum number of mistakes listed.
+#: Maximum number of mistakes in a message.
 MOST = 20
 
 
@@ -37,7 +37,7 @@ def module_name(kind: str, name: str) -> str:
 
 
 def address(kind: str, name: str) -> str:
-    """Return the module of a plugin and, if it shares the module, ``:`` and its class."""
+    """Return the module of a plugin and, if several share the module, ``:`` and its class."""
     if module := outside.packaged(kind).get(name):
         return module
     return f"ensemble_search.{kind}.{SHARED.get(kind, {}).get(name, name.replace('-', '_'))}"
@@ -56,7 +56,7 @@ def load(kind: str, name: str) -> type:
     Raises
     ------
     UserError
-        If there is no such file, with the nearest one that exists; if its name has a hyphen, it
+        If there is no such file (the message suggests the nearest name), its name has a hyphen, it
         cannot be imported, or it does not define one public subclass of a base of the kind.
     """
     if name in SHARED.get(kind, ()):
@@ -69,10 +69,10 @@ def load(kind: str, name: str) -> type:
 
 
 def imported(module: str, file: Path | None = None):
-    """Import a module; its file, None if it is of a package, is named in the UserError."""
+    """Import a module; a UserError names its file (None: the module of a package)."""
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # whatever the author's code raises
+    except (Exception, SystemExit) as error:  # the author's code may raise anything
         raise UserError(f"{_shown(file) if file else module}: {_where(error, file)}") from error
 
 
@@ -103,7 +103,7 @@ def checked(kind: str, name: str) -> type:
     Raises
     ------
     ValueError
-        As :func:`load` does: pydantic knows no other error.
+        As :func:`load`, but with the type that pydantic expects.
     """
     try:
         return load(kind, name)
@@ -119,12 +119,12 @@ def the_class(module, bases: tuple[type, ...] = ()) -> type:
     module
         The imported module.
     bases
-        Abstract classes, of one of which it must be a complete subclass; empty: any class will do.
+        Abstract classes; it must be a complete subclass of one of them. Empty: any class is valid.
 
     Raises
     ------
     UserError
-        If the module defines no public class, or several, or one that is no such subclass.
+        If the module defines no public class, several, or one that is not such a subclass.
     """
     where = _shown(Path(module.__file__))
     wanted = " or ".join(c.__name__ for c in bases)
@@ -157,12 +157,12 @@ def make(kind: str, settings: Any, key: str, where: str) -> Any:
     key
         ``optimizer`` or ``type``.
     where
-        Place of the settings in the study, for the messages.
+        Place of the settings in the study, for messages.
 
     Raises
     ------
     UserError
-        If the name is missing or unknown, or if settings are unknown or wrong: one line for each.
+        If the name is missing or unknown, or settings are unknown or wrong: one line each.
     """
     from pydantic import ValidationError
 
@@ -186,9 +186,9 @@ def make(kind: str, settings: Any, key: str, where: str) -> Any:
 
 
 def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "") -> list[str]:
-    """Turn pydantic's errors into one line each, which names the key below ``where``.
+    """Turn pydantic's errors into one line each, naming the key below ``where``.
 
-    The first :data:`MOST`, and a line that counts the others.
+    At most :data:`MOST`, and a line that counts the others.
     """
     lines = []
     errors = error.errors(include_url=False)
@@ -234,7 +234,7 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
 
 
 def _found(value: Any) -> str:
-    """Write a value for a reader who thinks in YAML."""
+    """Show a value to a reader who thinks in YAML."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -245,7 +245,7 @@ def _found(value: Any) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Suggest the known word that was probably meant, or list them (at most 20)."""
+    """Suggest the most similar known word, or list the known words (at most 20)."""
     near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
     if near:
         return f"did you mean '{near[0]}'?"
@@ -259,18 +259,18 @@ def _files(kind: str) -> list[Path]:
 
 
 def _shown(file: Path) -> str:
-    """Write the path of a file for a reader: from the package, or where it lies outside."""
+    """Show the path of a file: relative to the package, or its location outside."""
     return f"{file.parent.name}/{file.name}" if file.is_relative_to(ROOT) else outside.shown(file)
 
 
 def _classes(module) -> list[type]:
-    """List the public classes that a module defines and does not merely import."""
+    """List the public classes that a module defines itself, without imported ones."""
     members = inspect.getmembers(module, inspect.isclass)
     return [c for n, c in members if c.__module__ == module.__name__ and not n.startswith("_")]
 
 
 def _where(error: BaseException, file: Path | None) -> str:
-    """Describe in one line what an import raised, and at which line of the file."""
+    """Describe in one line what an import raised, and on which line of the file."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     text = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
@@ -281,13 +281,13 @@ def _where(error: BaseException, file: Path | None) -> str:
 
 
 def _keys(model: "type[BaseModel]", loc: list[str]) -> list[str]:
-    """List the keys that are known at a place of the study."""
+    """List the known keys at a place in the study."""
     schema = model.model_json_schema()
     node = schema
     for part in loc:
-        entries = list(node.get("patternProperties", {}).values())  # a mapping of free names
+        entries = list(node.get("patternProperties", {}).values())  # a mapping with free names
         node = node.get("properties", {}).get(part) or (entries[0] if entries else {})
-        node = next((n for n in node.get("anyOf", []) if "$ref" in n), node)  # or nothing
+        node = next((n for n in node.get("anyOf", []) if "$ref" in n), node)  # or null
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
     return list(node.get("properties", {}))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-#: Version of a package. It is that of the code that this process has loaded.
+#: Version of a package, as loaded by this process.
 version = functools.cache(metadata.version)
 #: Packages whose version can change what a search finds, by import name.
 PACKAGES = {
@@ -23,7 +23,7 @@ PACKAGES = {
     "lightgbm": "lightgbm",
     "ConfigSpace": "ConfigSpace",
 }
-#: Libraries that read settings and watch processes, and change no number.
+#: Libraries that read settings and watch processes; they change no number.
 NEUTRAL = ("psutil", "pydantic")
 
 
@@ -37,10 +37,10 @@ def versions(libraries: Sequence[str] = ()) -> dict[str, str]:
 
 
 def further(libraries: Sequence[str]) -> dict[str, str]:
-    """Versions of libraries that are not among those of every search, by import name.
+    """Versions, by import name, of libraries that not every search uses.
 
-    The package may have another name (``xgboost`` is in ``xgboost-cpu``); without one, the version
-    is ``no package``.
+    The package may have another name (``xgboost`` is in ``xgboost-cpu``); a module without a
+    package has the version ``no package``.
     """
     further = [name for name in libraries if name not in PACKAGES and name not in NEUTRAL]
     packages = metadata.packages_distributions() if further else {}
@@ -59,10 +59,10 @@ def machine() -> dict[str, str | int | None]:
 
 
 def commit() -> dict[str, str | bool | None]:
-    """Git commit of the code, and whether its files differ from it or are not part of it.
+    """Git commit of the code, and whether files differ from it or are untracked.
 
-    Untracked files count: they may be plugins. Both are None outside git, and inside the repository
-    of another project.
+    Untracked files count because they may be plugins. Both are None outside git, and inside the
+    repository of another project.
     """
     scripts = Path(__file__).resolve().parents[2]
     root = scripts.parent
@@ -82,9 +82,9 @@ def now() -> str:
 
 
 def past(moment: float) -> str:
-    """Write a past time, as of ``time.monotonic``, as :func:`now` does, by today's clock.
+    """Write a past time, as of ``time.monotonic``, as :func:`now` does, by the current clock.
 
-    Durations are differences of ``time.monotonic``: the clock may be set meanwhile.
+    Durations are differences of ``time.monotonic``: the clock may have been set since.
     """
     seconds = time.time() - (time.monotonic() - moment)
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""JSON files with a schema."""
+"""JSON files that have a schema."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ def fitting(model: type[BaseModel], content: Any, path: Path, remedy: str = "") 
     Raises
     ------
     Unusable
-        Naming the first key that does not.
+        Naming the first key that does not fit.
     """
     try:
         model.model_validate(content)

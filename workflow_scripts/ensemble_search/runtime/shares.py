@@ -10,7 +10,7 @@ DENOMINATOR = 10_000
 
 
 def read(value: Any) -> Any:
-    """Return a share written as a fraction as a float; all else as it is."""
+    """Convert a share written as a fraction to a float; return other values unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -20,7 +20,7 @@ def read(value: Any) -> Any:
 
 
 def name(share: float) -> str:
-    """Write a share: as a fraction, if that is the same number."""
+    """Write a share, as a fraction if that is the same number."""
     fraction = Fraction(share).limit_denominator(DENOMINATOR)
     return str(fraction) if float(fraction) == share else repr(share)
 
@@ -31,7 +31,7 @@ def names(shares: Any) -> str:
 
 
 def distinct(shares: list[float]) -> list[float]:
-    """Return the shares if none of them is written twice."""
+    """Return the shares if none occurs twice."""
     if len(set(shares)) < len(shares):
         raise ValueError("names a share twice; keep one")
     return shares

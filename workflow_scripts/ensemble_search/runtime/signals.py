@@ -1,6 +1,6 @@
 """Termination of a script: by Ctrl-C, by a cluster, or together with its parent process.
 
-Stored results survive a kill at any instant, so there is nothing to save: the first signal prints
+Stored results survive a kill at any instant, so there is nothing to save. The first signal prints
 one line and raises SystemExit, which ends worker processes and removes temporary files. If code
 does not return to the interpreter in time (a model being fitted in C), or swallows the exception,
 the process is ended :data:`GRACE_SECONDS` after the signal. Later signals are ignored.
@@ -16,11 +16,11 @@ from contextlib import suppress
 
 #: Sent by Ctrl-C, by Snakemake and clusters, and by clusters before a job's time limit.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-#: Seconds from a signal to the end of the process in any case.
+#: Seconds from a signal to the end of the process in every case.
 GRACE_SECONDS = 1.5
 PARENT_DEATH_SIGNAL = 1  # option of prctl
 
-#: Acquired once and never released: guards what only the first signal does.
+#: Acquired once and never released: guards actions that only the first signal may trigger.
 _ended, _said = threading.Lock(), threading.Lock()
 
 
@@ -31,7 +31,7 @@ def on_signals() -> None:
     """
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
-    # C code of the interpreter writes to it at once, also while the main thread runs other C code.
+    # The interpreter's C code writes to it at once, even while the main thread runs other C code.
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     threading.Thread(target=_end_late, args=(read_end,), daemon=True).start()
     for number in SIGNALS:
@@ -40,22 +40,22 @@ def on_signals() -> None:
 
 
 def no_more() -> None:
-    """Ignore signals from here on: the work is done, or the process is ending."""
+    """Ignore signals from now on: the work is done, or the process is ending."""
     signal.set_wakeup_fd(-1)
     _ended.acquire(blocking=False)
 
 
 def with_parent(parent: int, number: int) -> None:
     """Get signal ``number`` as soon as the process ``parent``, which started this one, ends."""
-    prctl(PARENT_DEATH_SIGNAL, number)  # works while C code runs, too
-    if os.getppid() != parent:  # it had ended before
+    prctl(PARENT_DEATH_SIGNAL, number)  # also works while C code runs
+    if os.getppid() != parent:  # it had already ended
         os.kill(os.getpid(), number)
     elif sys.platform != "linux":
         threading.Thread(target=_watch, args=(parent, number), daemon=True).start()
 
 
 def prctl(option: int, value: int) -> None:
-    """Set an option of this process (Linux; elsewhere nothing happens)."""
+    """Set an option of this process (Linux only; no effect elsewhere)."""
     if sys.platform == "linux":
         arguments = [ctypes.c_ulong(v) for v in (value, 0, 0, 0)]
         if ctypes.CDLL(None, use_errno=True).prctl(option, *arguments):
@@ -63,8 +63,8 @@ def prctl(option: int, value: int) -> None:
 
 
 def _stop(number: int, frame) -> None:
-    # This handler stays, and does nothing the second time: to install another one runs those of
-    # signals that wait, in the middle of this one.
+    # This handler stays installed and does nothing the second time: installing another one would
+    # run handlers of pending signals in the middle of this one.
     if _ended.acquire(blocking=False):
         _say(number)
         sys.exit(128 + number)
@@ -78,7 +78,7 @@ def _end_late(read_end: int) -> None:
 
 
 def _say(number: int) -> None:
-    """Print the message once, from the handler or the watchdog thread, whichever comes first."""
+    """Print the message once, from the handler or the watchdog thread, whichever is first."""
     if _said.acquire(blocking=False):
         name = signal.Signals(number).name
         with suppress(OSError):  # a full disk, a closed terminal

@@ -1,7 +1,7 @@
-"""SLURM jobs of the searches in a folder, why they end, and when no more can be submitted.
+"""SLURM jobs of the searches in a folder: why they end, and when none can be submitted.
 
 Jobs are identified by their working directory and by the comment that Snakemake's SLURM plugin
-sets: the rule and its wildcards. Without SLURM nothing here is used.
+sets: the rule and its wildcards. Without SLURM, nothing here is used.
 """
 
 import os
@@ -18,10 +18,10 @@ from pathlib import Path
 ANSWER_SECONDS = 60
 #: Seconds that cancelled jobs may take to end; clusters kill them half a minute after SIGTERM.
 END_SECONDS = 120
-#: Seconds between two looks at a closed partition.
+#: Seconds between two checks of a closed partition.
 LOOK_SECONDS = 10
 _FORMAT = "%i|%T|%r|%k|%Z"
-#: What is said where memory is limited by cgroups, and where SLURM measures it.
+#: Out-of-memory messages, from cgroups' limits and from SLURM's own measurements.
 _OUT_OF_MEMORY = re.compile(r"oom.kill|out.of.memory|exceeded (job )?memory limit", re.IGNORECASE)
 _ERROR = re.compile(r"(?:srun|sbatch|slurm\w+)[\w.-]*: (?:error|fatal): (.+)")
 
@@ -61,7 +61,7 @@ def comment(rule: str, *wildcards: str | int) -> str:
 def queue(folder: Path | str = ".") -> list[Job] | None:
     """List this user's jobs that were submitted from a folder and have not ended.
 
-    None if there is no SLURM, or it does not respond.
+    None if there is no SLURM or it does not respond.
     """
     try:
         run = _ask("squeue", f"--user={os.geteuid()}", f"--format={_FORMAT}")
@@ -101,16 +101,16 @@ def _numbers(comments: Collection[str], folder: Path | str) -> list[str]:
 
 
 def why_ended(message: str, log: str, memory_mb: int, minutes: int, rule: str) -> str:
-    """Explain in a line why SLURM ended or rejected a job; empty if ``message`` is not SLURM's.
+    """Explain in one line why SLURM ended or rejected a job; empty if ``message`` is not SLURM's.
 
     Parameters
     ----------
     message
-        What the plugin says.
+        Message of the plugin.
     log
-        Text of the job's log of SLURM.
+        Text of the job's SLURM log.
     memory_mb, minutes
-        What the job asked for.
+        What the job requested.
     rule
         Its rule.
     """
@@ -133,22 +133,23 @@ def why_ended(message: str, log: str, memory_mb: int, minutes: int, rule: str) -
 
 
 class Gate:
-    """Holds submissions back while SLURM accepts none, or would start none: they would fail.
+    """Holds submissions back while SLURM would reject them or not start them: they would fail.
 
-    Safe for several threads. After :meth:`close`, nothing waits any more.
+    Thread-safe. After :meth:`close`, nothing waits any more.
     """
 
     def __init__(self):
         self._turn, self._closed, self._until = threading.Lock(), threading.Event(), {}
 
     def close(self) -> None:
-        """Let nothing pass any more."""
+        """Let nothing through any more."""
         self._closed.set()
 
     def passes(self, partition: str | None) -> bool:
         """Wait until a partition (None: the default one) is open; False after :meth:`close`.
 
-        Why it waits is said on stderr. That a partition is open is believed for some seconds.
+        Prints the reason for waiting on stderr. An open partition is not checked again for
+        :data:`LOOK_SECONDS`.
         """
         said = ""
         with self._turn:
@@ -164,13 +165,13 @@ class Gate:
 
 
 def closed(partition: str | None) -> str:
-    """Return what has to happen before a partition takes jobs; empty if it does, or is unknown."""
+    """Return what must happen before a partition accepts jobs; empty if it does, or if unknown."""
     try:
         run = _ask("sinfo", "--format=%P|%a", *([f"--partition={partition}"] if partition else []))
     except OSError:
         return ""
     except subprocess.SubprocessError as error:
-        # Of a time limit, bytes, even where text is asked for.
+        # After a timeout, stderr is bytes even if text was requested.
         found = getattr(error, "stderr", None) or ""
         text = found.decode(errors="replace") if isinstance(found, bytes) else found
         said = " ".join(text.split())

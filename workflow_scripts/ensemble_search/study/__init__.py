@@ -1,1 +1,1 @@
-"""The study file: its model and how it is read."""
+"""Study files: their model, and how they are read."""

@@ -1,4 +1,4 @@
-"""The typed model of a study: its sections put together, and checked against each other."""
+"""The typed model of a study: all sections, checked against each other."""
 
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,7 @@ from ensemble_search.study.sections.split import Split
 from ensemble_search.study.sections.surrogates import Surrogates
 from ensemble_search.study.sections.tables import Tables
 
-#: What checks a section against the rest of the study, in the order of the messages.
+#: Checks of a section against the rest of the study, in the order of the messages.
 CHECKS = (
     names.problems, methods.problems_of_space, methods.problems_of_metric, searches.problems,
     ensembles.problems, openml.problems, methods.problems_of_methods, methods.problems_of_report,
@@ -123,7 +123,7 @@ class Study(Section):
 
     @cached_property
     def task(self) -> str | None:
-        """``classification`` or ``regression``: that of the metric; None if there is no such."""
+        """``classification`` or ``regression``, as the metric; None if the metric is unknown."""
         try:
             return plugins.load("metrics", self.metric).task
         except UserError:
@@ -144,15 +144,15 @@ class Study(Section):
 
 
 def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
-    """Read and check a study file; from then on this process uses the study's folders of plugins.
+    """Read and check a study file; afterwards, this process uses the study's folders of plugins.
 
     Parameters
     ----------
     path
         The YAML file.
     overrides
-        Values that replace those of the file key by key (``snakemake --config``); strings in them
-        are parsed as in a file, so that ``{"budget": {"evaluations": "50"}}`` is a number.
+        Values that replace those of the file key by key (``snakemake --config``). Strings are
+        parsed as in a file: ``{"budget": {"evaluations": "50"}}`` is a number.
 
     Raises
     ------
@@ -165,10 +165,9 @@ def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
 def load_extending(
     path: Path | str, overrides: dict[str, Any] | None = None
 ) -> tuple[Study, Study | None]:
-    """Read and check a study file, and the study that it extends as in its own file.
+    """Read and check a study file, and the study that it extends, the latter as in its own file.
 
-    The parameters and errors are those of :func:`load`; the second study is None without
-    ``extends``.
+    Parameters and errors are those of :func:`load`; the second study is None without ``extends``.
     """
     content, extended = yaml_file.read(Path(path), overrides)
     if extended is None:
@@ -186,7 +185,7 @@ def load_extending(
 
 
 def load_content(content: dict[str, Any], path: str) -> Study:
-    """Check what a study file would hold, as :func:`load`; ``path`` stands for it in messages."""
+    """Check the content of a study file, as :func:`load`; messages call it ``path``."""
     _use_plugins(content, path)
     return check(content, path)
 
@@ -215,7 +214,7 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
 
 
 def _complete(study: Study) -> Study:
-    """Add what follows from plugins, so that writing out a default makes no difference."""
+    """Fill in the plugins' defaults, so that writing out a default makes no difference."""
     complete: dict[str, dict[str, Any]] = {
         section: {
             name: {
@@ -226,7 +225,7 @@ def _complete(study: Study) -> Study:
         }
         for section, module in PLUGINS.items()
     }
-    task = None if study.task == CLASSIFICATION else study.task  # None is what most files say
+    task = None if study.task == CLASSIFICATION else study.task  # most files leave it None
     complete["datasets"] = {
         name: dataset.model_copy(update={"task": task}) for name, dataset in study.datasets.items()
     }

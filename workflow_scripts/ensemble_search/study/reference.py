@@ -1,4 +1,4 @@
-"""The parts that a study can name, docs/reference.md: ``make reference`` writes it."""
+"""Print docs/reference.md, the parts that a study can name; ``make reference`` writes the file."""
 
 import inspect
 import json
@@ -21,7 +21,7 @@ KEYS = """## Study keys
 
 The keys of a [study](studies.md). `split.train` is the key `train` below `split:`; `<name>` is a
 name of your choice."""
-#: Kinds of parts without settings in a study.
+#: Kinds of parts that have no settings in a study.
 NAMED = ("surrogates", "metrics")
 
 
@@ -55,21 +55,21 @@ def page() -> str:
 
 
 def _described(kind: str, name: str) -> str:
-    """Return a class's docstring, without the sections that describe its fields, in Markdown."""
+    """Return a class's docstring in Markdown, without the sections that describe its fields."""
     text = inspect.getdoc(plugins.load(kind, name)) or ""
     text = re.split(r"\n\n\w+\n---", text)[0]
     return re.sub(r"(?::\w+:)?`+([^`]+)`+", r"`\1`", text)
 
 
 def _base(kind: str, name: str, settings: dict[str, Any]) -> str:
-    """Find the plugin with the most settings among those that this one is derived from."""
+    """Find the plugin with the most settings that this one is derived from."""
     derived = plugins.load(kind, name)
     bases = [n for n in settings if n != name and issubclass(derived, plugins.load(kind, n))]
     return max(bases, key=lambda n: len(settings[n]), default="")
 
 
 def _keys(of: Any, whole: dict[str, Any], path: str = "") -> dict[str, Any]:
-    """Return the keys below a part of the schema, such as ``split.train``, and what it says."""
+    """Return the keys below a part of the schema, such as ``split.train``, with their schemas."""
     if "$ref" in of:
         of = whole["$defs"][of["$ref"].rpartition("/")[2]]
     found: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def _keys(of: Any, whole: dict[str, Any], path: str = "") -> dict[str, Any]:
         key = path + name
         if value.get("description"):
             found.setdefault(key, value)
-        if key not in PLUGINS:  # their settings have tables of their own
+        if key not in PLUGINS:  # plugins have their own tables of settings
             found |= _keys(value, whole, f"{key}.")
     for value in of.get("patternProperties", {}).values():
         found |= _keys(value, whole, f"{path}<name>.")
@@ -100,7 +100,7 @@ def _table(settings: dict[str, Any], of: str = "setting") -> Iterator[str]:
 
 
 def _spaces(name: str) -> Iterator[str]:
-    """Describe the hyperparameters of a space for each of its tasks."""
+    """Describe the hyperparameters of a space, for each of its tasks."""
     kind = plugins.load("spaces", name)
     for task in kind.tasks:
         space = kind().for_task(task)
@@ -114,7 +114,7 @@ def _spaces(name: str) -> Iterator[str]:
 
 
 def _domain(h: Any) -> str:
-    """Describe the values and the default of a hyperparameter of ConfigSpace."""
+    """Describe the values and the default of a ConfigSpace hyperparameter."""
     if hasattr(h, "lower"):
         text = f"{h.lower:.4g} to {h.upper:.4g}" + (", logarithmic" if h.log else "")
         return f"{text} ({h.default_value:.4g})"

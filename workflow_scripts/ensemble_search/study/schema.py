@@ -27,7 +27,7 @@ def schema() -> dict[str, Any]:
             choice["required"] = [module.KEY, *choice.get("required", [])]
             choices.append(choice)
         result["properties"][section]["patternProperties"] = {names.NAME: {"anyOf": choices}}
-    # A study that extends another inherits missing keys.
+    # A study that extends another may inherit the missing keys.
     required = [key for key in result["required"] if key != "study"]
     result["required"] = ["study"]
     result["if"] = {"properties": {"extends": {"type": "string"}}, "required": ["extends"]}
@@ -36,7 +36,7 @@ def schema() -> dict[str, Any]:
 
 
 def _documented(plugin: type, setting: str) -> str:
-    """Find a setting in the section "Attributes" of a docstring, else in those of the bases."""
+    """Find a setting in the section "Attributes" of a docstring, or of those of the bases."""
     for part in plugin.__mro__:
         _, _, section = (inspect.getdoc(part) or "").partition("Attributes\n----------\n")
         for listed, text in re.findall(r"^(\w.*)\n((?:\n|    .*\n?)+)", section, re.MULTILINE):

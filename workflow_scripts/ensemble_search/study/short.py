@@ -1,4 +1,4 @@
-"""The study behind `make ensemble`: from a table and its target to the content of a study file."""
+"""The study that `make ensemble` runs: turns a table and its target into a study file's content."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,40 +16,41 @@ if TYPE_CHECKING:
 
 #: The method whose ensemble is delivered.
 METHOD = "DivBO"
-#: The space that is searched, the default of studies.
+#: The searched space, the default of studies.
 SPACE = "divbo"
-#: Algorithms of the space, whose defaults begin a search: each gets a chance, where five random
-#: configurations leave most of them out. Counted here: the space takes a second to import.
+#: Number of algorithms in the space; a search begins with their defaults so that each gets a
+#: chance: five random configurations miss most of them. Hard-coded: importing the space takes a
+#: second.
 ALGORITHMS = {CLASSIFICATION: 11, REGRESSION: 10}
-#: With fewer rows, validation is by folds: a fifth of them would say little.
+#: With fewer rows, validation uses folds: a fifth of the rows would say little.
 FEW_ROWS, FOLDS = 2000, 5
-#: With fewer groups of rows, validation is not by folds: each would have one or two.
+#: With fewer groups of rows, validation uses no folds: each would have one or two groups.
 GROUPS = 4 * FOLDS
-#: An evaluation may take this share of the time of the search, and at least so many seconds.
+#: An evaluation may take this share of the search's time, and at least this many seconds.
 SHARE, SECONDS = 1 / 20, 10
-#: A pipeline is fitted on so many cells (rows x columns) per second that it may take: most
-#: algorithms then take less than two thirds of it. Of larger tables, a part is used.
+#: Rows x columns of the training data per second of an evaluation's time limit: most algorithms
+#: then need less than two thirds of the limit. Of larger tables, a part is used.
 CELLS = 33_000
-#: Rows that validate, and that test, at least where only a part is used.
+#: Minimum number of validation rows, and of test rows, if only a part of the table is used.
 HELD_OUT = 10_000
-#: A search ends after so many evaluations, whatever time is left: more fit the validation rows.
+#: Maximum number of evaluations, even if time is left: more would overfit the validation rows.
 EVALUATIONS = 1000
-#: What an ensemble may cost: a forest of large data with a small weight may have most of its bytes.
-#: Times depend on the machine, so that their limit is for extremes only.
+#: Upper limits of an ensemble's cost: a forest with a small weight may have most of the bytes on
+#: large data. Times depend on the machine, so their limit only excludes extremes.
 LIMITS = {"predict_ms_per_row": 10, "size_mb": 50}
-#: With this share of numbers, a target of many values is read as one with odd numbers.
+#: From this share of numbers on, a target with many values counts as numeric with odd values.
 MOSTLY = 0.5
-#: Metrics of the two tasks, unless the user names one.
+#: Metrics of the two tasks, unless the user chooses one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 
 
 def name_of(file: str, name: str | None) -> str:
-    """Return the name of a study of this file: as given, or its stem, without odd characters.
+    """Return the name of a study of this file: the given one, or the stem without odd characters.
 
     Raises
     ------
     UserError
-        If the name is not possible, or nothing is left of the stem.
+        If the name is invalid, or the stem has no usable character.
     """
     if name and not re.match(NAME, name):
         raise UserError(
@@ -64,22 +65,22 @@ def name_of(file: str, name: str | None) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """What a table gives.
+    """What was found in a table.
 
     Attributes
     ----------
     rows
-        Those that are used.
+        Number of rows used.
     metric
         Loss to minimise.
     summary
         A line on target and metric.
     classes
-        Those that are used, if some have too few rows; else None.
+        The classes used, if others have too few rows; else None.
     test
         Number of test rows: a fifth, or those of the first fold.
     groups
-        Number of groups of rows; None without them.
+        Number of groups of rows; None without groups.
     frame, described
         The table as ``normalise`` returns it.
     """
@@ -102,9 +103,9 @@ def look_at(
     Parameters
     ----------
     file, target
-        The table, and its column to predict.
+        The table, and the column to predict.
     metric
-        Loss to minimise; None: the error of classes (text, or at most
+        Loss to minimise. None: the classification error if the target is classes (text, or at most
         ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
     columns
         Names of columns by role; see ``data.roles``.
@@ -112,9 +113,9 @@ def look_at(
     Raises
     ------
     UserError
-        If the table or its columns cannot be read, the target is constant, or it may be classes or
-        amounts and no metric is named, or fewer than two classes have rows enough for all parts of
-        a split.
+        If the table or its columns cannot be read; the target is constant; no metric is named
+        although the target may be classes or amounts; or fewer than two classes have enough rows
+        for all parts of a split.
     """
     import numpy as np
     import pandas as pd
@@ -140,7 +141,7 @@ def look_at(
     column = labels[~labels.isin(MISSING)]
     regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
     if not (regression or many_numbers(column)):
-        column = labels  # such words can be classes
+        column = labels  # words for missing values can be classes
     distinct = column.nunique()
     if distinct < 2:
         alone = f"the single value '{column.iloc[0]}'" if distinct else "no values"
@@ -208,18 +209,19 @@ def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dic
     Parameters
     ----------
     rows, columns
-        Of the table.
+        Size of the table.
     seconds
-        That an evaluation may take.
+        Time limit of an evaluation.
     folds
         Whether folds can be drawn.
 
     Returns
     -------
     split
-        Folds of a table with few rows, if possible, else 60/20/20 %. If the training rows have more
-        than ``CELLS * seconds`` cells, these of a part of them, in thousandths, and a third as many
-        rows each, but at least ``HELD_OUT`` or a fifth of the table, to validate and to test.
+        Folds for a table with few rows, if possible, else 60/20/20 %. If the training rows have
+        more than ``CELLS * seconds`` cells, only a part of them is used, in thousandths; then
+        validation and test rows are a third as many each, but at least ``HELD_OUT`` or a fifth of
+        the table, whichever is less.
     """
     if rows < FEW_ROWS and folds:
         return {"folds": FOLDS}
@@ -247,31 +249,31 @@ def content(
     roles_of: Mapping[str, Sequence[str]] | None = None,
     groups: int | None = None,
 ) -> dict[str, Any]:
-    """Write the study: DivBO with the forest kernel, and an ensemble to deliver.
+    """Return the study: DivBO with the forest kernel, and an ensemble to deliver.
 
-    Classes are decided by probabilities, so members are selected by their Brier score where the
-    metric counts errors; studies/rules.yaml asks whether that makes better ensembles.
+    Probabilities decide between classes. So if the metric counts errors, members are selected by
+    their Brier score; studies/rules.yaml tests whether that makes better ensembles.
 
     Parameters
     ----------
     name
-        Of the study and its data set.
+        Name of the study and its data set.
     file, target
-        The table, and its column to predict.
+        The table, and the column to predict.
     rows, columns
-        Of the table.
+        Size of the table.
     metric
         Loss to minimise, a file in metrics/.
     minutes
-        Of the search.
+        Time of the search.
     cores
-        Evaluations side by side; twice as many are suggested at a time, so that none waits long
-        for the slowest.
+        Number of evaluations side by side; twice as many are suggested at a time, so that no core
+        waits long for the slowest.
     classes
-        Those that are used; default: all.
+        The classes used; default: all.
     roles_of, groups
-        Names of columns by role, and the number of groups of rows, if any. Folds need no order, and
-        some groups each.
+        Names of columns by role, and the number of groups of rows, if any. Folds require that rows
+        have no order, and several groups per fold.
 
     Raises
     ------

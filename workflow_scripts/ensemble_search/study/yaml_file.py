@@ -1,4 +1,4 @@
-"""Reading study files: strict YAML, extended studies, overriding values."""
+"""Read study files: strict YAML, extended studies, overridden values."""
 
 import math
 import os
@@ -13,15 +13,15 @@ from ensemble_search.runtime.errors import UserError
 
 #: Sections in which a study adds to the study that it extends; it replaces all others.
 ADDED = ("searches", "ensembles")
-#: The key with folders of plugins, to which a study adds, too.
+#: The key with folders of plugins, to which a study also adds.
 FOLDERS = "plugins"
-#: Limits of a study: bytes of its file; values, including those repeated by aliases; levels.
+#: Limits of a study: bytes of its file; number of values, counting aliases repeatedly; levels.
 BYTES, VALUES, LEVELS = 1_000_000, 100_000, 20
 #: Maximum length of a number; Python does not print integers of more than 4300 digits.
 DIGITS = 100
-#: YAML's kinds of keys: text, the merging ``<<``, and ``=``, which is text.
+#: YAML's types of keys: text, the merge key ``<<``, and ``=``, which is text.
 KEYS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "merge", "value")}
-#: Numbers that YAML reads differently from people: 010 is 8, 1:30 is 90, 0b101 is 5, 1_0 is 10.
+#: Numbers that YAML and people read differently: 010 is 8, 1:30 is 90, 0b101 is 5, 1_0 is 10.
 ODD = re.compile(r"[-+]?(0[0-7_bx].*|.*[:_].*)")
 
 
@@ -35,14 +35,14 @@ def read(
     path
         The YAML file.
     overrides
-        Values that replace those of the files key by key.
+        Values that replace those of the files, key by key.
 
     Returns
     -------
     content
         The study, with inherited keys.
     extended
-        Path and content of the extended study, as in its own file; None without one.
+        Path and content of the extended study, as in its own file; None if there is none.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def read(
 
 
 def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
-    """Add the keys inherited from the study ``base``: all but its name."""
+    """Add the keys inherited from the study ``base``: all except its name."""
     result = {**base, **content}
     if "study" not in content:
         result.pop("study", None)
@@ -96,10 +96,10 @@ def inherited(content: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
 
 
 def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Write paths from the work folder.
+    """Rewrite paths relative to the working directory.
 
-    Folders of plugins start at the study file's folder; files of data do where there is no such
-    file in the work folder.
+    Folders of plugins are relative to the study file's folder, as are data files that do not exist
+    relative to the working directory.
     """
 
     def beside(name: Any) -> Any:
@@ -115,7 +115,7 @@ def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
             if not os.path.isfile(name) and os.path.isfile(beside(name))
         }
 
-    content = dict(content)  # the model says what is wrong in it
+    content = dict(content)  # if anything is wrong in it, the model reports that
     if isinstance(content.get(FOLDERS), list):
         content[FOLDERS] = [beside(folder) for folder in content[FOLDERS]]
     if isinstance(content.get("datasets"), dict):
@@ -124,7 +124,7 @@ def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
-    """Replace values key by key; strings in the new ones are parsed as in a file."""
+    """Replace values key by key; strings among the new values are parsed as in a file."""
     result = dict(base)
     for key, value in overrides.items():
         both = isinstance(value, dict) and isinstance(result.get(key), dict)
@@ -133,7 +133,7 @@ def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, with one line for invalid or duplicate keys and invalid values."""
+    """YAML's safe loader, with a one-line message for invalid or duplicate keys, invalid values."""
 
     levels = 0
 
@@ -157,10 +157,10 @@ class _Loader(yaml.SafeLoader):
             if type(value) in (int, float):
                 _check_number(node.value, value)
             if isinstance(value, str):
-                value.encode()  # "\ud800" is no character
+                value.encode()  # "\ud800" is not a character
             return value
         except (ValueError, LookupError, AttributeError, TypeError) as error:
-            # A date such as 2024-13-45, or a tag such as !!int on something else.
+            # A date such as 2024-13-45, or a tag such as !!int on another type.
             line = node.start_mark.line + 1
             raise UserError(f"line {line}: a value that cannot be read: {error}") from None
 
@@ -226,7 +226,7 @@ def _parts(part: Any) -> Iterable[Any]:
 
 
 def _text(path: Path) -> str:
-    """Read a study file; endless files and pipes are rejected."""
+    """Read a study file; reject endless files and pipes."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise UserError("cannot be read: it is not a regular file")
     with path.open("rb") as stream:
@@ -246,7 +246,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     UserError
         If it is missing, not YAML, not a mapping, too large, or has a duplicate key.
     """
-    if path == Path():  # make gives an empty name for a variable without a value
+    if path == Path():  # make passes an empty name for a variable without a value
         raise UserError("STUDY (--study): it is empty; name a study file, such as config.yaml")
     try:
         text = _text(Path(path))
@@ -256,7 +256,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read: {reason}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    except (ValueError, OverflowError):  # of chr(), for "\UFFFFFFFF"
+    except (ValueError, OverflowError):  # from chr(), for "\UFFFFFFFF"
         raise UserError(f"{path}: not valid YAML: a character beyond Unicode") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
@@ -289,7 +289,7 @@ def _typed(value: Any) -> Any:
         read = yaml.load(value, Loader=_Loader)  # noqa: S506
     except (yaml.YAMLError, UserError, ValueError, OverflowError):
         return value
-    # No comments, tags or marks of documents: "#1" and "5 #" are texts.
+    # No comments, tags or document markers: "#1" and "5 #" are text.
     if (node.value if isinstance(node, yaml.ScalarNode) else "") != value.strip():
         return value
     return read if read is None or isinstance(read, (bool, int, float)) else value

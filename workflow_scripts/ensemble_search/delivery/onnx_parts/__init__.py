@@ -1,1 +1,1 @@
-"""Parts of pipelines that skl2onnx does not convert, or not rightly in double precision."""
+"""Parts of pipelines that skl2onnx does not convert, or not correctly in double precision."""

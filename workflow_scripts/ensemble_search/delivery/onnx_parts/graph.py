@@ -1,4 +1,4 @@
-"""Pieces of a graph in ONNX, and arithmetic with its nodes; rows of an input X are samples."""
+"""Pieces of an ONNX graph, and arithmetic with its nodes; rows of an input X are samples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,19 +12,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from ensemble_search.predictor import kernels
 from ensemble_search.predictor.kernels import Kernel
 
-#: Version of ONNX's operators that the parts are written in, and its codes of types.
+#: Version of ONNX's operators that the parts use, and ONNX's type codes.
 VERSION, FLOAT, INTEGER, BOOL, DOUBLE = 18, 1, 7, 9, 11
 
 
 class Part(TransformerMixin, BaseEstimator):
-    """A graph in the place of a transformer of scikit-learn, as skl2onnx converts one.
+    """A graph that skl2onnx converts instead of a scikit-learn transformer.
 
     Parameters
     ----------
     graph
         Maps the input, of shape (n_samples, p), to the output; both are nodes.
     width
-        Columns of the output.
+        Number of columns of the output.
     """
 
     def __init__(self, graph: Callable[[Any], Any], width: int):
@@ -49,7 +49,7 @@ update_registered_converter(Part, "EnsembleSearchPart", _shape, _convert)
 
 
 def apply(name: str, *inputs: Any, **attributes: Any) -> Any:
-    """Make the node of an operator of ONNX, such as ``Add``; inputs are nodes or arrays."""
+    """Make the node of an ONNX operator, such as ``Add``; inputs are nodes or arrays."""
     return getattr(op, f"Onnx{name}")(*inputs, op_version=VERSION, **attributes)
 
 
@@ -91,14 +91,14 @@ def kernel_values(X: Any, kernel: Kernel) -> Any:
 
 
 def unit(X: Any) -> Any:
-    """Scale rows to length 1; rows of zeros stay."""
+    """Scale rows to length 1; rows of zeros stay unchanged."""
     length = apply("Sqrt", apply("ReduceSumSquare", X, np.array([1], np.int64), keepdims=1))
     none = apply("Equal", length, np.array([0.0]))
     return apply("Div", X, apply("Where", none, np.array([1.0]), length))
 
 
 def _chi_squares(X: Any, rows: np.ndarray) -> Any:
-    """Sums of (x - y)^2 / (x + y) over columns, one at a time: all at once would need much room."""
+    """Sums of (x - y)^2 / (x + y) over columns, one at a time: all at once needs much memory."""
     terms = []
     for column in range(rows.shape[1]):
         own, other = take(X, np.array([column])), rows[:, column]

@@ -1,4 +1,4 @@
-"""Stored learners, and their links, as parts of a graph."""
+"""Stored learners, and their links, as parts of an ONNX graph."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,13 +19,13 @@ from ensemble_search.delivery.onnx_parts.graph import (
 from ensemble_search.delivery.onnx_parts.trees import leaf_sums
 from ensemble_search.predictor import learners as stored
 
-_ROWS = np.array([1], np.int64)  # the axis that sums over columns go along
+_ROWS = np.array([1], np.int64)  # the axis along which columns are summed
 
 
 def graph(learner: Any, link: str, X: Any) -> Any:
     """Return the node with probabilities, or with values in one column."""
     scores = GRAPHS[type(learner)](learner, X)
-    if link == "votes":  # two classes have the softmax of their scores, too
+    if link == "votes":  # for two classes, this is also the softmax of their scores
         return _softmax(times(scores, 1 / (len(learner.start) - 1)))
     return LINKS[link](scores)
 
@@ -98,7 +98,7 @@ def _machine(learner: stored.Machine, X: Any) -> Any:
 
 
 def _neighbours(learner: stored.Neighbours, X: Any) -> Any:
-    """Euclidean distances only; the nearest of those at the same distance may be others."""
+    """Euclidean distances only; other neighbours may be chosen among equidistant ones."""
     if learner.settings["p"] != 2:
         raise ValueError("there is no conversion of Manhattan distances")
     k, rows = np.array([learner.settings["n_neighbors"]], np.int64), learner.rows
@@ -114,9 +114,9 @@ def _neighbours(learner: stored.Neighbours, X: Any) -> Any:
 
 
 def _closeness(X: Any, rows: np.ndarray, nearest: Any) -> Any:
-    """Shares of neighbours, inverse to their distances; if any are 0, those share alone."""
+    """Shares of neighbours, inverse to their distances; if any are 0, only those count."""
     own = apply("Unsqueeze", X, _ROWS)
-    # Of the differences: those of :func:`squared_distances` are not exactly 0 for equal rows.
+    # Computed from differences: :func:`squared_distances` is not exactly 0 for equal rows.
     gaps = apply("Sub", apply("Gather", rows, nearest, axis=0), own)
     distances = apply("ReduceL2", gaps, np.array([2], np.int64), keepdims=0)
     same = apply("Cast", apply("Equal", distances, np.array([0.0])), to=DOUBLE)

@@ -9,7 +9,7 @@ from ensemble_search.delivery.onnx_parts.graph import INTEGER, apply, times
 from ensemble_search.delivery.onnx_parts.trees import Tree, sum_of_trees
 from ensemble_search.predictor.transformers import BOUNDS_THRESHOLD, Quantiles
 
-#: Coefficients by falling degree, above and below the line.
+#: Coefficients of numerator and denominator, by decreasing degree.
 MIDDLE = (
     (
         2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
@@ -37,7 +37,7 @@ OUTER = (
 
 
 def quantiles(part: Quantiles, X: Any) -> Any:
-    """Interpolate from both sides and take the mean, as scikit-learn does; trees find the place."""
+    """Interpolate from both sides and average, as scikit-learn does; trees find the interval."""
     places, values = part.quantiles, part.references
     up = _interpolated(X, places, values)
     down = _interpolated(apply("Neg", X), -places[::-1], -values[::-1])
@@ -54,10 +54,10 @@ def quantiles(part: Quantiles, X: Any) -> Any:
 
 
 def _interpolated(X: Any, places: np.ndarray, values: np.ndarray) -> Any:
-    """Interpolate as ``numpy.interp``, column by column: a column of places each, common values."""
+    """Interpolate like ``numpy.interp``: places differ per column, values are the same."""
     width = places.shape[1]
     trees = [_steps(places[:, column], column) for column in range(width)]
-    last = apply("Cast", sum_of_trees(X, trees, width), to=INTEGER)  # place <= x, 0 if none is
+    last = apply("Cast", sum_of_trees(X, trees, width), to=INTEGER)  # place <= x, or 0 if none
     after = apply("Add", last, np.array([1], np.int64))
     # Before the first place and after the last one, the value is constant.
     table = np.vstack([places[:1], places, places[-1:]]).ravel()
@@ -107,8 +107,8 @@ def _steps(places: np.ndarray, target: int) -> "Tree":
 def _normal_quantile(shares: Any) -> Any:
     """Quantiles of the normal distribution (Wichura, AS 241, Applied Statistics 1988).
 
-    Of shares clipped to [1e-7, 1 - 1e-7], as scikit-learn does; so far from 0 and 1, two of the
-    three pieces of the approximation are enough.
+    Shares are clipped to [1e-7, 1 - 1e-7], as in scikit-learn; at this distance from 0 and 1, two
+    of the three pieces of the approximation suffice.
     """
     least = BOUNDS_THRESHOLD - np.spacing(1)
     shares = apply("Clip", shares, np.array(least), np.array(1 - least))
@@ -126,7 +126,7 @@ def _ratio(x: Any, above: Sequence[float], below: Sequence[float]) -> Any:
 
 
 def _polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-    """Evaluate a polynomial, coefficients by falling degree."""
+    """Evaluate a polynomial; coefficients are in order of decreasing degree."""
     value = times(x, coefficients[0])
     for coefficient in coefficients[1:-1]:
         value = apply("Mul", apply("Add", value, np.array([coefficient])), x)

@@ -1,4 +1,4 @@
-"""Stored transformers as parts of a graph."""
+"""Stored transformers as parts of an ONNX graph."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -101,7 +101,7 @@ def _leaves(part: stored.Leaves, X: Any) -> Any:
     return sum_of_trees(given, trees, part.width)
 
 
-#: By type.
+#: Functions by type.
 GRAPHS: Mapping[type, Callable[[Any, Any], Any]] = {
     stored.Columns: lambda part, X: take(X, part.columns),
     stored.Scale: _scale,

@@ -1,4 +1,4 @@
-"""Trees as the operator TreeEnsembleRegressor."""
+"""Trees as the ONNX operator TreeEnsembleRegressor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ensemble_search.predictor.trees import Trees
 class Tree:
     """A binary tree; rows with ``feature <= threshold`` go left.
 
-    Arrays of nodes, the first one the root, and of what leaves add to columns of the output.
+    Holds arrays of nodes, root first, and of what leaves add to columns of the output.
     """
 
     feature: np.ndarray
@@ -28,7 +28,10 @@ class Tree:
 
     @classmethod
     def all_of(cls, trees: Trees, values: np.ndarray, columns: Sequence[int]) -> list["Tree"]:
-        """Let the leaves of each tree add ``values``, of shape (n_leaves, k), from a column on."""
+        """Let each tree's leaves add ``values``, of shape (n_leaves, k), to k columns.
+
+        ``columns`` has the first column per tree.
+        """
         found, k = [], values.shape[1]
         ends = [*trees.roots[1:], len(trees.inner)]
         for start, end, first in zip(trees.roots, ends, columns, strict=True):
@@ -43,18 +46,18 @@ class Tree:
 
 
 def leaf_sums(X: Any, trees: Trees, values: np.ndarray, columns: Sequence[int], width: int) -> Any:
-    """Add up the values of the leaves of all trees; see :meth:`Tree.all_of`."""
+    """Sum the values of the leaves that rows reach in all trees; see :meth:`Tree.all_of`."""
     given = single_precision(X) if trees.single else X
     return sum_of_trees(given, Tree.all_of(trees, values, columns), width)
 
 
 def single_precision(X: Any) -> Any:
-    """Round to single precision: scikit-learn's trees do so."""
+    """Round to single precision, as scikit-learn's trees do."""
     return apply("Cast", apply("Cast", X, to=FLOAT), to=DOUBLE)
 
 
 def sum_of_trees(X: Any, trees: Sequence[Tree], width: int) -> Any:
-    """What the trees add up to in each of ``width`` columns."""
+    """Sum of the trees' output in each of ``width`` columns."""
     sizes = [len(tree.feature) for tree in trees]
     number = np.repeat(np.arange(len(trees)), sizes)
     inner = np.concatenate([tree.left for tree in trees]) != -1

@@ -1,4 +1,4 @@
-"""Fitted pipelines of scikit-learn and boosters as numbers, which ``predictor`` reads.
+"""Convert fitted scikit-learn pipelines and boosters to numbers, which ``predictor`` reads.
 
-A part is a dictionary: its ``kind`` and other settings, and arrays.
+A part is a dictionary: its ``kind``, other settings, and arrays.
 """

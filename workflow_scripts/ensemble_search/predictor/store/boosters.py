@@ -1,8 +1,8 @@
 """Boosters of LightGBM, XGBoost and CatBoost as sums of trees.
 
-Features that reach a learner are finite, so that no default direction of missing values is needed.
-What depends on more than comparisons of finite numbers is rejected. Of boosters that stopped early,
-the trees up to the best one are kept, as in their predictions.
+Features are finite when they reach a learner, so no default direction for missing values is needed.
+Models that depend on more than comparisons of finite numbers are rejected. Of boosters that stopped
+early, only the trees up to the best one are kept, as in their own predictions.
 """
 
 import json
@@ -17,7 +17,7 @@ import numpy as np
 from ensemble_search.predictor.store.parts import Part, need
 from ensemble_search.predictor.store.trees import joined
 
-#: Of LightGBM's ``decision_type``: categories; what is missing, of which 1 means zeros.
+#: Bits of LightGBM's ``decision_type``: categorical split; type of missing values, 1 meaning zeros.
 CATEGORICAL, MISSING, ZEROS = 1, 12, 4
 #: Objectives and their links.
 LINKS = {
@@ -65,7 +65,7 @@ def _lines(text: str) -> dict[str, str]:
 
 
 def _lightgbm_tree(lines: Mapping[str, str]) -> tuple[np.ndarray, ...]:
-    """Return the nodes: inner ones as they are, then leaves, which children count as -1, -2, ..."""
+    """Return inner nodes in order, then leaves, which child indices count as -1, -2, ..."""
     need(lines["num_cat"] == "0" and lines.get("is_linear", "0") == "0",
          "a booster splits categories, or has linear models in its leaves")  # fmt: skip
     leaves = int(lines["num_leaves"])
@@ -119,7 +119,7 @@ def _xgboost_tree(tree: Mapping[str, Any], weight: float) -> tuple[np.ndarray, .
     need(int(tree["tree_param"]["size_leaf_vector"]) <= 1, "a booster has vectors in its leaves")
     numbers = np.array(tree["split_conditions"], dtype=np.float32)
     left, right = (np.array(tree[name]) for name in ("left_children", "right_children"))
-    # x < t of single precision is x <= the number before t.
+    # In single precision, x < t means x <= the number before t.
     below = np.nextafter(numbers, np.float32(-np.inf)).astype(float)
     values = (numbers * np.float32(weight)).astype(float)[:, None]
     return np.array(tree["split_indices"]), below, left, right, values
@@ -149,7 +149,7 @@ def catboost(fitted: Any) -> Part:
 def _oblivious(
     tree: Mapping[str, Any], places: Mapping[int, int], scale: float, column: int, columns: int
 ) -> tuple[np.ndarray, ...]:
-    """Make a tree that splits all nodes of a level alike; its first split is the lowest bit."""
+    """Make a tree that has the same split for all nodes of a level; its first is the lowest bit."""
     splits = tree["splits"] or []
     need(all(s["split_type"] == "FloatFeature" for s in splits), "a booster splits categories")
     depth = len(splits)
@@ -170,7 +170,7 @@ def _oblivious(
     )
 
 
-#: By library and class.
+#: Functions by library and class.
 STORED: Mapping[str, Callable[[Any], Part]] = {
     "lightgbm.LGBMClassifier": lightgbm,
     "lightgbm.LGBMRegressor": lightgbm,

@@ -1,4 +1,4 @@
-"""Fitted classifiers and regressors as parts that ``predictor.learners`` reads."""
+"""Convert fitted classifiers and regressors to parts that ``predictor.learners`` reads."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,12 +11,12 @@ from ensemble_search.predictor.store.trees import scikit_learn
 
 
 def stored(fitted: Any) -> tuple[list[Part], Part]:
-    """Describe a fitted learner, and transformers that belong before it.
+    """Describe a fitted learner, and any transformers that must precede it.
 
     Raises
     ------
     NotStorable
-        If its type is not in :data:`STORED`, or its settings are of no space.
+        If its type is not in :data:`STORED`, or no space has its settings.
     """
     if type(fitted).__name__ == "Pipeline":
         *before, last = (step for _, step in fitted.steps)
@@ -32,7 +32,7 @@ def stored(fitted: Any) -> tuple[list[Part], Part]:
 
 
 def _inside(fitted: Any) -> Part:
-    """The booster of ``EarlyStopping`` or ``ConsecutiveLabels``, whose labels are codes."""
+    """The booster inside ``EarlyStopping`` or ``ConsecutiveLabels``, whose labels are codes."""
     inner = getattr(fitted, "booster", None) or fitted.estimator
     return of(inner, boosters.STORED)
 
@@ -194,7 +194,7 @@ def _neighbours(fitted: Any) -> Part:
     return {"kind": "neighbours", **own, "rows": fitted._fit_X, **labels, "link": "none"}
 
 
-#: By library and class.
+#: Functions by library and class.
 STORED: Mapping[str, Callable[[Any], Part | tuple[list[Part], Part]]] = {
     **boosters.STORED,
     "ensemble_search.EarlyStopping": _inside,

@@ -1,4 +1,4 @@
-"""What the modules that store parts have in common."""
+"""Shared by the modules that store parts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ Part = dict[str, Any]
 
 
 class NotStorable(Exception):
-    """A fitted part cannot be stored as numbers; one line."""
+    """A fitted part cannot be stored as numbers; a one-line message."""
 
 
 def of(fitted: Any, known: Mapping[str, Callable[[Any], Any]]) -> Any:
@@ -29,7 +29,7 @@ def need(condition: Any, reason: str) -> None:
 
 
 def kernel(name: str, rows: np.ndarray, gamma: Any, degree: Any, coef0: Any) -> Part:
-    """Describe a kernel as ``predictor.kernels`` reads it; None are scikit-learn's defaults."""
+    """Describe a kernel for ``predictor.kernels``; None means scikit-learn's default."""
     default = 1.0 if name == "chi2" else 1 / rows.shape[1]
     return {
         "kernel": name,

@@ -1,4 +1,4 @@
-"""Fitted transformers as parts that ``predictor.transformers`` reads."""
+"""Convert fitted transformers to parts that ``predictor.transformers`` reads."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,7 +11,7 @@ from ensemble_search.predictor.store.trees import scikit_learn
 
 
 def stored(fitted: Any) -> list[Part]:
-    """Describe a fitted transformer: one part or several in order; NotStorable if it has none."""
+    """Describe a fitted transformer as one or more parts in order; raise NotStorable if unknown."""
     found = of(fitted, STORED)
     return found if isinstance(found, list) else [found]
 
@@ -112,7 +112,7 @@ def _groups(fitted: Any) -> Part:
 
 
 def _leaves(fitted: Any) -> Part:
-    """Columns are in the order of scikit-learn's nodes, tree by tree."""
+    """Columns are ordered like scikit-learn's nodes, tree by tree."""
     trees, values, start = [e.tree_ for e in fitted.estimators_], [], 0
     for tree in trees:
         values.append(start + np.cumsum(tree.children_left == -1)[:, None] - 1)
@@ -122,7 +122,7 @@ def _leaves(fitted: Any) -> Part:
     return {**part, "kind": "leaves", "columns": columns, "value": part["value"][:, :0]}
 
 
-#: By library and class.
+#: Functions by library and class.
 STORED: Mapping[str, Callable[[Any], Part | list[Part]]] = {
     "sklearn.StandardScaler": lambda fitted: _scale(fitted.mean_, fitted.scale_),
     "sklearn.RobustScaler": lambda fitted: _scale(fitted.center_, fitted.scale_),

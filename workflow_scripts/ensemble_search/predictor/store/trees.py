@@ -1,4 +1,4 @@
-"""Trees of all libraries in the form that ``predictor.trees`` reads."""
+"""Convert the trees of all libraries to the format of ``predictor.trees``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +9,13 @@ from ensemble_search.predictor.store.parts import Part
 
 
 def joined(trees: Sequence[tuple[np.ndarray, ...]], single: bool) -> Part:
-    """Put the nodes of trees in order.
+    """Concatenate the nodes of trees.
 
     Parameters
     ----------
     trees
-        Of each the arrays of nodes: feature, threshold, left child and right child (-1 of leaves),
-        and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left.
+        Per tree, the arrays of nodes: feature, threshold, left child and right child (-1 for
+        leaves), and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left.
     single
         Whether features are rounded to single precision first.
     """
@@ -45,14 +45,14 @@ def _breadth_first(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def scikit_learn(trees: Sequence[Any], values: Sequence[np.ndarray] | None = None) -> Part:
-    """Join trees of scikit-learn.
+    """Concatenate scikit-learn trees.
 
     Parameters
     ----------
     trees
         The attributes ``tree_``.
     values
-        Of the nodes of each, of shape (n_nodes, outputs); default: their own, of one output.
+        Values of each tree's nodes, of shape (n_nodes, outputs); default: their own, one output.
     """
     if values is None:
         values = [tree.value[:, 0] for tree in trees]

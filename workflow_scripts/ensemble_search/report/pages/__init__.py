@@ -1,7 +1,7 @@
-"""Pages of the report, one file each; ``docs/report.md`` says what a file must define.
+"""Pages of the report, one file each; ``docs/report.md`` describes what a file must define.
 
-Pages that show what a paper prints beside ours lie in ``papers/<paper>/``: every module but
-``checks``. Nothing here imports them.
+Pages that compare results with those printed in a paper are in ``papers/<paper>/``: every module
+except ``checks``. Nothing here imports them.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2]
 
 
 def modules() -> list[str]:
-    """List the modules of all pages, by the files that are there and entry points, sorted."""
+    """List the modules of all pages, found by file name and entry points, sorted."""
     files = [*PACKAGE.glob("report/pages/*.py"), *PACKAGE.glob("papers/*/*.py")]
     pages = (file for file in files if file.stem != "checks" and file.stem[0] != "_")
     own = (".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in pages)
@@ -21,12 +21,12 @@ def modules() -> list[str]:
 
 
 def check_outside() -> None:
-    """Import the pages from outside, before hours are spent on what they show.
+    """Import the pages from outside early, before hours are spent on their results.
 
     Raises
     ------
     UserError
-        If one cannot be imported, or lacks what a page must define.
+        If a page cannot be imported, or lacks a required name.
     """
     for module, file in _outside().items():
         page = plugins.imported(module, file)
@@ -36,7 +36,7 @@ def check_outside() -> None:
 
 
 def _outside() -> dict[str, Path | None]:
-    """Find the modules of the pages from outside, and the files of those in folders."""
+    """Find the modules of the pages from outside, with the files of those in folders."""
     files = [file for file in outside.files("pages") if not file.stem.startswith("_")]
     packaged = dict.fromkeys(outside.packaged("pages").values())
     return {f"{__name__}.{file.stem}": file for file in files} | packaged

@@ -1,4 +1,4 @@
-"""Which arms got the evaluations of searches whose arms compete, and which were dropped when."""
+"""How searches with competing arms distributed their evaluations, and when arms were dropped."""
 
 import json
 from pathlib import Path
@@ -17,12 +17,12 @@ from ensemble_search.runtime import files
 from ensemble_search.runtime.names import OBSERVATIONS
 
 TITLE, ORDER = "Which arms got the evaluations?", 72
-#: Rounds at most whose evaluations are written into the squares.
+#: Maximum number of rounds for which the squares show numbers of evaluations.
 WRITTEN = 6
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Tabulate and draw evaluations by arm and round, a section for each search."""
+    """Tabulate and draw evaluations by arm and round, one section per search."""
     table = rounds(results)
     if table.empty:
         return "no search whose arms compete (boasf, rising-bandit) has finished"
@@ -112,13 +112,13 @@ COLUMNS = [*RUN, "round", "arm", "evaluations", "dropped"]
 def rounds(results: Results) -> pd.DataFrame:
     """Count the evaluations of every arm in every round.
 
-    Both, and the arms that compete, are what the search has stored as its reasons.
+    Rounds and competing arms come from the reasons that the search stored.
 
     Returns
     -------
     table
-        One row for every arm that competes in a round: ``dataset``, ``search``, ``repeat``,
-        ``round`` (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it does not compete
+        One row per arm and round in which it competes: ``dataset``, ``search``, ``repeat``,
+        ``round`` (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it no longer competes
         in the next round. Rounds and arms are in order. Empty if no search has arms.
 
     Raises
@@ -136,7 +136,7 @@ def rounds(results: Results) -> pd.DataFrame:
 
 
 def _reasons(results: Results, folder: Path) -> list[dict]:
-    """Read round, arm and survivors of every suggestion; empty if the search has no arms."""
+    """Read round, arm and remaining arms of every suggestion; empty if the search has no arms."""
     texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
     with files.reading(folder / OBSERVATIONS):
         if not texts or "surviving" not in json.loads(texts[0]):
@@ -172,17 +172,17 @@ def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Parameters
     ----------
     table
-        Of :func:`rounds`.
+        Result of :func:`rounds`.
     by
-        What is not averaged over, of ``dataset`` and ``search``.
+        Columns not to average over, among ``dataset`` and ``search``.
 
     Returns
     -------
     means
         Sorted as ``table``: the columns of ``by``, ``round``, ``arm``; ``evaluations``: mean over
-        all runs, of which those in which the arm was dropped before have none; ``competes`` and
-        ``dropped``: the numbers of runs in which it competes in the round, and is dropped after it;
-        ``runs``: their number.
+        all runs, with 0 for runs in which the arm was dropped before; ``competes`` and ``dropped``:
+        numbers of runs in which the arm competes in the round, and is dropped after it; ``runs``:
+        number of all runs.
     """
     keys = [*by, "round", "arm"]
     groups = table.groupby(keys, sort=False)

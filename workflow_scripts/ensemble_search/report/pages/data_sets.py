@@ -1,4 +1,4 @@
-"""What the data sets are, and what became of their columns."""
+"""Descriptions of the data sets, and what happened to their columns."""
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ TITLE, ORDER = "Data sets", 200
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show sizes, classes and kinds, then the columns left out, then what else was noted."""
+    """Show sizes, classes and kinds, then the columns left out, then other notes."""
     study, folder = results.study, results.folder
     table = datasets.table(study, folder)
     if table.empty:

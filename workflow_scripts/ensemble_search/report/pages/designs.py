@@ -1,4 +1,4 @@
-"""How far the designs that searches draw by k-DPPs are from uniform draws."""
+"""How far designs that searches draw by k-DPPs are from uniform draws."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ HEADINGS = {
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Tabulate log det of the designs beside that of uniform ones."""
+    """Tabulate log det of the designs beside that of uniform designs."""
     draws = drawn(results)
     if draws.empty:
         return "no search has drawn a design by a k-DPP"
@@ -65,21 +65,21 @@ def _short(value: float) -> str:
 
 
 KEYS = ("sigma", "similarity", "log_det", "uniform_log_det", "spread")
-#: Standard deviation of log det over uniform designs, below which a k-DPP is as good as uniform.
+#: If log det varies less than this over uniform designs (standard deviation), uniform is as good.
 LIKE_UNIFORM = 0.1
 
 
 def drawn(results: Results) -> pd.DataFrame:
-    """Read the draws of k-DPPs from the reasons of the suggestions.
+    """Read the draws of k-DPPs from the stored reasons of suggestions.
 
     Returns
     -------
     draws
         One row per draw: ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search,
-        from 1), ``points`` (of it, those that were evaluated), :data:`KEYS` as
-        ``optimizers._designs.k_dpp`` describes them, and ``distance``: log det of the design minus
-        the mean of uniform ones, in standard deviations of these; NaN where log det does not vary
-        over uniform designs.
+        from 1), ``points`` (how many of its points were evaluated), :data:`KEYS` as described in
+        ``optimizers._designs.k_dpp``, and ``distance``: log det of the design minus the mean over
+        uniform ones, in standard deviations of these; NaN if log det does not vary over uniform
+        designs.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def drawn(results: Results) -> pd.DataFrame:
 
 
 def _reasons(results: Results, folder: Path) -> list[dict[str, float]]:
-    """Read the reasons of a search's suggestions that a k-DPP made."""
+    """Read the reasons of a search's suggestions made by a k-DPP."""
     texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
     with files.reading(folder / OBSERVATIONS):
         reasons = [json.loads(text) for text in texts]
@@ -107,13 +107,13 @@ def _reasons(results: Results, folder: Path) -> list[dict[str, float]]:
 
 
 def by_search(draws: pd.DataFrame) -> pd.DataFrame:
-    """Compute medians over repeats, one row for each draw of a data set's search.
+    """Compute medians over repeats, one row per draw of a search on a data set.
 
     Returns
     -------
     medians
         ``points``, :data:`KEYS` and ``distance``, the number of ``repeats``, and ``like_uniform``:
-        whether the spread is too small for a design to differ from uniform draws.
+        whether the spread is too small to distinguish a design from uniform draws.
     """
     groups = draws.groupby(["dataset", "search", "draw"], sort=False)
     table = groups[["points", *KEYS, "distance"]].median()

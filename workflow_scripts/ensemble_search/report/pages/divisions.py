@@ -19,7 +19,7 @@ TITLE, ORDER = "Rules on many divisions of the held-out rows", 166
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Compare the rules with the reference, and say how much one division matters."""
+    """Compare the rules with the reference, and describe how much a single division matters."""
     if not results.study.get("divisions"):
         return "the study has no key 'divisions'"
     seen = view(results, least=2)
@@ -28,7 +28,7 @@ def build(results: Results, publish) -> list[Section] | str:
     scores, missing = load(results)
     keys = ["dataset", "split", "repeat", "division"]
     tests = scores.pivot(index=keys, columns="method", values="test_error")
-    # Those of a run are all there, or none of them.
+    # A run has the divisions of all methods or of none.
     tests = tests.reindex(columns=seen.compared.methods).dropna()
     if tests.empty:
         return "no run has been scored on divisions"
@@ -92,7 +92,7 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
         One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
         ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
     missing
-        Files that are not there, or were made otherwise, with the reason.
+        Files that do not exist or belong to another job, with the reason.
 
     Raises
     ------

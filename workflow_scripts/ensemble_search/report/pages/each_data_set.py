@@ -1,4 +1,4 @@
-"""What each method delivers on each data set, and curves over iterations and seconds (Figure 4)."""
+"""Results of each method per data set, and curves over iterations and seconds (Figure 4)."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Measures of the diversity of final ensembles, and what averaging their members gains."""
+"""Diversity measures of final ensembles, and how much averaging their members improves."""
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import CLASSIFICATION, PARTS
 
 TITLE, ORDER = "How different are the members?", 92
-#: Title of each measure, and whether more of it means that members differ more.
+#: Title of each measure, and whether larger values mean that members differ more.
 SHOWN = {
     "disagreement": ("disagreement", True),
     "q_statistic": ("Q statistic", False),
@@ -131,7 +131,7 @@ def _terms(table: pd.DataFrame, part: str, loss: str) -> Table:
 
 
 def _by_dataset(table: pd.DataFrame, name: str, caption: str) -> Table:
-    """Show means over repeats on the test rows, data sets downwards and methods to the right."""
+    """Show means over repeats on the test rows, one row per data set and one column per method."""
     table = table[table["part"] == "test"]
     by = ["dataset", "method"]
     means = table.groupby(by, sort=False, observed=True)[name].mean().dropna().reset_index()
@@ -148,8 +148,8 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
     table
         Two rows per run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
         ``members`` (unique ones), ``measured``, and the measures and decompositions of
-        ``problems.member_diversity``, NaN where an ensemble has none. ``measured`` is False for an
-        ensemble of an older version of the project, or of more evaluations than are compared.
+        ``problems.member_diversity``, NaN if an ensemble has none. ``measured`` is False for
+        ensembles of older versions of the project, or of more evaluations than are compared.
     """
     last = results.scores["iteration"].max()
     runs = compared.scores[compared.scores["iteration"] == last]

@@ -1,4 +1,4 @@
-"""Average ranks against the time to predict."""
+"""Average ranks against prediction time."""
 
 import matplotlib as mpl
 import numpy as np

@@ -1,4 +1,4 @@
-"""Learning curves over parts of the training rows that are chosen in several ways."""
+"""Learning curves over parts of the training rows, chosen in several ways."""
 
 import json
 
@@ -64,7 +64,7 @@ def _panels(found: pd.DataFrame, losses: Losses, publish) -> Panels:
 
 def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
     with figures.panel() as (figure, axes):
-        # Ways with one size are points instead of lines, side by side at their size.
+        # A way with one size is a point instead of a line; points of a size are side by side.
         alone = found[found["chosen"] != ALL].groupby("chosen", sort=False).filter(_is_single)
         for name, mine in found.groupby("chosen", sort=False):
             mean = losses.scale * mine["mean"].to_numpy()
@@ -120,20 +120,21 @@ def _table(found: pd.DataFrame, losses: Losses) -> Table:
     return Table("learning-curves", caption, columns, rows, found, [note])
 
 
-#: Data sets without a part of their own use all training rows.
+#: Name for data sets that use all training rows.
 ALL = "all rows"
 
 
 def curves(results: Results) -> pd.DataFrame:
     """Collect the final test losses of data sets that are parts of the same source.
 
-    Of data sets of a source with the same part, the first counts.
+    If several data sets have the same source and part, the first one counts.
 
     Returns
     -------
     losses
         One row per run: ``source`` (the first data set's name), ``method``, ``chosen`` (how its
-        rows are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (of training),
+        rows are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (for training),
+        ``repeat``, ``test_error``. Empty if no source has two parts.
         ``repeat``, ``test_error``. Without rows if no source has two parts.
     """
     parts, sources = results.study.get("train_rows", {}), results.study.get("sources", {})
@@ -166,7 +167,7 @@ def curves(results: Results) -> pd.DataFrame:
 
 
 def described(part: dict, task: str) -> str:
-    """Name how rows are chosen: ``uniform``, or ``k-DPP, product, alpha 0.9, balanced``."""
+    """Describe how rows are chosen: ``uniform``, or ``k-DPP, product, alpha 0.9, balanced``."""
     if part["by"] != "k-dpp":
         return part["by"]
     words = [
@@ -179,19 +180,19 @@ def described(part: dict, task: str) -> str:
 
 
 def summary(losses: pd.DataFrame) -> pd.DataFrame:
-    """Average over repeats, and compare with the uniform part of the same size.
+    """Average over repeats, and compare with the uniform choice of the same size.
 
     Parameters
     ----------
     losses
-        Of :func:`curves`.
+        Result of :func:`curves`.
 
     Returns
     -------
     summary
         One row per source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of
-        the test loss; ``difference`` to ``uniform`` of as many rows, the mean of what both have of
-        a repeat, and its standard error ``se`` (NaN for fewer than two repeats).
+        the test loss; ``difference`` to ``uniform`` with as many rows, averaged over the repeats
+        that both have, and its standard error ``se`` (NaN for fewer than two repeats).
     """
     keys = ["source", "method", "chosen", "share"]
     result = []

@@ -12,12 +12,12 @@ from ensemble_search.report.view import View, view
 
 TITLE, ORDER = "Do the differences hold over data sets?", 165
 SYMBOLS = "●•∘"
-#: Probabilities above which, and p-values below which, a pair gets the symbols.
+#: Thresholds of the symbols: probabilities above, and p-values below which a pair gets each.
 SURE, UNLIKELY = (0.95, 0.9, 0.8), (0.01, 0.05, 0.1)
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show how often each method wins against each other, and how sure that is."""
+    """Show how often each method wins against each other, and how certain that is."""
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen

@@ -1,4 +1,4 @@
-"""How sure and how large: what a careful reader asks beyond the paper's own tests."""
+"""Certainty and size of effects: what a careful reader asks beyond the paper's own tests."""
 
 from collections.abc import Callable
 
@@ -211,7 +211,7 @@ def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str
 
 
 def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
-    """Warn where Holm's adjustment leaves no significance to the smallest possible p-value."""
+    """Warn if the smallest possible p-value is not significant after Holm's adjustment."""
     smallest = wilcoxon.smallest_p(pairs)
     adjusted = min(1.0, smallest * comparisons)
     if adjusted <= wilcoxon.ALPHA:
@@ -305,7 +305,7 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
             "it says little about new data, even if it is significant over repeats."
         )
     else:
-        table = table.drop(columns="of_the_test_part")  # that of a share of wrong labels
+        table = table.drop(columns="of_the_test_part")  # only valid for a share of wrong labels
     rows = [
         cells(
             dataset,
@@ -320,7 +320,7 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
 
 
 def _share(r: float, reference: str, method: str) -> str:
-    """Put a rank-biserial correlation into words: of 0.8, 90 % of the rank sum speak for it."""
+    """Put a rank-biserial correlation into words: 0.8 means 90 % of the rank sum is in favour."""
     if not r:
         return "balanced"
     return f"{50 * (1 + abs(r)):.0f} % for {reference if r > 0 else method}"
@@ -336,10 +336,9 @@ def _span(row: pd.Series, name: str, write: Callable[[float], str]) -> str:
 
 
 def gaps(scores: pd.DataFrame) -> pd.DataFrame:
-    """Test minus validation error of the ensemble of each iteration, mean over the runs.
+    """Test minus validation error of the ensemble at each iteration, averaged over runs.
 
-    The validation error is that of the very ensemble whose test error is taken, not the best
-    observed so far.
+    Both errors are of the same ensemble; the validation error is not the best one observed so far.
 
     Parameters
     ----------
@@ -352,7 +351,7 @@ def gaps(scores: pd.DataFrame) -> pd.DataFrame:
     gaps
         Columns ``method``, ``iteration``, ``validation_error``, ``test_error``, ``gap``,
         ``members`` (unique ones): means over data sets and repeats; NaN while some run has no
-        model. ``runs``: their number.
+        model. ``runs``: number of runs.
     """
     keys = ["method", "iteration"]
     columns = ["validation_error", "test_error", "gap", "members"]
@@ -365,17 +364,17 @@ def gaps(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
-    """Spread of test errors over repeats beside the one that the test part's size causes.
+    """Compare the spread of test errors over repeats with the part due to the test set's size.
 
-    A test error e on n samples has the standard error sqrt(e (1 - e) / n) as an estimate of the
-    error on new data. Repeats that share one split do not show it.
+    As an estimate of the error on new data, a test error e on n samples has the standard error
+    sqrt(e (1 - e) / n). Repeats on the same split do not show it.
 
     Parameters
     ----------
     final
         Test errors of one method, index (dataset, repeat), one column.
     rows
-        Test samples by data set.
+        Number of test samples by data set.
 
     Returns
     -------
@@ -386,6 +385,6 @@ def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     groups = final.iloc[:, 0].groupby(level="dataset", sort=False)
     table = pd.DataFrame({"error": groups.mean(), "over_repeats": groups.std()})
     table["rows"] = rows.reindex(table.index)
-    variance = table["error"] * (1 - table["error"])  # negative only for losses that are no shares
+    variance = table["error"] * (1 - table["error"])  # negative only if the loss is not a share
     table["of_the_test_part"] = np.sqrt(variance.where(variance >= 0) / table["rows"])
     return table

@@ -1,4 +1,4 @@
-"""Losses over wall-clock time, with as many workers as a search has suggestions at once."""
+"""Losses over wall-clock time, with as many workers as a search suggests configurations at once."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ TITLE, ORDER = "Wall-clock time with a worker for every suggestion", 55
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Draw test losses over time, and tabulate how long a run takes."""
+    """Draw test losses over time, and tabulate the duration of runs."""
     evaluations = results.study["budget"].get("evaluations")
     if evaluations is None:
         return "the budget is not in evaluations"

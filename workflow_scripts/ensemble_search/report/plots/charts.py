@@ -16,18 +16,18 @@ from ensemble_search.report.plots.figures import STYLE
 def heat_map(
     values: pd.DataFrame, label: str, limits: tuple[float, float], text: str | None = None
 ) -> Figure:
-    """Draw a table as coloured squares, its index downwards and its columns to the right.
+    """Draw a table as coloured squares, with its index as rows and its columns as columns.
 
     Parameters
     ----------
     values
-        NaN is left white. The names of index and columns become the axes' labels.
+        NaN stays white. The names of index and columns become the axes' labels.
     label
-        What the colours mean.
+        Meaning of the colours.
     limits
-        Values of the darkest and of the lightest colour; the same for panels that are compared.
+        Values of the darkest and of the lightest colour; equal for panels to be compared.
     text
-        Format of the numbers within the squares, such as ``.1f``; None: no numbers.
+        Format of the numbers in the squares, such as ``.1f``; None: no numbers.
     """
     rows, columns = values.shape
     with mpl.rc_context(STYLE):
@@ -59,8 +59,8 @@ def heat_map(
 def critical_difference(test: Friedman, look: dict[str, dict]) -> Figure:
     """Draw average ranks on an axis; bars join methods that Nemenyi's test does not separate.
 
-    As Demsar (JMLR 7, 2006, Figure 1): the lower half of the ranks is named on the left, the upper
-    half on the right.
+    As in Demsar (JMLR 7, 2006, Figure 1): names of the lower half of the ranks are on the left,
+    those of the upper half on the right.
     """
     k = len(test.ranks)
     groups = test.groups()

@@ -1,4 +1,4 @@
-"""Figures of something over iterations: lines, their names at their ends or in a shared legend."""
+"""Figures over iterations: lines, named at their ends or in a shared legend."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,13 +17,13 @@ from matplotlib.transforms import Affine2D, AffineDeltaTransform, TransformedPat
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots.figures import STYLE, log_ticks, margins
 
-#: More methods than these in one small panel cannot be distinguished.
+#: More methods than this cannot be distinguished in one small panel.
 FEW = 6
-#: Nor can more than these in a larger one, whatever is written at their ends.
+#: More methods than this cannot be distinguished in a larger one, even with names at line ends.
 MANY = 10
-#: What a page with :func:`multiples` says of them.
+#: Text on a page with :func:`multiples` that explains them.
 FRAMES = "In each frame grey is the range of all methods, and the dotted line the reference."
-#: Points along a curve: more cannot be seen, and would make the page large.
+#: Maximum number of points along a curve: more would be invisible and make the page large.
 POINTS = 100
 
 
@@ -34,7 +34,7 @@ def rank_lines(
     losses: Losses,
     unit: str = "iteration",
 ) -> Figure:
-    """Draw average ranks over iterations, the names at the lines' ends (or :func:`multiples`).
+    """Draw average ranks over iterations, with names at the lines' ends (or :func:`multiples`).
 
     ``unit`` is what the column ``iteration`` counts.
     """
@@ -44,7 +44,7 @@ def rank_lines(
 
 
 def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
-    """Draw probabilities, by method, over iterations as :func:`rank_lines` draws ranks."""
+    """Draw probabilities by method over iterations, as :func:`rank_lines` draws ranks."""
     wide = curves.pivot(index="iteration", columns="method", values="probability")
     return _lines(wide[curves["method"].unique()], look, label, (0, 1))
 
@@ -75,12 +75,12 @@ def _label(axis: str, unit: str) -> str:
 
 
 def _room(names: Iterable[str]) -> float:
-    """Width of the longest name beside the lines in inches, about; half of a figure at most."""
+    """Approximate width in inches of the longest name beside the lines; at most half a figure."""
     return min(0.3 + 0.075 * max(map(len, names)), 2.6)
 
 
 def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
-    """Write names beside the right end of the lines, moved apart where they would overlap."""
+    """Write names beside the right ends of the lines, moved apart if they would overlap."""
     low, high = sorted(axes.get_ylim())
     gap = (high - low) / 26
     ends = ends.sort_values(kind="stable")
@@ -100,7 +100,7 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
     for name, y, place in zip(ends.index, ends, places, strict=True):
         style = look[name]
         end = {"color": style["color"], "marker": style["marker"], "clip_on": False, "zorder": 6}
-        # Artists of their own: `plot` and `annotate` take several times as long.
+        # Separate artists: `plot` and `annotate` take several times as long.
         axes.add_artist(Line2D([x], [y], **end))
         axes.add_artist(
             Line2D([1, 1.045], [y, place], color=style["color"], linewidth=0.6, **beside)
@@ -120,11 +120,11 @@ def error_panel(
 ) -> Figure:
     """Draw one data set's losses: mean as a line, standard deviation shaded.
 
-    They are drawn over the column ``axis`` of ``curves``: ``iteration``, which counts ``unit``, or
-    ``seconds``, logarithmic. The vertical axis is fitted to what comes after the first fifth of the
-    other one: losses before that are so much higher that nothing else could be seen. Of more than
-    :data:`FEW` methods the panel is larger, names stand at the lines' ends, and only the thickest
-    line is shaded; of more than :data:`MANY` each has a frame of its own, without shades.
+    The horizontal axis is the column ``axis`` of ``curves``: ``iteration``, which counts ``unit``,
+    or ``seconds``, logarithmic. The vertical axis fits the losses after the first fifth of the
+    horizontal one: earlier losses are so high that they would hide all else. With more than
+    :data:`FEW` methods, the panel is larger, names are at the lines' ends, and only the thickest
+    line is shaded; with more than :data:`MANY`, each has its own frame, without shades.
     """
     few = len(methods) <= FEW
     wide = losses.scale * curves.pivot(index=axis, columns="method", values="mean")
@@ -164,11 +164,11 @@ def error_panel(
 
 
 def _late_limits(wide: pd.DataFrame, deviation: pd.DataFrame) -> tuple[float, float] | None:
-    """Fit the vertical axis to the time after the first fifth; None if nothing is there."""
+    """Fit the vertical axis to the losses after the first fifth; None if there are none."""
     late = wide.iloc[len(wide) // 5 :]
     if not late.notna().any(axis=None):
         return None
-    low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # losses end there
+    low = max(0.0, np.nanmin(late - deviation.loc[late.index]))  # losses are not negative
     high = max(np.nanmax(late), np.nanmax((wide + deviation).iloc[-1]))
     margin = 0.06 * (high - low) or 0.5
     return low - margin, high + margin
@@ -182,9 +182,9 @@ def multiples(
     axis: str = "iteration",
     unit: str = "iteration",
 ) -> Figure:
-    """Draw each method in a small frame of its own.
+    """Draw each method in its own small frame.
 
-    The grey band is the range of all methods, the dotted line the one that is drawn thickest.
+    The grey band is the range of all methods, the dotted line the method drawn thickest.
 
     Parameters
     ----------
@@ -193,11 +193,11 @@ def multiples(
     look
         Style by method.
     label
-        Of the vertical axis.
+        Label of the vertical axis.
     limits
-        Of the vertical axis, bottom and top; None: whatever there is.
+        Bottom and top of the vertical axis; None: the range of the data.
     axis, unit
-        As of :func:`error_panel`.
+        As in :func:`error_panel`.
     """
     wide = _thin(wide)
     if axis == "seconds":
@@ -220,7 +220,7 @@ def multiples(
     with mpl.rc_context(STYLE):
         height = 0.5 + max(1.5, 1.05 * rows)
         figure = Figure(figsize=(5.6, height))
-        # Frames are parts of one pair of axes: pairs of their own would take three times as long.
+        # All frames are drawn in one pair of axes: separate axes would take three times as long.
         axes = figure.add_axes((0.12, 0.42 / height, 0.85, 1 - 0.59 / height))
         axes.axis("off")
         axes.set(xlim=(0, 1.1 * columns - 0.1), ylim=(0, 1.3 * rows - 0.3), autoscale_on=False)
@@ -255,7 +255,7 @@ def multiples(
 
 
 def _marks(low: float, high: float, whole: bool = False) -> list[float]:
-    """Choose round numbers between two; whole ones where these are powers of ten."""
+    """Choose round numbers between two numbers; integers where these are powers of ten."""
     places = MaxNLocator(4, integer=whole).tick_values(low, high)
     return [value for value in places if low <= value <= high]
 
@@ -279,7 +279,7 @@ def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dic
 
 
 def _line(axes, values: pd.Series, style: dict, place: int, lines: int) -> None:
-    """Draw a curve with few markers, shifted from line to line so that they do not pile up."""
+    """Draw a curve with few markers, shifted from line to line so that they do not overlap."""
     thin = _thin(values)
     step = max(1, len(thin) // 6)
     start = min(place * step // max(1, lines), len(thin) - 1)
@@ -287,7 +287,7 @@ def _line(axes, values: pd.Series, style: dict, place: int, lines: int) -> None:
 
 
 def _thin(values):
-    """Keep at most about :data:`POINTS` points, the first and the last among them."""
+    """Keep at most about :data:`POINTS` points, including the first and the last."""
     if len(values) <= POINTS:
         return values
     return values.iloc[np.unique(np.linspace(0, len(values) - 1, POINTS).round().astype(int))]

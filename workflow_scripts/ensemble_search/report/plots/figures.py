@@ -1,4 +1,4 @@
-"""Figures of the report: matplotlib without a display, the same bytes for the same numbers."""
+"""Figures of the report: matplotlib without a display; equal numbers give equal bytes."""
 
 import base64
 import io
@@ -24,8 +24,8 @@ from PIL import Image
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.runtime import files
 
-#: Colours that people with colour-blindness distinguish (Okabe & Ito; Tol's muted set); the
-#: reference method has the first one to itself. Marker and dashes differ as well.
+#: Colours that colour-blind people can distinguish (Okabe & Ito; Tol's muted set). Only the
+#: reference method has the first one. Marker and dashes differ as well.
 REFERENCE = "#D55E00"
 COLOURS = (
     "#0072B2",
@@ -42,26 +42,26 @@ DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = "osD^vPX<>*hp"
 _OWN = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # where others see the text
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # for readers of the SVG text
     "font.size": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "axes.titley": 1.0,  # no other place is looked for, which would take long
+    "axes.titley": 1.0,  # avoids a slow automatic placement
     "grid.color": "#e3e3e3",
     "grid.linewidth": 0.5,
     "lines.markersize": 4,
     "svg.hashsalt": "divbo",
-    "svg.fonttype": "none",  # text, as letters drawn are half of the bytes
+    "svg.fonttype": "none",  # text: letters drawn as paths would double the size
     "text.parse_math": False,
 }
-#: Resolution and number of colours of a PNG, which show at the edges of lines at most.
+#: Resolution and number of colours of a PNG; fewer colours are visible at edges of lines at most.
 DPI, SHADES = 200, 64
-#: Significant digits of the numbers drawn, more than can be seen.
+#: Significant digits of drawn numbers: more cannot be seen.
 DIGITS = 6
-#: All settings of matplotlib, so that a user's matplotlibrc has no effect on the figures.
+#: All settings of matplotlib, so that a user's matplotlibrc does not affect the figures.
 STYLE: Any = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")} | _OWN
 
 
@@ -74,13 +74,13 @@ class Drawing:
     name
         Stem of the files.
     title
-        What it shows, as a caption.
+        Its caption.
     alt
-        The same for those who do not see it.
+        Description for readers who cannot see it.
     png
-        Whether it is there as PNG, too.
+        Whether there is a PNG, too.
     coloured
-        Whether its colours stand for values, so that a dark page must show them as they are.
+        Whether its colours encode values, so that a dark page must not change them.
     """
 
     name: str
@@ -126,21 +126,22 @@ def publish(
     Parameters
     ----------
     figure
-        What is drawn.
+        The figure.
     name
-        Stem of the files; may be empty where ``prefix`` names the figure well enough.
+        Stem of the files; may be empty if ``prefix`` alone names the figure.
     data
         The numbers drawn.
     title, alt
-        Caption, and what it shows for those who do not see it.
+        Caption, and a description for readers who cannot see it.
     folder
-        Where the files go.
+        Destination folder.
     prefix
-        What the files' names begin with.
+        Prefix of the file names.
     png
         Write ``<name>.png``, too.
     key
-        Looks by method: a panel gets a legend below it, which the page, with its own, cuts off.
+        Styles by method: a panel gets a legend below it, which the page cuts off because it has its
+        own.
     """
     name = (prefix + name).strip("-")
     if key:
@@ -166,7 +167,7 @@ def _fix_layout(figure: Figure) -> None:
 
 
 def _write_png(figure: Figure, path: Path) -> None:
-    """Write a figure with few colours, which makes the file four times smaller."""
+    """Write a figure with few colours, which makes the file a fourth of the size."""
     figure.set_dpi(DPI)
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context(STYLE):
@@ -177,9 +178,9 @@ def _write_png(figure: Figure, path: Path) -> None:
 
 
 def _few_colours(pixels: np.ndarray) -> Image.Image:
-    """Reduce an image to its commonest colours; uint8, of shape (height, width, 3).
+    """Reduce an image to its most frequent colours; uint8, of shape (height, width, 3).
 
-    Colours that differ in the last three bits only are one. Pillow's own ways to reduce colours
+    Colours that only differ in the last three bits are merged. Pillow's own ways to reduce colours
     mix those of thin lines.
     """
     levels = pixels.reshape(-1, 3).astype(np.uint16) >> 3
@@ -203,11 +204,11 @@ def _svg(figure: Figure) -> bytes:
     empty = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with mpl.rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata=empty)
-    # Two decimals of a point are a 100th of a dot of the screen, and a third of the bytes.
+    # Two decimals of a point are 1/100 of a screen pixel, and take a third of the bytes.
     text = re.sub(r'(?<=[ "])-?\d+\.\d{3,}|(?<=late\()-?\d+\.\d{3,}', _short,
                   buffer.getvalue().decode("utf-8"))  # fmt: skip
     text = re.sub(r"\s*\n\s*", "\n", text)
-    text = re.sub(r"\n([LQC]) ", r"\1", text)  # commands of paths
+    text = re.sub(r"\n([LQC]) ", r"\1", text)  # path commands
     text = re.sub(r"(?<=M )[\d.-]+ [\d.-]+(?:L[\d.-]+ [\d.-]+)+", _steps, text)
     text = re.sub(r'(<use \S+) transform="translate\((\S+) 0\)"/>', r'\1 x="\2"/>', text)
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
@@ -219,14 +220,14 @@ def _short(match: re.Match) -> str:
 
 
 def _steps(match: re.Match) -> str:
-    """Write the points of a line as steps from one to the next, which are shorter."""
+    """Write the points of a line as steps between them, which are shorter."""
     points = [[round(100 * float(v)) for v in point.split()] for point in match[0].split("L")]
     steps = [f"{(x - a) / 100:g} {(y - b) / 100:g}" for (a, b), (x, y) in pairwise(points)]
     return f"{match[0].partition('L')[0]}l{' '.join(steps)}"
 
 
 def legend(look: dict[str, dict]) -> dict[str, str]:
-    """Draw a sample of each line, as data addresses (``data:image/svg+xml``)."""
+    """Draw a sample of each line, as data URLs (``data:image/svg+xml``)."""
     samples = {}
     for name, style in look.items():
         with mpl.rc_context(STYLE):
@@ -240,7 +241,7 @@ def legend(look: dict[str, dict]) -> dict[str, str]:
 
 
 def data_address(svg: bytes) -> str:
-    """Write an SVG image as a data address, ``data:image/svg+xml;base64,...``."""
+    """Write an SVG image as a data URL, ``data:image/svg+xml;base64,...``."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
 
 
@@ -267,7 +268,7 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict], losses: Losses) -> F
 
 
 def time_bars(times: pd.DataFrame) -> Figure:
-    """Draw mean minutes per run, fitting, suggesting and the rest stacked."""
+    """Draw mean minutes per run as stacked bars: fitting, suggesting and the rest."""
     n = len(times)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 1.0 + 0.3 * n), layout="constrained")
@@ -292,7 +293,7 @@ def time_bars(times: pd.DataFrame) -> Figure:
 
 
 def _add_legend(figure: Figure, look: dict[str, dict]) -> None:
-    """Add a legend below a panel, so that its file can be read alone."""
+    """Add a legend below a panel, so that its file is readable on its own."""
     columns = 4 if max(map(len, look)) <= 20 else 2
     lines = -(-len(look) // columns)
     with mpl.rc_context(STYLE):
@@ -313,7 +314,7 @@ def _add_legend(figure: Figure, look: dict[str, dict]) -> None:
 
 
 def log_ticks(axis: Axis) -> None:
-    """Label a logarithmic axis with plain numbers; if it spans few decades, between them too."""
+    """Label a logarithmic axis with plain numbers; if it spans few decades, also between them."""
     low, high = axis.get_view_interval()
     between = range(1, 10) if high < 4 * low else (1, 2, 5) if high < 100 * low else (1,)
     axis.set_major_locator(LogLocator(subs=between))
@@ -322,7 +323,7 @@ def log_ticks(axis: Axis) -> None:
 
 
 def margins(figure: Figure, bottom: float, left: float = 0.58, right: float = 0.1) -> None:
-    """Set a panel's margins in inches, the same ones for all, so that panels line up."""
+    """Set a panel's margins in inches, equal for all, so that panels line up."""
     width, height = figure.get_size_inches()
     figure.subplots_adjust(left / width, bottom / height, 1 - right / width, 1 - 0.08 / height)
 

@@ -1,5 +1,5 @@
 """The sections of a study file, one module each.
 
-A module has the types of its section, and ``problems(study)``, which checks the section against the
-rest of the study and yields one line per mistake, if there is more to check than types.
+A module holds the types of its section. If types do not check everything, it also has
+``problems(study)``, which checks the section against the rest of the study: one line per mistake.
 """

@@ -1,4 +1,4 @@
-"""What several sections of a study share."""
+"""Parts that several sections of a study share."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,22 +10,22 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.runtime.plugins import nearest
 
-#: Largest seed: tables have 64 bits.
+#: Largest seed: tables store 64 bits.
 SEED = 2**63 - 1
-#: Largest time limit, far beyond any machine: 32 years.
+#: Largest time limit in seconds, 32 years: beyond any machine.
 SECONDS = 1e9
 
 
 class Section(BaseModel):
-    """Base of the sections: unknown keys, conversions of types and infinity are rejected."""
+    """Base of the sections: rejects unknown keys, type conversions and infinity."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def plugin_problems(where: str, kind: str, name: str) -> Iterator[str]:
-    """Check that there is a plugin of this name, and that it can be loaded.
+    """Check that a plugin of this name exists and can be loaded.
 
-    ``where`` is the key that names it, and ``kind`` the folder of the plugin.
+    ``where`` is the key that names it, ``kind`` the folder of the plugin.
     """
     known = plugins.available(kind)
     if name not in known:
@@ -43,7 +43,7 @@ def check_task(made: Any, task: str | None, where: str) -> None:
     Raises
     ------
     UserError
-        Naming the setting that does not.
+        Naming the unsuitable setting.
     """
     if task == REGRESSION and getattr(made, "ties", None) == "log-loss":
         raise UserError(
@@ -61,7 +61,7 @@ def check_task(made: Any, task: str | None, where: str) -> None:
 
 
 def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
-    """Call a function, and yield the lines of its UserError, if it raises one."""
+    """Call a function and yield the lines of its UserError, if it raises one."""
     try:
         check(*arguments)
     except UserError as error:

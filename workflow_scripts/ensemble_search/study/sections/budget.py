@@ -1,4 +1,4 @@
-"""`budget`, `limits` and `repeats`: how much is computed."""
+"""`budget`, `limits` and `repeats`: how much to compute."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -22,20 +22,20 @@ class Budget(Section):
         ge=1,
         le=100_000,
         description="fits on all training rows per search: the sum of the evaluations' fidelities, "
-        "failed ones included; the last one may go beyond",
+        "failed ones included; the last one may exceed it",
     )
     seconds: float | None = Field(
         None,
         gt=0,
         le=SECONDS,
         description="seconds (wall-clock) of fitting and predicting per search, over all its "
-        "evaluations; the last one may go beyond; not deterministic",
+        "evaluations; the last one may exceed it; not deterministic",
     )
     cpu_seconds: float | None = Field(
         None,
         gt=0,
         le=SECONDS,
-        description="the same in CPU seconds, which other work on the machine hardly changes",
+        description="like `seconds`, in CPU seconds, which hardly depend on other load",
     )
 
     @model_validator(mode="after")
@@ -50,21 +50,21 @@ class Budget(Section):
 
     @property
     def unit(self) -> str:
-        """The key that is given."""
+        """The given key."""
         return next(name for name in type(self).model_fields if getattr(self, name) is not None)
 
     @property
     def whole(self) -> int | None:
-        """Evaluations of a search on all training rows; None if it is in seconds."""
+        """Evaluations per search on all training rows; None if the budget is in seconds."""
         return self.evaluations or self.fits
 
 
-#: Largest limit of memory, far beyond any machine: 1 PB.
+#: Largest memory limit in MiB, about 1 PB: beyond any machine.
 MEMORY_MB = 1_000_000_000
 
 
 class Limits(Section):
-    """What one evaluation may take; beyond it the evaluation fails and the search continues."""
+    """Limits of one evaluation; beyond them the evaluation fails and the search continues."""
 
     seconds: float = Field(
         300,

@@ -27,15 +27,16 @@ if TYPE_CHECKING:
 
 
 class Columns(Section):
-    """How columns are taken, where it is to be otherwise than their values say."""
+    """How to treat columns, where their values alone would not tell."""
 
     drop: list[str] = Field([], description="columns to leave out")
-    numeric: list[str] = Field([], description="numbers; other values are missing")
-    categorical: list[str] = Field([], description="categories, also of numbers")
-    date: list[str] = Field([], description="dates; other values are missing")
+    numeric: list[str] = Field([], description="numbers; other values are treated as missing")
+    categorical: list[str] = Field([], description="categories, which may be numbers")
+    date: list[str] = Field([], description="dates; other values are treated as missing")
     text: list[str] = Field([], description="text, whose words become features")
     group: list[str] = Field(
-        [], description="a column (not a feature): rows of one value stay in one part or fold"
+        [],
+        description="a column (not a feature): rows with the same value stay in one part or fold",
     )
     time: list[str] = Field(
         [], description="a column of dates or numbers (not a feature): later rows are held out"
@@ -48,14 +49,14 @@ class Columns(Section):
     )
     fold: list[str] = Field(
         [],
-        description="a column of integers (not a feature): rows of the lowest one are the test "
-        "rows of the first split, and so on; those below 0 are never test rows",
+        description="a column of integers (not a feature): rows with the lowest one are the test "
+        "rows of the first split, and so on; rows below 0 are never test rows",
     )
 
     @field_validator(*roles.OF_ROWS, mode="before")
     @classmethod
     def _one(cls, value: Any) -> Any:
-        """Take a name for a list of one."""
+        """Treat a name as a list of one."""
         return [value] if isinstance(value, str) else value
 
 
@@ -63,13 +64,13 @@ class Dataset(Section):
     """Where data come from: exactly one of `openml`, `openml_task`, `file` and `sklearn`."""
 
     openml: int | str | None = Field(
-        None, description="id of the data set at OpenML, or its name, perhaps with `version`"
+        None, description="OpenML id of the data set, or its name, optionally with `version`"
     )
     openml_task: int | None = Field(
         None,
         ge=1,
         le=LARGEST_ID,
-        description="id of a task at OpenML: data set, target and folds (of its first repeat)",
+        description="OpenML id of a task: data set, target and folds (of its first repeat)",
     )
     version: int | None = Field(None, ge=1, le=LARGEST_ID, description="expected version at OpenML")
     md5: str | None = Field(
@@ -82,13 +83,17 @@ class Dataset(Section):
         "or else to the study file's",
     )
     test: str | None = Field(
-        None, min_length=1, description="a second file, with the test rows: same columns and format"
+        None,
+        min_length=1,
+        description="a second file with the test rows, in the same columns and format",
     )
     target: str | None = Field(
-        None, min_length=1, description="target column of `file`, or another one than OpenML names"
+        None,
+        min_length=1,
+        description="target column of `file`; for OpenML, instead of the default target",
     )
     task: Task | None = Field(
-        None, description="`classification` or `regression`, as the study's metric (the default)"
+        None, description="`classification` or `regression` (default: that of the study's metric)"
     )
     sklearn: Literal[tuple(BUNDLED)] | None = Field(  # type: ignore[valid-type]
         None, description="a data set that scikit-learn ships"
@@ -97,10 +102,10 @@ class Dataset(Section):
 
     classes: list[Any] | None = Field(
         None,
-        description="classes to keep, such as [a, b]; lists among them are one class: [[1, 2], 3]",
+        description="classes to keep, such as [a, b]; a list merges classes: [[1, 2], 3]",
     )
     train_rows: TrainRows | None = Field(
-        None, description="use a part of its training rows (default: as `split.train_rows`)"
+        None, description="fit on a part of its training rows (default: `split.train_rows`)"
     )
 
     @field_validator("openml", mode="before")
@@ -119,7 +124,7 @@ class Dataset(Section):
 
     @property
     def source(self) -> dict[str, Any]:
-        """The source as written, without what is not set."""
+        """The source as written, without unset keys."""
         return self.model_dump(exclude_none=True, exclude_defaults=True, exclude={"train_rows"})
 
 
@@ -164,7 +169,7 @@ def problems(study: "Study") -> Iterator[str]:
 
 
 def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
-    """Check that the study can use the columns by which rows are divided or weighted."""
+    """Check that the study can use the columns that divide or weight rows."""
     places = {role: f"{where}.columns.{role}" for role in roles.OF_ROWS}
     given = [role for role in roles.OF_ROWS if getattr(dataset.columns, role, None)]
     for key in ("openml_task", "test"):

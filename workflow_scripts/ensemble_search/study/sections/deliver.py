@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 
 class DeliveryLimits(Section):
-    """What the delivered ensemble may cost; by default, whatever it does."""
+    """Upper limits on the cost of the delivered ensemble; none by default."""
 
-    members: int | None = Field(None, ge=1, description="pipelines, at most")
+    members: int | None = Field(None, ge=1, description="largest number of pipelines")
     predict_ms_per_row: float | None = Field(
-        None, gt=0, description="milliseconds to predict a row, as measured in the search"
+        None,
+        gt=0,
+        description="largest time to predict a row, in milliseconds, as measured in the search",
     )
-    size_mb: float | None = Field(None, gt=0, description="megabytes of all pipelines on disk")
+    size_mb: float | None = Field(
+        None, gt=0, description="largest size of all pipelines on disk, in megabytes"
+    )
 
 
 class Deliver(Section):
@@ -29,18 +33,18 @@ class Deliver(Section):
 
     method: str = Field(description="one of `methods`")
     datasets: list[str] | None = Field(
-        None, min_length=1, description="for which data sets (default: all)"
+        None, min_length=1, description="data sets to deliver an ensemble for (default: all)"
     )
-    repeat: int = Field(0, ge=0, description="of which repeat, from 0")
+    repeat: int = Field(0, ge=0, description="repeat to deliver, from 0")
     iteration: int | None = Field(
-        None, ge=1, description="after how many evaluations (default: all)"
+        None, ge=1, description="number of evaluations to use (default: all)"
     )
     rows: Literal["train", "train+validation", "all"] = Field(
         "all",
-        description="rows that its pipelines are refitted on: `train`, `train+validation` or `all`",
+        description="rows to refit its pipelines on: `train`, `train+validation` or `all`",
     )
     test: str | None = Field(
-        None, description="file with the columns of the table, whose rows the card tests on"
+        None, description="file with further test rows for the card, with the columns of the table"
     )
     limits: DeliveryLimits = DeliveryLimits()
     calibrate: bool = Field(
@@ -57,7 +61,7 @@ class Deliver(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check that there is such an ensemble, and that it can be delivered."""
+    """Check that the ensemble exists and can be delivered."""
     deliver = study.deliver
     if deliver is None:
         return

@@ -15,7 +15,7 @@ KIND, KEY = "ensembles", "type"
 
 
 def make(study: "Study", name: str):
-    """Create an ensemble of the study, and give it the budget."""
+    """Create an ensemble of the study with the study's budget."""
     made = plugins.make(KIND, study.ensembles[name], KEY, f"ensembles.{name}")
     check_task(made, study.task, f"ensembles.{name}")
     if made.needs_validation_part and study.split.folds:
@@ -27,18 +27,18 @@ def make(study: "Study", name: str):
 
 
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:
-    """Return which ensembles need more training rows than a split has.
+    """Describe ensembles that need more training rows than a split has.
 
     Parameters
     ----------
     ensembles
         Settings by name.
     split
-        Content of ``split.json``. If validation is by folds, ensembles refit nothing.
+        Content of ``split.json``. If validation uses folds, ensembles refit nothing.
     """
     rows = split.get("sizes", {}).get("train")
     if rows is None or "folds" in split.get("settings", {}):
-        return  # older versions of the project did not write the sizes
+        return  # older versions of the project did not store the sizes
     classes = [*split["classes"]["train"].values()] or [rows]
     for name, settings in ensembles.items():
         made = plugins.make(KIND, settings, KEY, f"ensembles.{name}")

@@ -1,4 +1,4 @@
-"""`evaluation`: whether configurations are fitted, or looked up where they have been before."""
+"""`evaluation`: whether configurations are fitted, or looked up in tables of earlier results."""
 
 import os
 from collections.abc import Iterator
@@ -16,28 +16,28 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 
 
 class Evaluation(Section):
-    """How the searches evaluate configurations; by default, they are fitted."""
+    """How searches evaluate configurations; by default, they fit them."""
 
     replay: str | None = Field(
         None,
         min_length=1,
         description="folder of tables, such as results/<study>/tables: searches choose among their "
-        "configurations, and look up their results",
+        "configurations and look up the results",
     )
     share: bool = Field(
         False,
-        description="what one search has fitted, others of the study look up; changes no result",
+        description="searches of the study share their fits; the results do not change",
     )
     tables: str | None = Field(
         None,
         min_length=1,
-        description="with `share`, a folder of tables of another study: what is there is looked up",
+        description="with `share`, a folder of tables of another study, whose fits are shared, too",
     )
 
     warm_start: dict[str, NonEmpty] = Field(
         {},
-        description="search -> folder of tables: the search begins with their evaluations, which "
-        "its budget does not count",
+        description="search -> folder of tables: the search starts with their evaluations, which "
+        "do not count towards its budget",
     )
 
     @field_validator("replay", "tables")
@@ -56,11 +56,11 @@ class Evaluation(Section):
 
 
 def _spell(path: str) -> str:
-    """Spell a folder below the working directory as the rule that may make it does."""
+    """Write the path of a folder below the working directory as the rule that may make it does."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # it may still have to be made
+        pass  # it may not exist yet
     except OSError as error:
         raise ValueError(f"cannot be looked at: {error.strerror}") from None
     here, real = os.path.realpath("."), os.path.realpath(path)
@@ -69,7 +69,7 @@ def _spell(path: str) -> str:
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check the paths of the tables, which may still have to be made, and what goes together."""
+    """Check the paths of tables, which may not exist yet, and which settings go together."""
     section = study.evaluation
     paths = {"replay": section.replay, "tables": section.tables}
     paths |= {f"warm_start.{search}": path for search, path in section.warm_start.items()}

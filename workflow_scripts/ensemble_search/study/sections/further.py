@@ -1,4 +1,4 @@
-"""`divisions`, `spread` and `autogluon`: what is measured beside the methods."""
+"""`divisions`, `spread` and `autogluon`: measurements besides the methods."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,7 @@ def problems_of_divisions(study: "Study") -> Iterator[str]:
                     "one of them"
                 )
     for name in study.used("ensemble"):
-        # A name that is unknown is reported by the section of the ensembles or of the methods.
+        # The sections of ensembles and methods report unknown names.
         kind = study.ensembles.get(name, {}).get("type")
         if kind in plugins.available("ensembles") and plugins.load("ensembles", kind).refits:
             yield (
@@ -59,7 +59,7 @@ class Spread(Section):
 
 
 def problems_of_spread(study: "Study") -> Iterator[str]:
-    """Check that no size is written twice."""
+    """Check that no size occurs twice."""
     sizes = study.spread.sizes if study.spread else []
     twice = next((size for i, size in enumerate(sizes) if size in sizes[:i]), None)
     if twice is not None:
@@ -67,9 +67,9 @@ def problems_of_spread(study: "Study") -> Iterator[str]:
 
 
 class AutoGluon(Section):
-    """AutoGluon itself, once a data set; needs `make autogluon` (or `--sdm conda`)."""
+    """AutoGluon itself, once per data set; needs `make autogluon` (or `--sdm conda`)."""
 
-    seconds: float = Field(600, gt=0, le=SECONDS, description="its time limit per data set")
+    seconds: float = Field(600, gt=0, le=SECONDS, description="time limit per data set, in seconds")
 
 
 def problems_of_autogluon(study: "Study") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`space`, `metric`, `methods` and `report`: what is compared, and with what."""
+"""`space`, `metric`, `methods` and `report`: what is compared, and how."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def of_study(study: "Study") -> "Space | None":
-    """Return the space in the form for the task, if there is one; None if the name is unknown."""
+    """Return the space for the study's task, if it has one; None if the name is unknown."""
     if study.space not in plugins.available("spaces"):
         return None
     space = plugins.load("spaces", study.space)()
@@ -23,7 +23,7 @@ def of_study(study: "Study") -> "Space | None":
 
 
 def problems_of_space(study: "Study") -> Iterator[str]:
-    """Check that the space exists, and has a form for the study's task."""
+    """Check that the space exists and supports the study's task."""
     lines = list(plugin_problems("space", "spaces", study.space))
     if not lines and study.task and study.task not in plugins.load("spaces", study.space).tasks:
         lines.append(
@@ -34,7 +34,7 @@ def problems_of_space(study: "Study") -> Iterator[str]:
 
 
 def problems_of_metric(study: "Study") -> Iterator[str]:
-    """Check that the metric exists, and has the title that logs and reports give its losses."""
+    """Check that the metric exists and has a title, which logs and reports use for its losses."""
     lines = list(plugin_problems("metric", "metrics", study.metric))
     if not lines and not hasattr(plugins.load("metrics", study.metric), "title"):
         lines.append(f"metric: '{study.metric}' has no title, such as title = \"log loss\"")
@@ -42,14 +42,14 @@ def problems_of_metric(study: "Study") -> Iterator[str]:
 
 
 class Method(Section):
-    """A row of the tables: what an ensemble makes of a search."""
+    """A row of the tables: an ensemble of a search."""
 
     search: str = Field(description="one of `searches`")
-    ensemble: str = Field(description="one of `ensembles`: what is built from the search")
+    ensemble: str = Field(description="one of `ensembles`, built from the search")
 
 
 def problems_of_methods(study: "Study") -> Iterator[str]:
-    """Check that every method is a search and an ensemble of the study, and another one."""
+    """Check that every method names a search and an ensemble, and that no two are the same."""
     pairs: dict[tuple[str, str], str] = {}
     for name, method in study.methods.items():
         for key, section in (("search", "searches"), ("ensemble", "ensembles")):
@@ -66,10 +66,10 @@ class Report(Section):
     """What the report shows."""
 
     reference: str | None = Field(
-        None, description="method that the others are compared with (default: DivBO, or the last)"
+        None, description="method to compare the others with (default: DivBO, or the last)"
     )
-    png: bool = Field(False, description="figures as PNG, too: slow, and large files")
-    single_file: bool = Field(False, description="the report as one file, too: whole.html, to send")
+    png: bool = Field(False, description="also write figures as PNG: slow, and large files")
+    single_file: bool = Field(False, description="also write the report as one file, whole.html")
 
 
 def problems_of_report(study: "Study") -> Iterator[str]:

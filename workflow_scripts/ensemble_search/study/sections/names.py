@@ -1,4 +1,4 @@
-"""`study` and all other names that are free to choose: they become folders."""
+"""`study` and all other names that users choose: they become folders."""
 
 import re
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 #: Names start with a letter or digit and cannot leave the results folder.
 NAME = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9_-])?$"
 Name = Annotated[str, Field(pattern=NAME)]
-#: Sections whose entries have free names.
+#: Sections whose entries have names that users choose.
 NAMED = ("datasets", "searches", "ensembles", "methods")
-#: Folders of results/ that belong to no study.
+#: Folders below results/ that belong to no study.
 TAKEN = {"data": "the downloads", "slurm": "the logs of SLURM"}
 #: Names that Windows reserves for devices, with any extension.
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check that names are unique folder names, also if case is ignored."""
+    """Check that names are unique as folder names, even if case is ignored."""
     names = {"study": [study.study]}
     names |= {section: list(getattr(study, section)) for section in NAMED}
     for section, entries in names.items():

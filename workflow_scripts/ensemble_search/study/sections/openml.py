@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 
 class OpenML(Section):
-    """How OpenML is reached; none of it changes a result."""
+    """How OpenML is reached; none of this changes a result."""
 
     server: str | None = Field(None, description="address of another server's XML interface")
     cache: str | None = Field(None, description="a filled cache folder of the openml client")
-    tries: int = Field(5, ge=1, description="attempts per download, with growing pauses between")
+    tries: int = Field(5, ge=1, description="attempts per download, with growing pauses in between")
     max_mb: int = Field(
         2000, ge=1, description="largest size of a data set's file, unpacked, in MB (10^6 bytes)"
     )
     max_seconds: float = Field(
-        3600, gt=0, description="seconds per data set, with all tries and pauses"
+        3600,
+        gt=0,
+        description="largest number of seconds per data set, including all attempts and pauses",
     )
     min_kb_per_second: float = Field(
         10,
         gt=0,
-        description="a try fails if it is slower than this (kB of 10^3 bytes, unpacked) over a "
-        "minute",
+        description="an attempt fails if it is slower than this over a minute (kB of 10^3 bytes, "
+        "unpacked)",
     )
 
     @field_validator("server")
@@ -36,7 +38,7 @@ class OpenML(Section):
     def _address(cls, server: str | None) -> str | None:
         if server is None:
             return None
-        from ensemble_search.data.openml_client import ADDRESS  # reading other studies is cheaper
+        from ensemble_search.data.openml_client import ADDRESS  # other studies need no client
 
         if not ADDRESS.fullmatch(server):
             raise ValueError("is not an address, such as https://openml.example.org/api/v1/xml")

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 #: The folder of the plugins, and the key that names one.
 KIND, KEY = "optimizers", "optimizer"
-#: The only share of the training rows that most optimizers ask for.
+#: The only share of the training rows that most optimizers request.
 WHOLE = (1.0,)
 
 
 def make(study: "Study", name: str):
-    """Create the optimizer of a search; one that a method uses gets the budget.
+    """Create the optimizer of a search; if a method uses the search, pass it the budget.
 
-    A budget in full fits is a number of evaluations for one that evaluates on all rows only.
+    For an optimizer that only evaluates on all rows, a budget in full fits is a number of
+    evaluations.
     """
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
@@ -47,7 +48,7 @@ def make(study: "Study", name: str):
 
 
 def shares(study: "Study", name: str) -> tuple[float, ...]:
-    """Return the fidelities that a search may ask for; all rows only if its settings are wrong."""
+    """Return the fidelities that a search may request; only 1 if its settings are wrong."""
     try:
         return plugins.make(KIND, study.searches[name], KEY, f"searches.{name}").shares
     except (KeyError, UserError):
@@ -55,12 +56,12 @@ def shares(study: "Study", name: str) -> tuple[float, ...]:
 
 
 def lacking(study: "Study", fidelities: Collection[float]) -> Iterator[tuple[str, str]]:
-    """Find searches that may ask for other fidelities than a table has.
+    """Find searches that may request fidelities that a table lacks.
 
     Yields
     ------
     search
-        Its name; of those that methods use.
+        Its name, if a method uses it.
     shares
         The fidelities, as text.
     """

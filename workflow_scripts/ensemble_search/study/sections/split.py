@@ -12,42 +12,42 @@ from ensemble_search.study.sections.base import SEED, Section, mistakes
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
 
-#: Smallest share of rows: less leaves single rows of most data sets.
+#: Smallest share of rows: less would leave single rows of most data sets.
 SHARE = 0.001
 
 
-#: A share of the rows, or their number.
+#: A share of the rows, or a number of rows.
 Rows = Annotated[float, Field(ge=SHARE, lt=1)] | Annotated[int, Field(ge=10)]
 
 
 class TrainRows(Section):
-    """A part of the training rows, which is all that searches get."""
+    """A part of the training rows: searches get no others."""
 
     share: float = Field(ge=SHARE, lt=1, description="share of the training rows")
     by: Literal["uniform", "stratified", "k-dpp"] = Field(
         "stratified",
-        description="`uniform`; `stratified`, the same share of every class (in a regression as "
-        "`uniform`); or `k-dpp`, rows that differ",
+        description="how the rows are drawn: `uniform`; `stratified`, the same share of every "
+        "class (`uniform` in a regression); or `k-dpp`, rows that differ from each other",
     )
     kernel: Literal["labels", "features", "product", "cells"] | None = Field(
         None,
-        description="of a k-DPP: rows are alike that have the same label (`labels`), near features "
-        "(`features`), or both (`product`, the default); or that are in the same cell (`cells`): "
-        "each class is divided at random into cells, as many in all as rows are drawn; regression "
-        "has `features` only",
+        description="with `k-dpp`, which rows are similar: those with the same label (`labels`), "
+        "with nearby features (`features`), with both (`product`, the default), or in the same "
+        "cell (`cells`): each class is divided at random into cells, as many in total as rows are "
+        "drawn; a regression needs `features`",
     )
     alpha: float = Field(
         0.99,
         ge=0,
         le=1,
-        description="of a k-DPP: how much likeness counts; 0 is uniform, unless `balanced`; 1 with "
-        "`cells` is a stratified sample, with other kernels possible up to the kernel's rank (with "
-        "`labels`: as many rows as classes)",
+        description="with `k-dpp`, how much similarity counts; 0 is uniform, unless `balanced`; 1 "
+        "is a stratified sample with `cells`, and with other kernels limits the rows to the "
+        "kernel's rank (with `labels`: the number of classes)",
     )
     balanced: bool = Field(
         False,
-        description="of a k-DPP: rows of rare classes count more; with `cells`, all classes get as "
-        "many cells, and with `alpha` 1 as many rows",
+        description="with `k-dpp`, rows of rare classes count more; with `cells`, all classes get "
+        "the same number of cells, and with `alpha: 1` the same number of rows",
     )
 
     @model_validator(mode="after")
@@ -63,7 +63,7 @@ class TrainRows(Section):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What ``data.subsets.choose`` is told."""
+        """Settings for ``data.subsets.choose``."""
         own = None if self.by == "k-dpp" else {"share", "by"}
         return self.model_dump(include=own, exclude_none=True)
 
@@ -72,10 +72,10 @@ class Split(Section):
     """Stratified split into training, validation and test rows; or test rows and folds."""
 
     train: Rows | None = Field(
-        None, description="share of the rows (default: 0.6), or number of rows from 10 on"
+        None, description="share of the rows (default: 0.6), or number of rows, at least 10"
     )
     validation: Rows | None = Field(
-        None, description="share of the rows (default: 0.2), or number of rows from 10 on"
+        None, description="share of the rows (default: 0.2), or number of rows, at least 10"
     )
     test: float | None = Field(
         None,
@@ -87,30 +87,30 @@ class Split(Section):
         None,
         ge=2,
         le=100,
-        description="number of folds of the rows that are not test rows, instead of validation "
-        "rows: each evaluation fits one model per fold",
+        description="cross-validation instead of validation rows, with this number of folds: each "
+        "evaluation fits one model per fold",
     )
     resample: Literal["never", "per-repeat"] | Annotated[int, Field(ge=1)] = Field(
         "never",
-        description="`never`: one split per data set, as in the DivBO paper; `per-repeat`: one for "
-        "every repeat; a number: so many splits, used in turn (repeat r uses split r mod number)",
+        description="`never`: one split per data set, as in the DivBO paper; `per-repeat`: one "
+        "split per repeat; an integer n: n splits, used in turn (repeat r uses split r mod n)",
     )
     seed: int = Field(
         1,
         ge=0,
         le=SEED,
-        description="seed of the draw of the rows; split r is drawn with `seed` + r",
+        description="random seed; split r is drawn with `seed` + r",
     )
     train_rows: TrainRows | None = Field(
         None,
-        description="use a part of the training rows only (default: all), which is validated on, "
-        "too, if there are folds",
+        description="fit on a part of the training rows (default: all); with folds, validation "
+        "rows are of this part, too",
     )
 
     @field_validator("train", "validation", mode="before")
     @classmethod
     def _share_or_number(cls, value: Any) -> Any:
-        """Reject all else in one line, instead of one for each type."""
+        """Reject other values with one line instead of one per type."""
         share = type(value) is float and SHARE <= value < 1
         if value is not None and not share and not (type(value) is int and value >= 10):
             raise ValueError(
@@ -121,7 +121,7 @@ class Split(Section):
     @field_validator("resample", mode="before")
     @classmethod
     def _known(cls, value: Any) -> Any:
-        """Reject all else in one line, instead of one for every type."""
+        """Reject other values with one line instead of one per type."""
         number = type(value) is int and value >= 1
         if not number and value not in ("never", "per-repeat"):
             raise ValueError("must be 'never' or 'per-repeat', or a number of splits from 1 on")
@@ -144,13 +144,13 @@ class Split(Section):
                 )
             return self
         defaults = {"test": 0.2} if self.folds else {"train": 0.6, "validation": 0.2, "test": 0.2}
-        # Frozen, but still being made.
+        # The model is frozen, but this one is still being created.
         vars(self).update({k: v for k, v in defaults.items() if getattr(self, k) is None})
         return self
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the rows are drawn by, without the seed; see ``data.rows.check_settings``."""
+        """How the rows are drawn, without the seed; see ``data.rows.check_settings``."""
         parts = self.model_dump(include={"train", "validation", "test", "folds"}, exclude_none=True)
         return {**parts, **({"train_rows": self.train_rows.settings} if self.train_rows else {})}
 
@@ -158,8 +158,8 @@ class Split(Section):
 def split_name(resample: str | int, repeat: int | str) -> str:
     """Folder of the split that a repeat uses, ``fixed`` or ``repeat-<r>``.
 
-    r is the repeat itself with ``per-repeat``, and its remainder with a number of splits: of three,
-    repeats 0, 3, 6, ... use ``repeat-0``.
+    With ``per-repeat``, r is the repeat itself; with a number of splits, the repeat modulo that
+    number: with three, repeats 0, 3, 6, ... use ``repeat-0``.
     """
     if resample == "never":
         return "fixed"

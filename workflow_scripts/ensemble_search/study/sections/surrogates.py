@@ -30,7 +30,7 @@ class Surrogates(Section):
         300,
         ge=5,
         le=100_000,
-        description="random configurations per data set, failed ones not counted",
+        description="random configurations per data set, not counting failed ones",
     )
     held_out: int = Field(
         50, ge=3, le=100_000, description="configurations to predict, the same for all sizes"
@@ -38,7 +38,7 @@ class Surrogates(Section):
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check names and data sets, and that there are configurations enough."""
+    """Check names and data sets, and that there are enough configurations."""
     section = study.surrogates
     if section is None:
         return

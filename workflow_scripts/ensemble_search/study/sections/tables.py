@@ -23,16 +23,16 @@ class Tables(Section):
     fidelities: Annotated[list[Share], AfterValidator(distinct)] = Field(
         [1.0],
         min_length=1,
-        description="shares of the training rows that each of them is evaluated on",
+        description="shares of the training rows on which each configuration is evaluated",
     )
     searches: list[str] = Field([], description="searches whose evaluations are added")
     predictions: Literal["float32", "float16"] = Field(
-        "float32", description="`float32`, or `float16`: half the size, off by up to 0.0005"
+        "float32", description="`float32`, or `float16`: half the size, errors up to 0.0005"
     )
 
 
 def problems(study: "Study") -> Iterator[str]:
-    """Check the names of the searches, and that there are configurations enough."""
+    """Check the names of the searches, and that there are enough configurations."""
     section = study.tables
     if section is None:
         return
